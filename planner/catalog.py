@@ -6,8 +6,10 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from raydb.names import find_object
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from raydb.storage.tables.table import TableDefinition
 
 CATALOG = "raydb"
-"""The name of the one catalog."""
+"""The name of a connection's own database."""
 
 MAIN = "main"
 """The schema of all tables and views."""
@@ -106,12 +108,50 @@ class CalibrationInfo:
         return self.calibration.rule.threshold < -sys.float_info.max / 2
 
 
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """Which table or view of which database a name means.
+
+    databases: of each database its tables and views by name, and by what key the catalog has them:
+    in the connection's own that is the name. views: the text of each view's query, by its key.
+    current: the database of names that name none.
+    """
+
+    databases: Mapping[str, Mapping[str, str]]
+    views: Mapping[str, str]
+    current: str = CATALOG
+
+    def of(self, database: str | None) -> str | None:
+        """Return the name of a database as it was made; None if there is none such.
+
+        None stands for the current one.
+        """
+        if database is None:
+            return self.current
+        return find_object(database, self.databases, "database")
+
+    def find(self, name: str, database: str | None = None) -> str | None:
+        """Return the key of a table or a view; None where there is none such."""
+        inside = self.of(database)
+        if inside is None:
+            return None
+        known = self.databases[inside]
+        found = find_object(name, known, "table")
+        return None if found is None else known[found]
+
+    def database_of(self, key: str) -> str:
+        """Return the database that a table or a view of the catalog is in."""
+        return next(name for name, known in self.databases.items() if key in known.values())
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class CatalogInfo:
     """One version of the database as the binder and the planner see it.
 
     `views` maps a view's name to the text of its query; `vector_indexes` has the arrays of each
-    index with `ivf`, by its name, and `calibrations` those of each that has any.
+    index with `ivf`, by its name, and `calibrations` those of each that has any. What is in an
+    attached database is there under a key, see `Relations`; `attached` has the keys of its tables
+    and views by name, and `current` is the database of names that name none.
     """
 
     tables: Mapping[str, TableInfo]
@@ -120,3 +160,22 @@ class CatalogInfo:
     vector_indexes: Mapping[str, Deferred[Ivf]] = field(default_factory=dict)
     calibrations: Mapping[str, Sequence[CalibrationInfo]] = field(default_factory=dict)
     sequences: Mapping[str, NumberSequence] = field(default_factory=dict)
+    attached: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    current: str = CATALOG
+
+    @property
+    def relations(self) -> Relations:
+        """Which table or view a name means."""
+        return relations(self.tables, self.views, self.attached, self.current)
+
+
+def relations(
+    tables: Iterable[str],
+    views: Mapping[str, str],
+    attached: Mapping[str, Mapping[str, str]],
+    current: str,
+) -> Relations:
+    """Return which table or view a name means, of those of all databases by their keys."""
+    others = {key for known in attached.values() for key in known.values()}
+    own = {key: key for key in (*tables, *views) if key not in others}
+    return Relations({CATALOG: own, **attached}, views, current)

@@ -5,6 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from raydb.sql.database_ast import Attach as Attach
+from raydb.sql.database_ast import Begin as Begin
+from raydb.sql.database_ast import Checkpoint as Checkpoint
+from raydb.sql.database_ast import Commit as Commit
+from raydb.sql.database_ast import Detach as Detach
+from raydb.sql.database_ast import ExportDatabase as ExportDatabase
+from raydb.sql.database_ast import ImportDatabase as ImportDatabase
+from raydb.sql.database_ast import Release as Release
+from raydb.sql.database_ast import Rollback as Rollback
+from raydb.sql.database_ast import RollbackTo as RollbackTo
+from raydb.sql.database_ast import Savepoint as Savepoint
+from raydb.sql.database_ast import ShowDatabases as ShowDatabases
+from raydb.sql.database_ast import Use as Use
+from raydb.sql.database_ast import Vacuum as Vacuum
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -281,7 +296,7 @@ class Explain:
     analyze: whether the query, or what gives the rows to write, is run and timed.
     """
 
-    statement: Select | Insert | Update | Delete | Execute
+    statement: Select | Insert | Update | Delete | Execute | InDatabase
     format: Literal["text", "json", "html"]
     analyze: bool = False
 
@@ -380,7 +395,9 @@ class ShowOption:
 
 @dataclass(frozen=True, slots=True)
 class ShowTables:
-    """SHOW TABLES."""
+    """SHOW TABLES [FROM database]."""
+
+    database: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,6 +406,7 @@ class Describe:
 
     table: str | None
     select: Select
+    database: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,67 +414,6 @@ class Summarize:
     """SUMMARIZE table or SUMMARIZE query."""
 
     select: Select
-
-
-@dataclass(frozen=True, slots=True)
-class Begin:
-    """BEGIN [TRANSACTION] or START TRANSACTION."""
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """COMMIT [TRANSACTION] or END [TRANSACTION]."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rollback:
-    """ROLLBACK [TRANSACTION] or ABORT [TRANSACTION]."""
-
-
-@dataclass(frozen=True, slots=True)
-class Savepoint:
-    """SAVEPOINT name."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """RELEASE [SAVEPOINT] name."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class RollbackTo:
-    """ROLLBACK [TRANSACTION] TO [SAVEPOINT] name."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """CHECKPOINT: move the rows of the log into files."""
-
-
-@dataclass(frozen=True, slots=True)
-class Vacuum:
-    """VACUUM: give back the room of deleted and replaced rows."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExportDatabase:
-    """EXPORT DATABASE 'folder' [(FORMAT parquet | csv | flat)]."""
-
-    path: str
-    file_format: str
-
-
-@dataclass(frozen=True, slots=True)
-class ImportDatabase:
-    """IMPORT DATABASE 'folder'."""
-
-    path: str
 
 
 Definition = (
@@ -475,11 +432,25 @@ Definition = (
     | Calibrate
 )
 Write = Insert | Copy | Update | Delete
+
+
+@dataclass(frozen=True, slots=True)
+class InDatabase:
+    """A statement whose tables are written with a database, such as DROP TABLE shop.sale.
+
+    The names within are those of that database.
+    """
+
+    database: str
+    statement: Definition | Write
+
+
 Control = Begin | Commit | Rollback | Savepoint | Release | RollbackTo
 Setting = SetOption | ResetOption
 Prepared = Prepare | Execute | Deallocate
 Backup = ExportDatabase | ImportDatabase
-Catalog = ShowOption | ShowTables | Describe
+Databases = Attach | Detach | Use
+Catalog = ShowOption | ShowTables | ShowDatabases | Describe
 
 Statement = (
     Select
@@ -488,10 +459,12 @@ Statement = (
     | Summarize
     | Definition
     | Write
+    | InDatabase
     | Control
     | Setting
     | Prepared
     | Backup
+    | Databases
     | Catalog
     | Checkpoint
     | Vacuum

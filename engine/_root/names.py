@@ -10,7 +10,7 @@ name, it means that one.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from raydb.errors import ProgrammingError, did_you_mean
 
@@ -22,6 +22,19 @@ class Unquoted(str):
     """A name that a statement writes without quotes: of two that differ by case it is neither."""
 
     __slots__ = ()
+
+
+class Qualified(str):
+    """The name of a table with the database that a statement says it is in, as in `shop.sale`."""
+
+    __slots__ = ("database",)
+    database: str
+
+    def __new__(cls, name: str, database: str) -> Self:
+        """Make a name of both."""
+        made = super().__new__(cls, name)
+        made.database = database
+        return made
 
 
 def fold(name: str) -> str:

@@ -248,7 +248,10 @@ class RayDialect(default.DefaultDialect):
         self, connection: Connection, view_name: str, schema: str | None = None, **kw: Any
     ) -> str:
         """Return the query of a view."""
-        query = "SELECT view_definition FROM information_schema.views WHERE table_name = ?"
+        query = (
+            "SELECT view_definition FROM information_schema.views"
+            " WHERE table_catalog = 'raydb' AND table_name = ?"
+        )
         found = _ask_of(connection, query, view_name)
         if not found:
             raise NoSuchTableError(view_name)
@@ -263,7 +266,7 @@ class RayDialect(default.DefaultDialect):
             connection,
             "SELECT column_name, data_type, is_nullable, column_default, identity_generation,"
             " identity_start, identity_increment FROM information_schema.columns"
-            " WHERE table_name = ? ORDER BY ordinal_position",
+            " WHERE table_catalog = 'raydb' AND table_name = ? ORDER BY ordinal_position",
             table_name,
         )
         if not rows:
@@ -398,12 +401,16 @@ def _ask_of(
 
 def _made_name(connection: Connection, name: str) -> str | None:
     """Return the name of a table or a view as it was made, found as SQL finds it."""
-    known = _ask(connection, "SELECT table_name FROM information_schema.tables")
+    query = "SELECT table_name FROM information_schema.tables WHERE table_catalog = 'raydb'"
+    known = _ask(connection, query)
     return find_object(name, [made for (made,) in known], "table")
 
 
 def _tables(connection: Connection, kind: str) -> list[str]:
-    query = "SELECT table_name FROM information_schema.tables WHERE table_type = ? ORDER BY 1"
+    query = (
+        "SELECT table_name FROM information_schema.tables"
+        " WHERE table_catalog = 'raydb' AND table_type = ? ORDER BY 1"
+    )
     return [name for (name,) in _ask(connection, query, kind)]
 
 

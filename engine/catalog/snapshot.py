@@ -18,7 +18,7 @@ from raydb.engine.catalog.stored_bvh import (
     with_dead,
 )
 from raydb.engine.catalog.stored_calibration import DescribedCalibrations
-from raydb.planner.catalog import BvhDefinition, CatalogInfo, TableInfo
+from raydb.planner.catalog import CATALOG, BvhDefinition, CatalogInfo, TableInfo, relations
 from raydb.storage.tables.changes import apply_change
 from raydb.storage.tables.sample import ByColumn
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from raydb.engine.context.statement_context import StatementContext
     from raydb.kernels.stored.deferred import Deferred
     from raydb.kernels.vector.ivf import Ivf
+    from raydb.planner.catalog import Relations
     from raydb.storage.tables.changes import Change
     from raydb.storage.tables.sequence import Sequence
     from raydb.storage.tables.table import Table
@@ -68,6 +69,11 @@ class Snapshot:
             calibrations=DescribedCalibrations(self.calibrations, self.tables),
             sequences=self.sequences,
         )
+
+    @property
+    def relations(self) -> Relations:
+        """Which table or view a name means."""
+        return relations(self.tables, self.views, {}, CATALOG)
 
     def calibrations_of(self, index: str) -> Calibrations:
         """Return the calibrations of a vector index, in order."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from raydb.engine.context.sequence_values import SequenceValues
     from raydb.engine.context.usage import Usage
     from raydb.engine.fused.derived_cache import DerivedCache
+    from raydb.engine.session.databases import Databases
     from raydb.engine.session.python_tables import PythonTables
     from raydb.engine.session.queries import Queries
     from raydb.engine.session.settings import Settings
@@ -31,16 +32,17 @@ if TYPE_CHECKING:
 class StatementContext:
     """What one statement works with.
 
-    snapshot: the database as it is. python: the Python objects that FROM may name, None for none.
-    cache: what was made of whole tables before. folder: for temporary files, where no setting names
-    another; None for the system's. queries: those of the session, which plan and run. running: the
-    part of it that the layers below the engine ask about. sequences: those that it may take values
-    of. warnings: what the text has to say beside
-    its answer, such as a device that failed. whole_sample: whether the types of a text file's
-    columns are those of all its rows, and not of the first ones.
+    snapshot: the database as it is. databases: it, and those that are attached to it. python: the
+    Python objects that FROM may name, None for none. cache: what was made of whole tables before.
+    folder: for temporary files, where no setting names another; None for the system's. queries:
+    those of the session, which plan and run. running: the part of it that the layers below the
+    engine ask about. sequences: those that it may take values of. warnings: what the text has to
+    say beside its answer, such as a device that failed. whole_sample: whether the types of a text
+    file's columns are those of all its rows, and not of the first ones.
     """
 
     snapshot: Snapshot
+    databases: Databases
     settings: Settings
     python: PythonTables | None
     usage: Usage
@@ -52,6 +54,11 @@ class StatementContext:
     parameters: Parameters = ()
     warnings: list[str] = field(default_factory=list)
     whole_sample: bool = False
+
+    @property
+    def all_databases(self) -> Snapshot:
+        """The database with those that are attached to it, which queries read as well."""
+        return self.databases.beside(self.snapshot)
 
     def run(self, logical: Plan, tables: Mapping[str, Table]) -> pa.Table:
         """Return the rows of a bound query, which may scan some tables beside the snapshot's."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from raydb.engine.catalog.database import Database
+from raydb.engine.session.databases import Databases
 from raydb.engine.session.result import Result
 from raydb.engine.session.settings import BVH_MERGE, BVH_MERGE_SHARE, parse_share
 from raydb.engine.statements.definitions import apply_definition
@@ -45,6 +46,7 @@ class Changes:
 
     def __init__(self, shared: SharedDatabase) -> None:
         self.database = Database(shared)
+        self.databases = Databases(self.database)
 
     def whole(self, statement: ast.Statement, run: Callable[[], T]) -> T:
         """Run a statement; what it changes becomes durable, or is undone where it fails.
@@ -157,6 +159,7 @@ class Changes:
         """Make the BVHs on some tables ready, and begin the merge of one that is due."""
         database = self.database
         database.use_bvhs(tables)
+        self.databases.use_bvhs(tables)
         if context.settings[BVH_MERGE] == "background" and not database.in_transaction:
             database.shared.begin_merge(tables, context)
 

@@ -143,7 +143,7 @@ def explain(
 
     change: what the rows would change.
     """
-    states = search_states(prepared.plan, context.snapshot.tables, context.cache)
+    states = search_states(prepared.plan, context.all_databases.tables, context.cache)
     measured = _measure(prepared, context) if statement.analyze else None
     described = describe(prepared.plan, measured, states)
     if change is not None:
@@ -187,7 +187,7 @@ def _new_run(prepared: PreparedPlan, context: StatementContext) -> JobRun:
     """Return a run of a plan's jobs over the tables of its statement."""
     limit = parse_limit(context.settings[MEMORY_LIMIT])
     context.cache.limit = CACHE_BYTES if limit is None else limit // CACHE_SHARE
-    return JobRun(prepared, {**context.snapshot.tables, **prepared.files}, context)
+    return JobRun(prepared, {**context.all_databases.tables, **prepared.files}, context)
 
 
 def _end_run(jobs: JobRun) -> None:

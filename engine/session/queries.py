@@ -59,7 +59,7 @@ class Queries:
 
     def repeat(self, text: str, context: StatementContext) -> Result | Caching:
         """Return the rows of a text that is known; of another one what to keep its plan by."""
-        if self.cache.expect(context.snapshot):
+        if self.cache.expect(context.all_databases):
             context.cache.forget_gone()
         if not context.settings[PLAN_CACHE]:
             return Caching()
@@ -101,7 +101,7 @@ class Queries:
         assert logical is not None, "a template fits the query that it was made of"
         prepared = self._plan(logical, files, context, reads_clock=template.reads_clock)
         if not (files or template.reads_clock):
-            self.cache.expect(self._changes.database.snapshot)
+            self.cache.expect(self._changes.databases.snapshot)
             self.cache.keep_template(shape, template)
         return self._run_new(prepared, caching, context)
 
@@ -112,7 +112,7 @@ class Queries:
         result = plan_runner.run(prepared, context)
         if caching.key is not None:
             # Planning may have gone on with a snapshot whose BVHs leave deleted rows out.
-            self.cache.expect(self._changes.database.snapshot)
+            self.cache.expect(self._changes.databases.snapshot)
             self.cache.keep_plan(caching.key, prepared)
         return result
 
@@ -164,7 +164,9 @@ class Queries:
     ) -> Result:
         """Return the columns of a query, or the tables of the database."""
         if isinstance(statement, ast.ShowTables):
-            return self.run_bound(sql.bind_show_tables(context.snapshot.describe()), {}, context)
+            return self.run_bound(
+                sql.bind_show_tables(statement, context.all_databases.describe()), {}, context
+            )
         files, catalog = self._describe(statement.select, context)
         logical = sql.bind_describe(statement, catalog, context.parameters)
         return self.run_bound(logical, files, context)
@@ -191,7 +193,7 @@ class Queries:
     ) -> tuple[Mapping[str, Table], CatalogInfo]:
         """Return the files that a query reads, and the catalog with them in it."""
         files = open_sources(select, context)
-        return files, context.snapshot.with_changes(files).describe()
+        return files, context.all_databases.with_changes(files).describe()
 
     def _plan(
         self,
@@ -208,7 +210,7 @@ class Queries:
         found = contents(logical)
         if Aggregate in found:
             self._changes.use_bvhs(tables_of(logical), context)
-        catalog = self._changes.database.snapshot.with_changes(files).describe()
+        catalog = self._changes.databases.snapshot.with_changes(files).describe()
         plan = plan_query(logical, catalog, context.settings.planner)
         columns = logical.columns
         return PreparedPlan(

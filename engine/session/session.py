@@ -71,6 +71,7 @@ class Session:
         self.changes = Changes(shared)
         self.queries = Queries(self.changes)
         self.database = self.changes.database
+        self.databases = self.changes.databases
         self.python = PythonTables()
         self.settings = Settings({EXTERNAL_ACCESS.name: external_access})
         self.read_only = read_only
@@ -83,6 +84,7 @@ class Session:
         """Return another session of the same database, which begins with the same settings."""
         session = Session(self.database.shared, read_only=self.read_only)
         session.settings = self.settings
+        self.databases.duplicate_into(session.databases)
         return session
 
     def execute(
@@ -93,8 +95,11 @@ class Session:
         An error about the text knows its line and column where they can be told.
         """
         warnings: list[str] = []
-        with _locating_names(text):
-            result = self._run_text(text, parameters, running or Running(), warnings)
+        try:
+            with _locating_names(text):
+                result = self._run_text(text, parameters, running or Running(), warnings)
+        finally:
+            self.databases.release()
         result.show_in_zone(self.settings[TIME_ZONE])
         if warnings:
             result.warnings = tuple(dict.fromkeys(warnings))
@@ -141,13 +146,16 @@ class Session:
         They are those of the database as it is now. Raises ProgrammingError for any other text.
         """
         with _locating_names(text):
-            self.database.catch_up()
+            self.databases.catch_up()
             context = self._begin(parameters, running or Running(), [])
             statements = sql.parse(text)
             if len(statements) != 1 or not isinstance(statements[0], ast.Select):
                 raise ProgrammingError("a text whose rows are streamed is one query")
             select = statements[0]
-            rows = _reading_files(lambda some: self.queries.stream(select, some), context)
+            try:
+                rows = _reading_files(lambda some: self.queries.stream(select, some), context)
+            finally:
+                self.databases.release()
             return rows.in_zone(context.settings[TIME_ZONE])
 
     def begin(self, running: Running) -> None:
@@ -162,14 +170,14 @@ class Session:
 
     def close(self) -> None:
         """Leave the database; an open transaction is rolled back."""
-        self.database.close()
+        self.databases.close()
 
     # -- from a text to its statements ----------------------------------------------------------
 
     def _run_text(
         self, text: str, parameters: Parameters, running: Running, warnings: list[str]
     ) -> Result:
-        self.database.catch_up()
+        self.databases.catch_up()
         folded = sql.fold_values(text, parameters)
         if folded is not None and (inserted := self._insert_folded(*folded, running)):
             return inserted
@@ -185,7 +193,7 @@ class Session:
             self._save_sequences()
             return result
         for statement in statements:
-            self.database.catch_up()
+            self.databases.catch_up()
             result = self._execute(statement, lambda: self._begin(parameters, running, warnings))
         return result
 
@@ -208,6 +216,7 @@ class Session:
         self._sequences.begin(self.database.snapshot.sequences)
         return StatementContext(
             snapshot=self.database.snapshot,
+            databases=self.databases,
             settings=settings,
             python=self.python,
             usage=self.database.shared.usage,
@@ -232,7 +241,7 @@ class Session:
         return self.changes.whole(statement, run)
 
     def _dispatch(self, statement: ast.Statement, context: StatementContext) -> Result:
-        self._check_writable(statement)
+        statement = self._check_writable(statement)
         match statement:
             case ast.Select():
                 return self.queries.run(statement, context)
@@ -248,10 +257,8 @@ class Session:
                 found = self.queries.run(select, context)
                 assert found.rows is not None
                 return _listed(summarize(found.rows, found.names))
-            case ast.Describe() | ast.ShowTables():
-                return self.queries.describe(statement, context)
-            case ast.ShowOption(name=name):
-                return _listed(pa.table({name: [self.settings.text(name)]}))
+            case ast.Describe() | ast.ShowTables() | ast.ShowDatabases() | ast.ShowOption():
+                return self._show(statement, context)
             case ast.SetOption(name=name, value=value):
                 self.settings = self.settings.with_text(name, value)
             case ast.ResetOption(name=name):
@@ -260,13 +267,25 @@ class Session:
                 self.changes.checkpoint(context)
             case ast.Vacuum():
                 self.database.vacuum(context)
+            case ast.Attach() | ast.Detach() | ast.Use():
+                self.databases.change(statement, self.settings)
             case ast.ExportDatabase() | ast.ImportDatabase():
                 self._back_up(statement, context)
             case _ if isinstance(statement, ast.Control):
                 self.changes.control(statement)
             case _:
+                assert not isinstance(statement, ast.InDatabase), statement
                 return self.changes.define(statement, context)
         return Result(None, (), -1)
+
+    def _show(self, statement: ast.Catalog, context: StatementContext) -> Result:
+        match statement:
+            case ast.ShowOption(name=name):
+                return _listed(pa.table({name: [self.settings.text(name)]}))
+            case ast.ShowDatabases(with_files=with_files):
+                return _listed(self.databases.rows(with_files=with_files))
+            case _:
+                return self.queries.describe(statement, context)
 
     def _back_up(self, statement: ast.Backup, context: StatementContext) -> None:
         """Write a folder of the database as it is now, or run what such a folder says."""
@@ -287,9 +306,16 @@ class Session:
             if begins:
                 self.database.rollback()
 
-    def _check_writable(self, statement: ast.Statement) -> None:
-        if self.read_only and isinstance(statement, WRITING):
-            raise OperationalError("the database is opened read-only")
+    def _check_writable(self, statement: ast.Statement) -> ast.Statement:
+        """Return a statement without the database that it names; one that writes may do so."""
+        database = None
+        if isinstance(statement, ast.InDatabase):
+            database, statement = statement.database, statement.statement
+        if isinstance(statement, WRITING):
+            self.databases.check_writable(database)
+            if self.read_only:
+                raise OperationalError("the database is opened read-only")
+        return statement
 
     def _explain(self, statement: ast.Explain, context: StatementContext) -> Result:
         explained: ast.Statement = statement.statement
@@ -298,6 +324,11 @@ class Session:
             values = sql.bind_arguments(explained, prepared, context.parameters)
             context = replace(context, parameters=values)
             (explained,) = sql.parse(prepared.text)
+        if isinstance(explained, ast.Write | ast.InDatabase):
+            database = None
+            if isinstance(explained, ast.InDatabase):
+                database, explained = explained.database, explained.statement
+            self.databases.check_writable(database)
         return self.queries.explain(statement, explained, context)
 
     def _use_prepared(

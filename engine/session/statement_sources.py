@@ -33,21 +33,22 @@ def open_sources(
     Raises OperationalError where files are not allowed, and what `open_rows`, `PythonTables.find`
     and the functions raise.
     """
-    snapshot, parameters, settings = context.snapshot, context.parameters, context.settings
+    snapshot, parameters, settings = context.all_databases, context.parameters, context.settings
+    relations = snapshot.relations
     tables = {}
-    for name, source in sql.files_of(statement, snapshot.views, parameters).items():
+    for name, source in sql.files_of(statement, relations, parameters).items():
         for path in source.patterns:
             check_file(path, settings)
         if name in snapshot.tables:
             raise ProgrammingError(f"the table '{name}' is called as the file is; rename it")
         rows = open_rows(source, context.whole_sample)
         tables[name] = Table(TableDefinition(name, rows.schema), rows, 0)
-    known = index_names((*snapshot.tables, *snapshot.views))
+    known = index_names(relations.databases[relations.current])
     unknown = [name for name in sql.tables_named(statement) if not known.places(name)]
     if unknown and context.python is not None:
         with_variables = settings[REPLACEMENT_SCANS] and settings[EXTERNAL_ACCESS]
         tables |= context.python.find(unknown, with_variables=with_variables)
-    for name, call in sql.opened_calls(statement, snapshot.views, parameters).items():
+    for name, call in sql.opened_calls(statement, relations, parameters).items():
         assert isinstance(call.function, OpenedFunction)
         found = call.function.open(call, context)
         rows = Rows(found.schema, (ArrowPart(found),))

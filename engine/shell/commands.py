@@ -20,6 +20,7 @@ from raydb.engine.shell.render.modes import MODES, OTHER_NAMES
 from raydb.engine.shell.render.output import default_pager, terminal_columns
 from raydb.engine.shell.render.words import padded, plain, width
 from raydb.engine.shell.schema import (
+    attached_names,
     has_external_access,
     import_statement,
     relation_names,
@@ -240,8 +241,19 @@ def _width(shell: Shell, arguments: Sequence[str]) -> None:
     shell.change(widths=tuple(map(int, arguments)))
 
 
+def _databases(shell: Shell, arguments: Sequence[str]) -> None:
+    rows = shell.connection.execute("PRAGMA database_list").fetchall()
+    shell.write("".join(f"{plain(name)}: {file or 'in memory'}\n" for _, name, file in rows))
+
+
 def _tables(shell: Shell, arguments: Sequence[str]) -> None:
     names = [plain(name) for name in sorted(relation_names(shell.connection, *arguments))]
+    if not arguments:
+        names += [
+            plain(f"{database}.{name}")
+            for database, tables in attached_names(shell.connection).items()
+            for name in tables
+        ]
     if names:
         limit = terminal_columns() if shell.output.is_terminal else _LINE_COLUMNS
         shell.write(_in_columns(names, limit))
@@ -300,6 +312,7 @@ _LISTED = (
         ".cd", "FOLDER", "make a folder the one that relative paths begin at",
         change_folder, (1, 1), "file", reaches_outside=True,
     ),
+    Command(".databases", "", "list the databases that are attached, and their files", _databases),
     Command(
         ".dump", "[NAME]", "write the statements that make tables and views again, rows and all",
         write_dump, (0, 1), "table",

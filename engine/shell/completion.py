@@ -24,7 +24,12 @@ import raydb
 from raydb.engine.session.settings import SETTINGS
 from raydb.engine.shell.commands import COMMANDS
 from raydb.engine.shell.render.modes import MODES
-from raydb.engine.shell.schema import ColumnInfo, columns_by_relation, has_external_access
+from raydb.engine.shell.schema import (
+    ColumnInfo,
+    attached_names,
+    columns_by_relation,
+    has_external_access,
+)
 from raydb.engine.shell.script import Scanner
 from raydb.engine.table_functions.registered import TABLE_FUNCTIONS
 from raydb.keywords import KEYWORDS, quoted
@@ -43,17 +48,21 @@ _TYPED = re.compile(r'(?:"(?:[^"]|"")*"?|[^\W\d]\w*)?$')
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The names that a statement may use. functions: the kind of each, such as 'aggregate'."""
+    """The names that a statement may use.
+
+    functions: the kind of each, such as 'aggregate'. attached: the tables and views of databases.
+    """
 
     relations: Mapping[str, list[ColumnInfo]] = field(default_factory=dict)
     functions: Mapping[str, str] = field(default_factory=dict)
+    attached: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 def read_vocabulary(connection: Any) -> Vocabulary:
     """Return the names that a database knows; none while it cannot be read."""
     try:
         functions = dict(connection.execute("SELECT name, kind FROM functions()").fetchall())
-        return Vocabulary(columns_by_relation(connection), functions)
+        return Vocabulary(columns_by_relation(connection), functions, attached_names(connection))
     except raydb.Error:
         return Vocabulary()
 
@@ -140,6 +149,9 @@ def complete_sql(text: str, before: str, known: Vocabulary) -> Iterator[Completi
         source = fold(_plain(words[-2])) if len(words) > 1 else ""
         relation = _sources(text, known).get(source)
         yield from _columns(typed, [] if relation is None else [relation], known)
+        for name, tables in known.attached.items():
+            if fold(name) == source:
+                yield from _starting(typed, tables, f"table of {name}", quotes=True)
         return
     last = words[-1].upper() if words else ""
     if last in _BEFORE_SETTING and len(words) == 1:
@@ -156,6 +168,7 @@ def complete_sql(text: str, before: str, known: Vocabulary) -> Iterator[Completi
     if last in _BEFORE_TABLE or (last == "," and _is_in_from(words)):
         for name in sorted(known.relations):
             yield from _starting(typed, [name], "table", quotes=True)
+        yield from _starting(typed, known.attached, "database", quotes=True)
         yield from _functions(typed, known, {"table"})
         return
     if not typed and not words:

@@ -22,7 +22,7 @@ SELECT table_name, column_name, data_type, is_nullable = 'YES', coalesce(
         || ' INCREMENT BY ' || identity_increment || ' MINVALUE ' || identity_minimum
         || ' MAXVALUE ' || identity_maximum
         || CASE identity_cycle WHEN 'YES' THEN ' CYCLE)' ELSE ')' END)
-FROM information_schema.columns ORDER BY table_name, ordinal_position
+FROM information_schema.columns WHERE table_catalog = 'raydb' ORDER BY table_name, ordinal_position
 """
 _CONSTRAINTS = """
 SELECT table_name, constraint_name, constraint_type FROM information_schema.table_constraints
@@ -46,6 +46,13 @@ _RESTARTS = """
 SELECT CASE WHEN table_name IS NULL THEN 'ALTER SEQUENCE ' ELSE 'ALTER TABLE ' END,
     coalesce(table_name, name), column_name, ' RESTART WITH ' || next_value || ';'
 FROM sequences() WHERE next_value <> start_value
+"""
+_VIEWS = """
+SELECT table_name, view_definition FROM information_schema.views WHERE table_catalog = 'raydb'
+"""
+_ATTACHED = """
+SELECT table_catalog, table_name FROM information_schema.tables
+WHERE table_catalog <> 'raydb' ORDER BY 1, 2
 """
 _OPTIONS = """
 SELECT table_name, column_name, option_name, option_value FROM information_schema.column_options
@@ -75,8 +82,18 @@ class _Constraint:
 
 def relation_names(connection: Any, pattern: str | None = None) -> list[str]:
     """Return the tables and views: all, or those whose names match, as in `lo_%` or `lo_*`."""
-    rows = connection.execute("SELECT table_name FROM information_schema.tables").fetchall()
+    query = "SELECT table_name FROM information_schema.tables WHERE table_catalog = 'raydb'"
+    rows = connection.execute(query).fetchall()
     return [name for (name,) in rows if pattern is None or _matches(name, pattern)]
+
+
+def attached_names(connection: Any) -> dict[str, list[str]]:
+    """Return the tables and views of each attached database."""
+    names = connection.execute("SHOW DATABASES").fetchall()
+    found: dict[str, list[str]] = {name: [] for (name,) in names if name != "raydb"}
+    for database, name in connection.execute(_ATTACHED) if found else ():
+        found[database].append(name)
+    return found
 
 
 def columns_by_relation(connection: Any) -> dict[str, list[ColumnInfo]]:
@@ -126,9 +143,7 @@ def schema_parts(
     if pattern is not None and not names:
         near = did_you_mean(pattern, relation_names(connection))
         raise ProgrammingError(f"there is no table or view '{pattern}'{near}")
-    views = dict(
-        connection.execute("SELECT table_name, view_definition FROM information_schema.views")
-    )
+    views = dict(connection.execute(_VIEWS))
     options = dict(connection.execute("SELECT name, options FROM vector_indexes()"))
     indexes, own = [], []
     for name, table, listed, is_unique in connection.execute("SELECT * FROM indexes()"):

@@ -171,7 +171,7 @@ def _given_queries(
 ) -> _Sample:
     """Return the vectors that a query gives, of very many as many as are made use of."""
     files = open_sources(queries, context)
-    catalog = context.snapshot.with_changes(files).describe()
+    catalog = context.all_databases.with_changes(files).describe()
     width = index.vectors.shape[1]
     plan = sql.bind_sample(queries, request.index, width, catalog, context.parameters)
     values = context.run(plan, files).column(0)

@@ -138,7 +138,7 @@ def _create_table_as(
         return context.snapshot, 0
     snapshot = _with_room(name, statement.or_replace, context.snapshot)
     files = open_sources(statement.select, context)
-    catalog = context.snapshot.with_changes(files).describe()
+    catalog = context.all_databases.with_changes(files).describe()
     logical = sql.bind_select(statement.select, catalog, context.parameters)
     output = logical.columns
     if len(columns) > len(output):

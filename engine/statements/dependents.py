@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from raydb import sql
 from raydb.engine.session.statement_sources import open_sources
 from raydb.errors import Error, ProgrammingError
+from raydb.planner.catalog import CATALOG
 from raydb.planner.stars.star import canonical_definition
 from raydb.sql import ast
 
@@ -88,7 +89,8 @@ def bind_view(name: str, snapshot: Snapshot, context: StatementContext) -> None:
     alone = replace(context, snapshot=replace(snapshot, views=others), python=None, parameters=())
     try:
         opened = open_sources(select, alone)
-        sql.bind_select(select, alone.snapshot.with_changes(opened).describe())
+        catalog = alone.all_databases.with_changes(opened).describe()
+        sql.bind_select(select, replace(catalog, current=CATALOG))
     except Error as error:
         error.position = None
         raise

@@ -34,7 +34,7 @@ def change_by_runs(
     table = context.snapshot.tables[statement.table]
     if table.expected_count > _ROWS_A_RUN * parameters.count:
         return None
-    bound = sql.bind_runs(statement, context.snapshot.describe(), parameters)
+    bound = sql.bind_runs(statement, context.all_databases.describe(), parameters)
     if bound is None:
         return None
     given = parameters.table()

@@ -71,7 +71,7 @@ def update_conflicts(
     name = _free_name(context)
     tables = {**files, name: table_of(name, source)}
     logical = sql.bind_upsert(
-        statement, name, context.snapshot.with_changes(tables).describe(), context.parameters
+        statement, name, context.all_databases.with_changes(tables).describe(), context.parameters
     )
     changed = context.run(logical, tables)
     numbers = changed.column(0).to_numpy()

@@ -67,7 +67,7 @@ def bind_write(
 ) -> tuple[Plan, Mapping[str, Table], CatalogInfo]:
     """Return the plan of the rows to write, the files that it reads, and the catalog with them."""
     files = open_sources(statement, context)
-    catalog = context.snapshot.with_changes(files).describe()
+    catalog = context.all_databases.with_changes(files).describe()
     match statement:
         case ast.Insert():
             logical = sql.bind_insert(statement, catalog, context.parameters)

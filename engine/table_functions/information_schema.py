@@ -2,7 +2,8 @@
 
     SELECT column_name FROM information_schema.columns WHERE table_name = 'sale'
 
-The tables and columns are those of the SQL standard, without columns that would always be NULL.
+The tables and columns are those of the SQL standard, without columns that would always be NULL. Of
+attached databases there are the tables, views and columns.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from raydb.storage.type_names import sql_type_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from raydb.planner.catalog import TableInfo
     from raydb.planner.plan.table_function import FunctionCall
     from raydb.storage.tables.sequence import Identity, SequenceOptions
     from raydb.storage.tables.table import Constraint, TableDefinition
@@ -51,24 +53,34 @@ class InformationTable(RowsFunction):
         return self._rows_of(call)
 
 
-def _schemata(_: FunctionCall) -> Iterator[Row]:
-    for schema in (MAIN, INFORMATION):
-        yield CATALOG, schema
+def _schemata(call: FunctionCall) -> Iterator[Row]:
+    for database in call.catalog.relations.databases:
+        yield database, MAIN
+    yield CATALOG, INFORMATION
 
 
 def _tables(call: FunctionCall) -> Iterator[Row]:
-    for kind, names in (("BASE TABLE", call.catalog.tables), ("VIEW", call.catalog.views)):
-        for name in names:
-            yield CATALOG, MAIN, name, kind
+    for database, name, key in _relations(call):
+        yield database, MAIN, name, "VIEW" if key in call.catalog.views else "BASE TABLE"
+
+
+def _relations(call: FunctionCall) -> Iterator[tuple[str, str, str]]:
+    """Yield the database, the name and the key of each table and then of each view."""
+    catalog = call.catalog
+    for kind in (catalog.tables, catalog.views):
+        for database, known in catalog.relations.databases.items():
+            for name, key in known.items():
+                if key in kind:
+                    yield database, name, key
 
 
 def _columns(call: FunctionCall) -> Iterator[Row]:
-    relations = {name: table.definition.schema for name, table in call.catalog.tables.items()}
-    for view in call.catalog.views:
-        fields = [pa.field(column.name, column.type) for column in call.view_columns(view)]
-        relations[view] = pa.schema(fields)
-    for table, schema in relations.items():
-        known = call.catalog.tables.get(table)
+    for database, name, key in _relations(call):
+        known = call.catalog.tables.get(key)
+        if known is None:
+            schema = pa.schema([(each.name, each.type) for each in call.view_columns(key)])
+        else:
+            schema = known.definition.schema
         defaults = {} if known is None else dict(known.definition.defaults)
         own = () if known is None else known.definition.identities
         identities = {each.column: each for each in own}
@@ -76,7 +88,7 @@ def _columns(call: FunctionCall) -> Iterator[Row]:
             identity = identities.get(field.name)
             default = None if identity else defaults.get(field.name)
             yield (
-                *(CATALOG, MAIN, table, field.name, number, default),
+                *(database, MAIN, name, field.name, number, default),
                 "YES" if field.nullable else "NO",
                 sql_type_name(field.type),
                 *_digits(field.type),
@@ -97,11 +109,15 @@ def _numbers_of(options: SequenceOptions) -> tuple[str, ...]:
 
 
 def _sequences(call: FunctionCall) -> Iterator[Row]:
-    tables = call.catalog.tables.values()
-    owned = {each.sequence for table in tables for each in table.definition.identities}
+    owned = {each.sequence for table in _own_tables(call) for each in table.definition.identities}
     for name, sequence in call.catalog.sequences.items():
         if name not in owned:
             yield CATALOG, MAIN, name, "BIGINT", *_numbers_of(sequence.options)
+
+
+def _own_tables(call: FunctionCall) -> Iterator[TableInfo]:
+    own = call.catalog.relations.databases[CATALOG]
+    return (table for name, table in call.catalog.tables.items() if name in own)
 
 
 def _digits(data_type: pa.DataType) -> tuple[int | None, int | None]:
@@ -114,12 +130,14 @@ def _digits(data_type: pa.DataType) -> tuple[int | None, int | None]:
 
 
 def _views(call: FunctionCall) -> Iterator[Row]:
-    for name, text in call.catalog.views.items():
-        yield CATALOG, MAIN, name, text
+    for database, name, key in _relations(call):
+        if key in call.catalog.views:
+            yield database, MAIN, name, call.catalog.views[key]
 
 
 def _constraints(call: FunctionCall) -> Iterator[tuple[TableDefinition, Constraint, str]]:
-    for table in call.catalog.tables.values():
+    """Yield the constraints of the connection's own tables."""
+    for table in _own_tables(call):
         for constraint, name in constraint_names(table.definition):
             yield table.definition, constraint, name
 
@@ -175,8 +193,8 @@ def _check_constraints(call: FunctionCall) -> Iterator[Row]:
 
 
 def _column_options(call: FunctionCall) -> Iterator[Row]:
-    for name, table in call.catalog.tables.items():
-        layout = table.definition.layout
+    for table in _own_tables(call):
+        name, layout = table.definition.name, table.definition.layout
         switches = [(column, "on" if is_on else "off") for column, is_on in layout.offset_index]
         for option, chosen in (
             ("chunk_rows", layout.chunk_rows),

@@ -31,7 +31,8 @@ class Binding:
     `slots` knows which constants another text may replace, where the plan is kept for that.
     `queries` are the common table expressions in sight, by their folded names; `views` those that
     are being bound and `bound_views` those that were;
-    `outer` is the row outside of the query that is being bound, if it is inside another.
+    `outer` is the row outside of the query that is being bound, if it is inside another;
+    `database` is that of names which name none, None for the catalog's current one.
     """
 
     catalog: CatalogInfo
@@ -44,6 +45,7 @@ class Binding:
     outer: Outer | None = None
     slots: Slots | None = None
     clock_reads: list[Expression] = field(default_factory=list)
+    database: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

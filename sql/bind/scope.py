@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from raydb.errors import ProgrammingError, did_you_mean
-from raydb.names import Names, index_names, is_same, known_name, needs_quotes
+from raydb.names import Names, Qualified, index_names, is_same, known_name, needs_quotes
 from raydb.planner.expressions.nodes import Column
 
 if TYPE_CHECKING:
@@ -21,12 +21,14 @@ class ScopeTable:
     """A table, view, derived table or common table expression under the name it has in FROM.
 
     `columns` holds the columns under the names they have here: `t(a, b)` gives them new ones.
-    `written` is the name that the alias `name` replaces.
+    `written` is the name that the alias `name` replaces; `database` is where a table without an
+    alias is.
     """
 
     name: str
     columns: tuple[tuple[str, Column], ...]
     written: str
+    database: str = ""
 
     @cached_property
     def index(self) -> Names:
@@ -103,9 +105,15 @@ class Outer:
 
 
 def table_scope(
-    table: str, columns: Sequence[Column], names: Sequence[str] = (), written: str = ""
+    table: str,
+    columns: Sequence[Column],
+    names: Sequence[str] = (),
+    written: str = "",
+    database: str = "",
 ) -> Scope:
     """Return the scope of one table; `names` replace the first names of its columns.
+
+    database: where a table without an alias is, for names such as `shop.sale.amount`.
 
     A table without a name ('') can't be used as a qualifier. Raises ProgrammingError for more
     names than columns.
@@ -117,18 +125,21 @@ def table_scope(
     all_names = (*names, *(column.name for column in columns[len(names) :]))
     named = tuple(zip(all_names, columns, strict=True))
     return Scope(
-        (ScopeTable(table, named, written),),
+        (ScopeTable(table, named, written, database),),
         tuple(Visible(name, column, table) for name, column in named),
     )
 
 
 def join_scopes(left: Scope, right: Scope) -> Scope:
-    """Return the scope of a join; a name of a table may be used once only."""
+    """Return the scope of a join; a name may be used twice for tables of two databases only."""
     for table in right.tables:
-        if table.name and (used := _table(left, table.name)) is not None:
-            raise ProgrammingError(
-                f"table name '{used.name}' is used twice in FROM; give one of them an alias"
-            )
+        for used in left.tables:
+            if not table.name or not is_same(used.name, table.name):
+                continue
+            if not (used.database and table.database) or is_same(used.database, table.database):
+                raise ProgrammingError(
+                    f"table name '{used.name}' is used twice in FROM; give one of them an alias"
+                )
     return Scope(left.tables + right.tables, left.visible + right.visible)
 
 
@@ -216,12 +227,23 @@ def find_table(scope: Scope, name: str) -> ScopeTable:
     alias = next((table.name for table in scope.tables if is_same(table.written, name)), "")
     if alias:
         raise ProgrammingError(f"table '{name}' is not in FROM; did you mean its alias '{alias}'?")
+    if isinstance(name, Qualified):
+        raise ProgrammingError(f"table '{name.database}.{name}' is not in FROM")
     known = [table.name for table in scope.tables if table.name]
     raise ProgrammingError(f"table '{name}' is not in FROM{did_you_mean(name, known)}")
 
 
 def _table(scope: Scope, name: str) -> ScopeTable | None:
-    return next((table for table in scope.tables if is_same(table.name, name)), None)
+    """Return the table that a name means, None if there is none such."""
+    found = [table for table in scope.tables if is_same(table.name, name)]
+    if isinstance(name, Qualified):
+        found = [table for table in found if is_same(table.database, name.database)]
+    if len(found) > 1:
+        where = " and in ".join(f"'{table.database}'" for table in found)
+        raise ProgrammingError(
+            f"table '{name}' is ambiguous: it is in {where}; name the database with it"
+        )
+    return found[0] if found else None
 
 
 def _resolve_in(table: ScopeTable, name: str) -> Column:

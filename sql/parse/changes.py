@@ -16,6 +16,8 @@ from raydb.sql.parse.query import as_query, query_of, select_columns
 from raydb.sql.parse.reader import TokenReader, name_in, parse_tree, syntax_error
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlglot import Token
 
 # What may follow the assignments of an UPDATE or the rows of an INSERT.
@@ -44,10 +46,15 @@ def read_change(reader: TokenReader) -> ast.Statement:
         if token.token_type is TokenType.COMMA and after.token_type in _CLAUSES:
             raise syntax_error(reader.text, after)
     tokens, overrides = _without_overriding(reader.all_tokens())
-    statement = as_query_or_change(parse_tree(reader.text, tokens))
-    if overrides and isinstance(statement, ast.Insert):
-        return replace(statement, overrides=True)
-    return statement
+    tree = parse_tree(reader.text, tokens)
+    statement = as_query_or_change(tree)
+    match statement:
+        case ast.Insert() if overrides:
+            return replace(statement, overrides=True)
+        case ast.InDatabase(statement=ast.Insert() as insert) if overrides:
+            return replace(statement, statement=replace(insert, overrides=True))
+        case _:
+            return statement
 
 
 def _without_overriding(tokens: tuple[Token, ...]) -> tuple[tuple[Token, ...], bool]:
@@ -66,23 +73,28 @@ def as_query_or_change(tree: exp.Expr) -> ast.Statement:
             table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
             if tree.args.get("expression") is None and not tree.args.get("default"):
                 raise ProgrammingError("INSERT needs VALUES, a query or DEFAULT VALUES")
-            return ast.Insert(_target(table, "INSERT"), tree)
+            return _written(table, "INSERT", lambda name: ast.Insert(name, tree))
         case exp.Update():
             if not tree.expressions:
                 raise ProgrammingError("UPDATE needs SET column = value")
-            return ast.Update(_target(tree.this, "UPDATE"), tree)
+            return _written(tree.this, "UPDATE", lambda name: ast.Update(name, tree))
         case exp.Delete():
-            return ast.Delete(_target(tree.this, "DELETE"), tree)
+            return _written(tree.this, "DELETE", lambda name: ast.Delete(name, tree))
         case _:
             return as_query(tree)
 
 
-def _target(table: exp.Expr, statement: str) -> str:
-    """Return the name of the table that a statement writes to."""
+def _written(
+    table: exp.Expr, statement: str, make: Callable[[str], ast.Write]
+) -> ast.Write | ast.InDatabase:
+    """Return the statement that writes to a table, whose name is left without its database."""
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
         raise ProgrammingError(f"{statement} needs the name of a table")
-    require_only(table, "this", "alias")
-    return name_in(table.this)
+    require_only(table, "this", "alias", "db")
+    database = table.args.get("db")
+    table.set("db", None)
+    made = make(name_in(table.this))
+    return made if database is None else ast.InDatabase(name_in(database), made)
 
 
 _OLD_OPTIONS = ("DELIMITER", "NULL", "QUOTE", "ESCAPE", "ENCODING")
@@ -97,7 +109,7 @@ def read_copy(reader: TokenReader) -> ast.Copy | ast.CopyTo:
     table = reader.relation("the name of a table")
     columns = reader.names("the name of a column") if reader.at_any("(") else None
     if reader.accept("TO"):
-        select = select_columns(table, columns)
+        select = select_columns(table, columns, reader.database)
         return ast.CopyTo(select, *_file_and_options(reader, "TO STDOUT"))
     reader.expect("FROM")
     return ast.Copy(table, columns, *_file_and_options(reader, "FROM STDIN"))

@@ -18,6 +18,14 @@ from raydb.sql.parse.changes import (
     read_delete,
     read_insert,
 )
+from raydb.sql.parse.databases import (
+    read_attach,
+    read_detach,
+    read_export,
+    read_import,
+    read_pragma,
+    read_use,
+)
 from raydb.sql.parse.definitions import (
     read_alter,
     read_create,
@@ -38,9 +46,9 @@ if TYPE_CHECKING:
 
 # Statements of other databases, so that they are told from a misspelt word.
 _UNSUPPORTED = (
-    "ANALYZE ATTACH CALL CLOSE CLUSTER COMMENT DECLARE DETACH DO FETCH"
-    " GRANT INSTALL KILL LISTEN LOAD LOCK MERGE NOTIFY PIVOT PRAGMA REFRESH"
-    " REPLACE REVOKE UNPIVOT USE"
+    "ANALYZE CALL CLOSE CLUSTER COMMENT DECLARE DO FETCH"
+    " GRANT INSTALL KILL LISTEN LOAD LOCK MERGE NOTIFY PIVOT REFRESH"
+    " REPLACE REVOKE UNPIVOT"
 )
 
 
@@ -82,6 +90,8 @@ def _parse_statement(text: str, tokens: tuple[Token, ...]) -> ast.Statement:
         if reader.accept(word):
             statement = read(reader)
             reader.finish()
+            if reader.database is not None and isinstance(statement, ast.Definition | ast.Write):
+                return ast.InDatabase(reader.database, statement)
             return statement
     word = tokens[0].text.upper()
     if reader.at_any(*_UNSUPPORTED.split()):
@@ -109,9 +119,10 @@ def _explain(reader: TokenReader) -> ast.Explain:
         raise reader.error("a query, INSERT, UPDATE, DELETE or EXECUTE")
     _refuse_others(reader, "EXPLAIN", *QUERY_WORDS, *_CHANGES, "EXECUTE")
     statement = _parse_statement(reader.text, reader.rest())
-    assert isinstance(statement, ast.Select | ast.Insert | ast.Update | ast.Delete | ast.Execute), (
-        statement
-    )
+    assert isinstance(
+        statement,
+        ast.Select | ast.Insert | ast.Update | ast.Delete | ast.Execute | ast.InDatabase,
+    ), statement
     return ast.Explain(statement, written, analyze)
 
 
@@ -135,18 +146,23 @@ def _describe(reader: TokenReader) -> ast.Describe:
     if reader.at_any(*QUERY_WORDS):
         return ast.Describe(None, read_query(reader))
     table = reader.relation("the name of a table")
-    return ast.Describe(table, select_columns(table))
+    return ast.Describe(table, select_columns(table, None, reader.database), reader.database)
 
 
 def _summarize(reader: TokenReader) -> ast.Summarize:
     if reader.at_any(*QUERY_WORDS):
         return ast.Summarize(read_query(reader))
-    return ast.Summarize(select_columns(reader.relation("the name of a table")))
+    table = reader.relation("the name of a table")
+    return ast.Summarize(select_columns(table, None, reader.database))
 
 
-def _show(reader: TokenReader) -> ast.ShowTables | ast.ShowOption | ast.Describe:
+def _show(reader: TokenReader) -> ast.Catalog:
     if reader.accept("TABLES"):
-        return ast.ShowTables()
+        if not reader.accept_any("FROM", "IN"):
+            return ast.ShowTables()
+        return ast.ShowTables(reader.name("the name of a database"))
+    if reader.accept("DATABASES"):
+        return ast.ShowDatabases()
     if reader.at_any("ALL"):
         raise NotSupportedError("SHOW ALL is not supported; SHOW TABLES lists the tables")
     return ast.ShowOption(reader.word("TABLES or the name of a setting"))
@@ -238,28 +254,6 @@ def _deallocate(reader: TokenReader) -> ast.Deallocate:
     return ast.Deallocate(reader.name("the name of a prepared statement"))
 
 
-_EXPORT_FORMATS = ("PARQUET", "CSV", "FLAT")
-
-
-def _export(reader: TokenReader) -> ast.ExportDatabase:
-    reader.expect("DATABASE")
-    path = reader.string("the path of a folder, in single quotes")
-    chosen = "PARQUET"
-    if reader.accept("("):
-        reader.expect("FORMAT")
-        written = reader.take().text
-        chosen = written.upper()
-        if chosen not in _EXPORT_FORMATS:
-            raise ProgrammingError(f"EXPORT has the formats PARQUET, CSV and FLAT, not {written}")
-        reader.expect(")")
-    return ast.ExportDatabase(path, chosen.lower())
-
-
-def _import(reader: TokenReader) -> ast.ImportDatabase:
-    reader.expect("DATABASE")
-    return ast.ImportDatabase(reader.string("the path of a folder, in single quotes"))
-
-
 def _vacuum(reader: TokenReader) -> ast.Vacuum:
     if reader.peek() is not None:
         raise NotSupportedError("VACUUM of one table, or with an option, is not supported")
@@ -297,6 +291,10 @@ _STATEMENTS: dict[str, Callable[[TokenReader], ast.Statement]] = {
     "RELEASE": _release,
     "CHECKPOINT": lambda _: ast.Checkpoint(),
     "VACUUM": _vacuum,
-    "EXPORT": _export,
-    "IMPORT": _import,
+    "EXPORT": read_export,
+    "IMPORT": read_import,
+    "ATTACH": read_attach,
+    "DETACH": read_detach,
+    "USE": read_use,
+    "PRAGMA": read_pragma,
 }

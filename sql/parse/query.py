@@ -37,10 +37,13 @@ def query_of(text: str, tokens: tuple[Token, ...]) -> Select:
     return read_query(TokenReader(text, tokens))
 
 
-def select_columns(table: str, columns: tuple[str, ...] | None = None) -> Select:
-    """Return `SELECT columns FROM table`, of names as the reader gives them."""
+def select_columns(
+    table: str, columns: tuple[str, ...] | None = None, database: str | None = None
+) -> Select:
+    """Return `SELECT columns FROM database.table`, of names as the reader gives them."""
     items = [exp.column(_identifier(name)) for name in columns or ()]
-    source = exp.From(this=exp.Table(this=_identifier(table)))
+    place = None if database is None else _identifier(database)
+    source = exp.From(this=exp.Table(this=_identifier(table), db=place))
     return Select(exp.Select(expressions=items or [exp.Star()], from_=source))
 
 

@@ -11,7 +11,7 @@ from sqlglot.errors import ParseError, TokenError
 from raydb.errors import Error, ProgrammingError
 from raydb.names import Unquoted, fold, is_same
 from raydb.sql.parse.dialect import identifier_tokens, parse_tokens, split_tokens
-from raydb.sql.parse.schema_names import check_schema, resolve_schemas
+from raydb.sql.parse.schema_names import database_of, resolve_schemas
 from raydb.sql.parse.searched_tables import name_searched_tables
 
 if TYPE_CHECKING:
@@ -164,6 +164,8 @@ class TokenReader:
         self.text = text
         self._tokens = tokens
         self._index = 0
+        self.database: str | None = None
+        self._has_relation = False
 
     def peek(self) -> Token | None:
         """Return the next token without reading it, or None at the end."""
@@ -212,11 +214,17 @@ class TokenReader:
         return fold(self.name(what))
 
     def relation(self, what: str) -> str:
-        """Read the name of a table or view, which may be qualified by the schema."""
-        name = self.name(what)
-        if self.accept("."):
-            check_schema(name)
-            name = self.name(what)
+        """Read the name of a table or view; `database` is the one that is written before it."""
+        names = [self.name(what)]
+        while len(names) < 3 and self.accept("."):
+            names.append(self.name(what))
+        *before, name = names
+        database = None
+        if before:
+            database = database_of(before[0] if len(before) > 1 else None, before[-1])
+        if self._has_relation and database != self.database:
+            raise ProgrammingError("what one statement changes is in one database")
+        self.database, self._has_relation = database, True
         return name
 
     def separated(self, read: Callable[[], _Part]) -> tuple[_Part, ...]:

@@ -1,50 +1,87 @@
-"""Names with a schema: `main.t` is `t`, and `information_schema.tables` a table function's call."""
+"""Names with a schema or a database before them.
+
+main.t                         t
+shop.t, shop.main.t            t of the database shop, which was attached
+information_schema.tables      a table function's call
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.names import fold
-from raydb.planner.catalog import MAIN
+from raydb.planner.catalog import CATALOG, MAIN
 from raydb.sql.parse.nodes import nodes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 INFORMATION = "information_schema"
 """The schema of what describes the tables and views."""
 
 
-def check_schema(name: str) -> None:
-    """Raise ProgrammingError unless a schema is that of the tables."""
-    if fold(name) == INFORMATION:
+def database_of(database: str | None, schema: str) -> str | None:
+    """Return the database that `database.schema.t` or `schema.t` names; None for the current one.
+
+    What stands alone before a table may be either. Raises ProgrammingError for what has no tables
+    that can be written.
+    """
+    if fold(schema) == INFORMATION:
         raise ProgrammingError(f"the schema '{INFORMATION}' can only be read")
-    if fold(name) != MAIN:
-        raise unknown_schema(name)
+    if database is None:
+        return None if fold(schema) == MAIN else schema
+    if fold(schema) != MAIN:
+        raise unknown_schema(schema)
+    return database
 
 
-def unknown_schema(name: str) -> ProgrammingError:
-    """Return the error for a schema that there is not."""
-    near = did_you_mean(name, (MAIN, INFORMATION))
+def unknown_schema(name: str, databases: Iterable[str] = ()) -> ProgrammingError:
+    """Return the error for a schema that there is not; databases: what else it might have been."""
+    near = did_you_mean(name, (MAIN, INFORMATION, *databases))
     return ProgrammingError(f"schema '{name}' does not exist{near}")
 
 
-def resolve_schemas(tree: exp.Expr) -> exp.Expr:
-    """Return a tree without the schemas in its names; raises ProgrammingError for unknown ones.
+def unknown_database(name: str, databases: Iterable[str]) -> ProgrammingError:
+    """Return the error for a database that is not attached; databases: those that are."""
+    return ProgrammingError(f"database '{name}' is not attached{did_you_mean(name, databases)}")
 
-    A table of the information schema becomes a call in FROM, which nothing can write to.
+
+def resolve_schemas(tree: exp.Expr) -> exp.Expr:
+    """Return a tree without the schemas in its names; what is left in "db" is a database.
+
+    A table of the information schema becomes a call in FROM, which nothing can write to; it is one
+    for all databases. Raises ProgrammingError for unknown schemas.
     """
     for node in nodes_of(tree, exp.Table, exp.Column):
         if (written := node.args.get("db")) is None:
             continue
-        schema = fold(written.name)
-        if schema not in (MAIN, INFORMATION):
-            if isinstance(node, exp.Column):
-                continue  # it may be a field of a struct, as in s.inner.field
+        schema, database = fold(written.name), node.args.get("catalog")
+        if isinstance(node, exp.Column):
+            if schema == MAIN or (schema == INFORMATION and database is None):
+                node.set("db", None)
+            continue  # it may be a field of a struct, as in s.inner.field
+        assert isinstance(node, exp.Table)
+        if schema == INFORMATION:
+            if database is not None and fold(database.name) != CATALOG:
+                raise ProgrammingError(
+                    f"the schema '{INFORMATION}' is one for all databases; name it alone"
+                )
+            _call_information(node)
+        elif database is not None and schema != MAIN:
             raise unknown_schema(written.name)
-        node.set("db", None)
-        if schema == INFORMATION and isinstance(node, exp.Table):
-            table = fold(node.this.name)
-            if node.args.get("alias") is None:
-                name = exp.to_identifier(table, quoted=True)
-                node.set("alias", exp.TableAlias(this=name))
-            node.set("this", exp.Anonymous(this=f"{INFORMATION}.{table}"))
+        elif schema == MAIN or database is not None:
+            node.set("db", database)
+        node.set("catalog", None)
     return tree
+
+
+def _call_information(node: exp.Table) -> None:
+    table = fold(node.this.name)
+    node.set("db", None)
+    if node.args.get("alias") is None:
+        name = exp.to_identifier(table, quoted=True)
+        node.set("alias", exp.TableAlias(this=name))
+    node.set("this", exp.Anonymous(this=f"{INFORMATION}.{table}"))

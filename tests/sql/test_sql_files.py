@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from raydb.errors import ProgrammingError
+from raydb.planner.catalog import CatalogInfo
 from raydb.sql import files_of, parse
 from raydb.sql.ast import CopyTo, Select
 from raydb.storage.formats.sources import FileSource
@@ -26,7 +27,12 @@ def test_files_of(sql: str, files: tuple[str, ...]) -> None:
     (select,) = parse(sql)
     assert isinstance(select, Select)
     assert (
-        tuple(path for found in files_of(select, {}).values() for path in found.patterns) == files
+        tuple(
+            path
+            for found in files_of(select, CatalogInfo({}).relations).values()
+            for path in found.patterns
+        )
+        == files
     )
 
 
@@ -69,7 +75,7 @@ def test_files_of_views() -> None:
     }
     (select,) = parse("SELECT 1 WHERE EXISTS (SELECT 1 FROM V AS x)")
     assert isinstance(select, Select)
-    assert files_of(select, views) == {
+    assert files_of(select, CatalogInfo({}, views).relations) == {
         "'v.csv'": FileSource(("v.csv",)),
         "read_csv('w.csv', header => TRUE)": FileSource(("w.csv",), "csv", (("header", True),)),
     }

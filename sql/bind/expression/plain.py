@@ -8,7 +8,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.names import is_same
+from raydb.names import Qualified, is_same
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.functions.lists import list_of, list_slice
 from raydb.planner.expressions.functions.nested import element, map_of, struct_field, struct_of
@@ -35,27 +35,43 @@ if TYPE_CHECKING:
 
 @binds(exp.Column, reads="this table db catalog")
 def _column(node: exp.Expr, context: Context) -> Expression:
-    """Return a column, or a field of one: a, t.a, s.field, t.s.field.field."""
+    """Return a column, or a field of one: a, t.a, shop.t.a, s.field, t.s.field.field."""
     if isinstance(node.this, exp.Star):
         raise ProgrammingError(f"* is not allowed in {context.clause}")
     parts = [node.args[part] for part in ("catalog", "db", "table", "this") if node.args.get(part)]
     first = name_in(parts[0])
     if len(parts) == 1:
         return context.resolve(first, None)
+    found, rest = _qualified(parts, context)
+    for part in rest:
+        found = _field(found, part)
+    return found
+
+
+def _qualified(
+    parts: Sequence[exp.Expr], context: Context
+) -> tuple[Expression, Sequence[exp.Expr]]:
+    """Return the column that begins a name of several parts, and the fields that follow."""
+    first, second = name_in(parts[0]), name_in(parts[1])
+    wrong = None
+    if len(parts) > 2:
+        try:
+            return context.resolve(name_in(parts[2]), Qualified(second, first)), parts[3:]
+        except ProgrammingError as error:
+            is_known = any(is_same(each.database, first) for each in context.scope.tables)
+            wrong = error if is_known else unknown_schema(first)
     try:
-        found, rest = context.resolve(name_in(parts[1]), first), parts[2:]
+        return context.resolve(second, first), parts[2:]
     except ProgrammingError as error:
         # No table of that name, or one without the column: it may be a struct.
-        wrong = unknown_schema(first) if len(parts) > 2 else error
+        wrong = wrong or error
         try:
-            found, rest = context.resolve(first, None), parts[1:]
+            found = context.resolve(first, None)
         except ProgrammingError:
             raise wrong from None
         if not is_struct(found.type):
             raise wrong from None
-    for part in rest:
-        found = _field(found, part)
-    return found
+    return found, parts[1:]
 
 
 def _field(operand: Expression, name: exp.Expr) -> Expression:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import Error, NotSupportedError, ProgrammingError, did_you_mean
-from raydb.names import find_object, fold, is_same, needs_quotes
+from raydb.names import is_same, needs_quotes
 from raydb.planner.expressions.nodes import Call, Expression, conjuncts, substitute
 from raydb.planner.expressions.nodes import Literal as Constant
 from raydb.planner.expressions.signature import require_list
@@ -23,7 +23,6 @@ from raydb.planner.plan.nodes import (
     OuterJoin,
     Plan,
     Project,
-    Scan,
     Search,
     SemiJoin,
     Unnest,
@@ -35,10 +34,9 @@ from raydb.planner.plan.table_function import (
     PlannedFunction,
     SearchFunction,
 )
-from raydb.sql.ast import Select
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import Resolve, bind_condition, bind_expression
-from raydb.sql.bind.query.with_clause import name_query, refer
+from raydb.sql.bind.query.relations import bind_relation, scan_table
 from raydb.sql.bind.scope import (
     Outer,
     Scope,
@@ -51,7 +49,6 @@ from raydb.sql.bind.scope import (
 from raydb.sql.bind.table_functions.arguments import read_call, read_search
 from raydb.sql.bind.table_functions.file_functions import file_alias, file_table, is_file
 from raydb.sql.parse.nodes import locate, require_only, unsupported
-from raydb.sql.parse.parser import parse
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.searched_tables import function_called
 
@@ -118,7 +115,7 @@ def _bind_source(node: exp.Expr, binding: Binding) -> Source:
 def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
     match node:
         case exp.Table():
-            require_only(node, "this", "alias", "joins")
+            require_only(node, "this", "db", "alias", "joins")
             source = _bind_table(node, binding)
         case exp.Subquery(this=inner) if _holds_join(inner):  # `(a JOIN b ON ...)`
             require_only(node, "this", "alias", "joins")
@@ -252,52 +249,17 @@ def _bind_rows(node: exp.Expr, binding: Binding) -> Plan:
 
 def _bind_table(node: exp.Table, binding: Binding) -> Source:
     if is_file(node) or isinstance(function_called(node), OpenedFunction):
-        return _bind_opened(node, binding)
+        # Rows that are there: those of `FROM 'sales.parquet'` are called `sales`.
+        return _named(scan_table(file_table(node), binding), node, file_alias(node))
     if isinstance(node.this, exp.Anonymous):
         return _bind_call(node, binding)
     if not isinstance(node.this, exp.Identifier):
         raise unsupported(node.this)
-    written, catalog = name_in(node.this), binding.catalog
-    if (query := binding.queries.get(fold(written))) is not None:
-        table, plan = query.name, refer(query, binding)
-    else:
-        known = {**catalog.tables, **catalog.views}
-        found = find_object(written, known, "table")
-        if found is None:
-            known_too = (*(each.name for each in binding.queries.values()), *known)
-            near = did_you_mean(written, known_too)
-            raise ProgrammingError(f"table '{written}' does not exist{near}")
-        is_table = found in catalog.tables
-        table, plan = found, _scan(found, binding) if is_table else _bind_view(found, binding)
-    name, names = _alias(node, table)
-    return Source(plan, table_scope(name, plan.columns, names, written=table))
-
-
-def _bind_opened(node: exp.Table, binding: Binding) -> Source:
-    """Return rows that are there: those of `FROM 'sales.parquet'` are called `sales`."""
-    return _named(_scan(file_table(node), binding), node, file_alias(node))
-
-
-def _scan(table: str, binding: Binding) -> Scan:
-    schema = binding.catalog.tables[table].definition.schema
-    return Scan(table, tuple(new_column(binding, field.name, field.type) for field in schema))
-
-
-def _bind_view(view: str, binding: Binding) -> Plan:
-    """Return a reference to a view's query, which is bound once, and to the catalog alone."""
-    if view in binding.bound_views:
-        return refer(binding.bound_views[view], binding)
-    if view in binding.views:
-        raise ProgrammingError(f"the view '{view}' refers to itself")
-    (statement,) = parse(binding.catalog.views[view])
-    assert isinstance(statement, Select), "a view holds a query"
-    inner = replace(binding, parameters={}, queries={}, views=(*binding.views, view), outer=None)
-    try:
-        plan = binding.bind_query(statement.tree, inner)
-    except ProgrammingError as error:
-        raise ProgrammingError(f"in the view '{view}': {error.sentence}") from error
-    binding.bound_views[view] = name_query(view, plan, (), inner)
-    return refer(binding.bound_views[view], binding)
+    found = bind_relation(node, binding)
+    name, names = _alias(node, found.name)
+    database = found.database if node.args.get("alias") is None else ""
+    scope = table_scope(name, found.plan.columns, names, written=found.name, database=database)
+    return Source(found.plan, scope)
 
 
 def _bind_join(

@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
-from raydb.names import Names, Unquoted, find_name, fold, is_same, needs_quotes
+from raydb.names import Names, Qualified, Unquoted, find_name, fold, is_same, needs_quotes
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.functions.nested import struct_field
 from raydb.planner.expressions.functions.patterns import match
@@ -54,8 +54,8 @@ def bind_items(
                 named = [(each.name, each.expression) for each in scope.visible]
                 items += _star_items(node, named, context)
             case exp.Column(this=exp.Star() as star):
-                require_only(node, "this", "table")
-                items += _star_items(star, _columns_of(node.args["table"], scope, context), context)
+                require_only(node, "this", "table", "db", "catalog")
+                items += _star_items(star, _columns_of(node, scope, context), context)
             case exp.Alias():
                 require_only(node, "this", "alias")
                 items.append(
@@ -68,13 +68,19 @@ def bind_items(
         raise ProgrammingError("SELECT needs at least one column")
 
 
-def _columns_of(name: exp.Expr, scope: Scope, context: Context) -> Sequence[tuple[str, Expression]]:
+def _columns_of(
+    node: exp.Column, scope: Scope, context: Context
+) -> Sequence[tuple[str, Expression]]:
     """Return the columns of a table, or the fields of a column that is a struct."""
+    name = name_in(node.args["table"])
+    database = node.args.get("db") or node.args.get("catalog")
+    if database is not None:
+        return find_table(scope, Qualified(name, name_in(database))).columns
     try:
-        return find_table(scope, name_in(name)).columns
+        return find_table(scope, name).columns
     except ProgrammingError as error:
         try:
-            operand = context.resolve(name_in(name), None)
+            operand = context.resolve(name, None)
         except ProgrammingError:
             raise error from None
         if not is_struct(operand.type):

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from raydb.names import find_object
 from raydb.planner.plan.table_function import constant_rows
 from raydb.sql.bind.binding import Binding, new_column
 from raydb.sql.bind.query.query import bind_query, statement_binding
+from raydb.sql.parse.schema_names import unknown_database
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.nodes import Values
-    from raydb.sql.ast import Describe
+    from raydb.sql.ast import Describe, ShowTables
     from raydb.sql.template.parameters import Parameters
     from raydb.storage.tables.table import TableDefinition
 
@@ -36,8 +36,8 @@ def bind_describe(describe: Describe, catalog: CatalogInfo, parameters: Paramete
     """
     tree = describe.select.tree
     with statement_binding(tree, catalog, parameters) as binding:
-        table = describe.table and find_object(describe.table, catalog.tables, "table")
-        if table:
+        table = describe.table and catalog.relations.find(describe.table, describe.database)
+        if table and table in catalog.tables:
             rows = _described(catalog.tables[table].definition)
         else:
             columns = bind_query(tree, binding).columns
@@ -65,8 +65,13 @@ def _described(definition: TableDefinition) -> Iterator[Row]:
         yield field.name, sql_type_name(field.type), null, key, default, extra
 
 
-def bind_show_tables(catalog: CatalogInfo) -> Values:
-    """Return the names of all tables and views, in order."""
-    names = sorted([*catalog.tables, *catalog.views])
+def bind_show_tables(statement: ShowTables, catalog: CatalogInfo) -> Values:
+    """Return the names of all tables and views of a database, in order."""
+    relations = catalog.relations
+    database = relations.of(statement.database)
+    if database is None:
+        assert statement.database is not None
+        raise unknown_database(statement.database, relations.databases)
+    names = sorted(relations.databases[database])
     new = partial(new_column, Binding(catalog, {}, bind_query))
     return constant_rows(pa.schema({"name": pa.string()}), ((name,) for name in names), new)

@@ -257,7 +257,10 @@ def _view_columns(view: str, binding: Binding) -> Sequence[Column]:
     """Return the columns of a view; none of one that is broken."""
     (select,) = parse(binding.catalog.views[view])
     assert isinstance(select, Select), "a view holds a query"
-    alone = replace(binding, parameters={}, queries={}, views=(view,), outer=None)
+    database = binding.catalog.relations.database_of(view)
+    alone = replace(
+        binding, parameters={}, queries={}, views=(view,), outer=None, database=database
+    )
     try:
         return alone.bind_query(select.tree, alone).columns
     except Error:

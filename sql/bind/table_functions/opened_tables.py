@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from raydb.names import find_object, fold
+from raydb.names import fold
 from raydb.planner.catalog import CatalogInfo
 from raydb.planner.plan.table_function import OpenedFunction
 from raydb.sql import ast
@@ -23,6 +23,7 @@ from raydb.sql.template.parameters import Parameters, bind_parameters
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from raydb.planner.catalog import Relations
     from raydb.planner.expressions.nodes import Literal
     from raydb.planner.plan.table_function import FunctionCall
     from raydb.storage.formats.sources import FileSource
@@ -30,31 +31,31 @@ if TYPE_CHECKING:
 
 def files_of(
     statement: ast.Select | ast.Insert | ast.Update | ast.Delete,
-    views: Mapping[str, str],
+    relations: Relations,
     parameters: Parameters = (),
 ) -> Mapping[str, FileSource]:
     """Return the files that a statement reads, also by way of views.
 
     Whoever binds the statement puts each of them into the catalog, under its name here.
 
-    >>> files_of(parse("SELECT * FROM 'a.csv' JOIN t USING (id)")[0], {})
+    >>> files_of(parse("SELECT * FROM 'a.csv' JOIN t USING (id)")[0], CatalogInfo({}).relations)
     {"'a.csv'": FileSource(patterns=('a.csv',), kind=None, options=())}
     """
-    tables = [table for table in tables_in(statement.tree, views) if is_file(table)]
+    tables = [table for table in tables_in(statement.tree, relations) if is_file(table)]
     values = _values(statement.tree, tables, parameters)
     return {file_table(table): file_source(table, values) for table in tables}
 
 
 def opened_calls(
     statement: ast.Select | ast.Insert | ast.Update | ast.Delete,
-    views: Mapping[str, str],
+    relations: Relations,
     parameters: Parameters = (),
 ) -> Mapping[str, FunctionCall]:
     """Return the calls whose rows the engine makes, also by way of views, by their tables' names.
 
     Raises as `read_call` does.
     """
-    found = [(table, function_called(table)) for table in tables_in(statement.tree, views)]
+    found = [(table, function_called(table)) for table in tables_in(statement.tree, relations)]
     calls = {table: each for table, each in found if isinstance(each, OpenedFunction)}
     if not calls:
         return {}
@@ -89,19 +90,24 @@ def tables_named(statement: ast.Select | ast.Insert | ast.Update | ast.Delete) -
     return list(dict.fromkeys(name for name in names if fold(name) not in common))
 
 
-def tables_in(tree: exp.Expr, views: Mapping[str, str]) -> Iterator[exp.Table]:
+def tables_in(tree: exp.Expr, relations: Relations) -> Iterator[exp.Table]:
     """Yield the tables in a statement, and those in the views that it names."""
-    return _tables(tree, views, set())
+    return _tables(tree, relations, relations.current, set())
 
 
-def _tables(tree: exp.Expr, views: Mapping[str, str], seen: set[str]) -> Iterator[exp.Table]:
+def _tables(
+    tree: exp.Expr, relations: Relations, current: str, seen: set[str]
+) -> Iterator[exp.Table]:
+    """Yield the tables in a tree; current: the database of names that name none."""
     for table in nodes_of(tree, exp.Table):
         yield table
-        if not views or not isinstance(table.this, exp.Identifier):
+        if not relations.views or not isinstance(table.this, exp.Identifier):
             continue
-        name = find_object(name_in(table.this), views, "view")
-        if name is not None and name not in seen:
+        qualifier = table.args.get("db")
+        database = relations.of(current if qualifier is None else name_in(qualifier))
+        name = relations.find(name_in(table.this), database) if database else None
+        if name is not None and name in relations.views and name not in seen:
             seen.add(name)
-            (view,) = parse(views[name])
+            (view,) = parse(relations.views[name])
             assert isinstance(view, ast.Select), "a view holds a query"
-            yield from _tables(view.tree, views, seen)
+            yield from _tables(view.tree, relations, database or current, seen)

@@ -1,0 +1,84 @@
+"""Tables, views and common table expressions that FROM names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from raydb.errors import ProgrammingError, did_you_mean
+from raydb.names import find_object, fold
+from raydb.planner.plan.nodes import Plan, Scan
+from raydb.sql.ast import Select
+from raydb.sql.bind.binding import new_column
+from raydb.sql.bind.query.with_clause import name_query, refer
+from raydb.sql.parse.parser import parse
+from raydb.sql.parse.reader import name_in
+from raydb.sql.parse.schema_names import unknown_schema
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from raydb.sql.bind.binding import Binding
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table, a view or a common table expression, by its name as it was made.
+
+    database: the one that it is in; empty for a common table expression.
+    """
+
+    name: str
+    database: str
+    plan: Plan
+
+
+def bind_relation(node: exp.Table, binding: Binding) -> Relation:
+    """Return what a name in FROM stands for. Raises ProgrammingError for one that is not known."""
+    written, qualifier = name_in(node.this), node.args.get("db")
+    if qualifier is None and (query := binding.queries.get(fold(written))) is not None:
+        return Relation(query.name, "", refer(query, binding))
+    catalog = binding.catalog
+    relations = catalog.relations
+    database = relations.of(binding.database if qualifier is None else name_in(qualifier))
+    if database is None:
+        assert qualifier is not None
+        raise unknown_schema(qualifier.name, relations.databases)
+    known = relations.databases[database]
+    name = find_object(written, known, "table")
+    if name is None:
+        queries = () if qualifier else (each.name for each in binding.queries.values())
+        near = did_you_mean(written, (*queries, *known))
+        place = f"{qualifier.name}." if qualifier else ""
+        raise ProgrammingError(f"table '{place}{written}' does not exist{near}")
+    key = known[name]
+    is_table = key in catalog.tables
+    plan = scan_table(key, binding) if is_table else _bind_view(key, database, binding)
+    return Relation(name, database, plan)
+
+
+def scan_table(table: str, binding: Binding) -> Scan:
+    """Return the rows of a table of the catalog, by its key."""
+    schema = binding.catalog.tables[table].definition.schema
+    return Scan(table, tuple(new_column(binding, field.name, field.type) for field in schema))
+
+
+def _bind_view(view: str, database: str, binding: Binding) -> Plan:
+    """Return a reference to a view's query, which is bound once, and to the catalog alone.
+
+    Names in it are those of its own database.
+    """
+    if view in binding.bound_views:
+        return refer(binding.bound_views[view], binding)
+    if view in binding.views:
+        raise ProgrammingError(f"the view '{view}' refers to itself")
+    (statement,) = parse(binding.catalog.views[view])
+    assert isinstance(statement, Select), "a view holds a query"
+    views = (*binding.views, view)
+    inner = replace(binding, parameters={}, queries={}, views=views, outer=None, database=database)
+    try:
+        plan = binding.bind_query(statement.tree, inner)
+    except ProgrammingError as error:
+        raise ProgrammingError(f"in the view '{view}': {error.sentence}") from error
+    binding.bound_views[view] = name_query(view, plan, (), inner)
+    return refer(binding.bound_views[view], binding)

@@ -1,0 +1,104 @@
+"""Statements about transactions and whole databases as frozen values; see `raydb.sql.ast`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """BEGIN [TRANSACTION] or START TRANSACTION."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """COMMIT [TRANSACTION] or END [TRANSACTION]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollback:
+    """ROLLBACK [TRANSACTION] or ABORT [TRANSACTION]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Savepoint:
+    """SAVEPOINT name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """RELEASE [SAVEPOINT] name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackTo:
+    """ROLLBACK [TRANSACTION] TO [SAVEPOINT] name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """CHECKPOINT: move the rows of the log into files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vacuum:
+    """VACUUM: give back the room of deleted and replaced rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportDatabase:
+    """EXPORT DATABASE 'folder' [(FORMAT parquet | csv | flat)]."""
+
+    path: str
+    file_format: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportDatabase:
+    """IMPORT DATABASE 'folder'."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """ATTACH [OR REPLACE] [DATABASE] [IF NOT EXISTS] 'path' [AS name] [(option, ...)].
+
+    kind: raydb or sqlite, None where the file tells it. all_varchar: whether all columns of a
+    SQLite database are texts.
+    """
+
+    path: str
+    name: str
+    kind: str | None = None
+    all_varchar: bool = False
+    if_not_exists: bool = False
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Detach:
+    """DETACH [DATABASE] [IF EXISTS] name."""
+
+    name: str
+    if_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """USE database: names that name none are in it from now on."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowDatabases:
+    """SHOW DATABASES, or PRAGMA database_list, which has their files too."""
+
+    with_files: bool = False

@@ -1,0 +1,128 @@
+"""Statements about whole databases: ATTACH, DETACH, USE, EXPORT and IMPORT."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.names import fold
+from raydb.planner.catalog import CATALOG, MAIN
+from raydb.sql import ast
+from raydb.sql.parse.options import SWITCH
+from raydb.sql.parse.schema_names import INFORMATION, unknown_schema
+
+if TYPE_CHECKING:
+    from raydb.sql.parse.reader import TokenReader
+
+# What names of attached databases would hide, here or in DuckDB.
+_RESERVED = (MAIN, INFORMATION, CATALOG, "temp", "system")
+
+_KINDS = ("raydb", "sqlite")
+_OPTIONS = ("type", "read_only", "sqlite_all_varchar")
+
+
+def read_attach(reader: TokenReader) -> ast.Attach:
+    """Read ATTACH, that word being read."""
+    or_replace = reader.accept("OR", "REPLACE")
+    reader.accept("DATABASE")
+    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    if or_replace and if_not_exists:
+        raise ProgrammingError("ATTACH OR REPLACE takes no IF NOT EXISTS")
+    path = reader.string("the path of a database, in single quotes")
+    named = str(reader.name("the name of the database")) if reader.accept("AS") else None
+    name = named or PurePath(path).stem
+    if fold(name) in _RESERVED or not name:
+        raise ProgrammingError(
+            f"a database cannot be attached as '{name}'; ATTACH ... AS gives it another name"
+        )
+    options: dict[str, str | bool] = {}
+
+    def read_option() -> None:
+        option = reader.word("the name of an option")
+        if option not in _OPTIONS:
+            near = did_you_mean(option, _OPTIONS)
+            raise ProgrammingError(f"ATTACH has no option '{option}'{near}")
+        if option in options:
+            raise ProgrammingError(f"the option '{option}' of ATTACH is given twice")
+        reader.accept("=")
+        options[option] = _value(option, reader)
+
+    if reader.at_any("("):
+        reader.listed(read_option)
+    if options.get("read_only") is False:
+        raise NotSupportedError("READ_ONLY false is not supported: what is attached is read-only")
+    kind = options.get("type")
+    return ast.Attach(
+        path,
+        name,
+        kind if isinstance(kind, str) else None,
+        options.get("sqlite_all_varchar") is True,
+        if_not_exists,
+        or_replace,
+    )
+
+
+def _value(option: str, reader: TokenReader) -> str | bool:
+    """Return the value of an option: a type, or a switch, which is on where it stands alone."""
+    if option != "type":
+        if reader.at_any(",", ")"):
+            return True
+        word = reader.take().text.lower()
+        if word not in SWITCH:
+            raise ProgrammingError(f"option '{option}' of ATTACH is true or false, not '{word}'")
+        return SWITCH[word]
+    written = reader.take().text
+    if written.lower() not in _KINDS:
+        near = did_you_mean(written.lower(), _KINDS)
+        raise NotSupportedError(f"ATTACH knows the types raydb and sqlite, not '{written}'{near}")
+    return written.lower()
+
+
+def read_detach(reader: TokenReader) -> ast.Detach:
+    """Read DETACH, that word being read."""
+    reader.accept("DATABASE")
+    if_exists = reader.accept("IF", "EXISTS")
+    return ast.Detach(reader.name("the name of a database"), if_exists)
+
+
+def read_use(reader: TokenReader) -> ast.Use:
+    """Read USE, that word being read."""
+    name = reader.name("the name of a database")
+    if reader.accept("."):
+        schema = reader.name("the name of a schema")
+        if fold(schema) != MAIN:
+            raise unknown_schema(schema)
+    return ast.Use(CATALOG if fold(name) == MAIN else name)
+
+
+def read_pragma(reader: TokenReader) -> ast.ShowDatabases:
+    """Read PRAGMA database_list, the word PRAGMA being read."""
+    name = reader.word("database_list")
+    if name != "database_list":
+        raise NotSupportedError(f"PRAGMA {name} is not supported")
+    return ast.ShowDatabases(with_files=True)
+
+
+_EXPORT_FORMATS = ("PARQUET", "CSV", "FLAT")
+
+
+def read_export(reader: TokenReader) -> ast.ExportDatabase:
+    """Read EXPORT DATABASE, the word EXPORT being read."""
+    reader.expect("DATABASE")
+    path = reader.string("the path of a folder, in single quotes")
+    chosen = "PARQUET"
+    if reader.accept("("):
+        reader.expect("FORMAT")
+        written = reader.take().text
+        chosen = written.upper()
+        if chosen not in _EXPORT_FORMATS:
+            raise ProgrammingError(f"EXPORT has the formats PARQUET, CSV and FLAT, not {written}")
+        reader.expect(")")
+    return ast.ExportDatabase(path, chosen.lower())
+
+
+def read_import(reader: TokenReader) -> ast.ImportDatabase:
+    """Read IMPORT DATABASE, the word IMPORT being read."""
+    reader.expect("DATABASE")
+    return ast.ImportDatabase(reader.string("the path of a folder, in single quotes"))

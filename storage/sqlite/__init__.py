@@ -1,0 +1,1 @@
+"""Databases of SQLite, read through Python's own module."""

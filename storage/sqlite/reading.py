@@ -1,0 +1,151 @@
+"""Reads of an SQLite file: one connection, which sees one version of the file at a time."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from raydb.errors import DatabaseError, DataError, Error, OperationalError
+from raydb.interrupts import check_interrupt
+from raydb.running import Interrupt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    Row = tuple[object, ...]
+
+# Others that write hold a file of SQLite for moments.
+_WAIT_S = 5.0
+_PAUSE_S = 0.02
+
+# So many steps of SQLite's machine take about a millisecond.
+_STEPS = 100_000
+
+_BATCH_ROWS = 10_000
+
+
+class Reading:
+    """A connection for reading. version: of the file; None before the first transaction."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.version: int | None = None
+        self.open_cursors = 0
+        self._process = os.getpid()
+        uri = f"{Path(path).absolute().as_uri()}?mode=ro"
+        with self._reported():
+            self._connection = sqlite3.connect(
+                uri, uri=True, isolation_level=None, check_same_thread=False, timeout=0
+            )
+            self._connection.set_progress_handler(_is_interrupted, _STEPS)
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it can go to another version: no rows of this one are still to be read.
+
+        A connection cannot be used in a process that was forked.
+        """
+        return not self.open_cursors and self._process == os.getpid()
+
+    def begin(self) -> int:
+        """Begin a transaction, and return the version of the file that it reads.
+
+        It waits for those who write. Raises OperationalError where they take too long.
+        """
+        end = time.monotonic() + _WAIT_S
+        while True:
+            try:
+                with self._reported():
+                    self._connection.execute("BEGIN")
+                    self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                    (version,) = self._connection.execute("PRAGMA data_version").fetchone()
+                return int(version)
+            except _LockedError as error:
+                self.end()
+                if time.monotonic() > end:
+                    raise OperationalError(str(error)) from None
+                check_interrupt()
+                time.sleep(_PAUSE_S)
+            except BaseException:
+                self.end()
+                raise
+
+    def end(self) -> None:
+        """End the transaction, if there is one."""
+        if self._process == os.getpid() and self._connection.in_transaction:
+            with self._reported():
+                self._connection.execute("COMMIT")
+
+    def rows(self, query: str) -> list[Row]:
+        """Return the rows of a short query within the transaction."""
+        with self._reported():
+            return self._connection.execute(query).fetchall()
+
+    def batches(self, query: str) -> Iterator[Sequence[Row]]:
+        """Yield the rows of a query on the version that was read last, some at a time.
+
+        Raises OperationalError where others have changed the file since, and no transaction has
+        kept that version.
+        """
+        if self._process != os.getpid():
+            raise OperationalError(f"{self._what} was opened before this process was forked")
+        begins = not self._connection.in_transaction
+        if begins and self.begin() != self.version:
+            self.end()
+            raise OperationalError(f"{self._what} was changed while it was read; try again")
+        self.open_cursors += 1
+        try:
+            with self._reported():
+                cursor = self._connection.execute(query)
+                while batch := cursor.fetchmany(_BATCH_ROWS):
+                    check_interrupt()
+                    yield batch
+        finally:
+            self.open_cursors -= 1
+            if begins:
+                self.end()
+
+    def close(self) -> None:
+        """Close the file, unless this is a copy in a process that was forked."""
+        if self._process == os.getpid():
+            self._connection.close()
+
+    @property
+    def _what(self) -> str:
+        return f"SQLite database '{self.path}'"
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        """Raise what SQLite raises as an error that names the file."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            check_interrupt()
+            raise self._error(error) from None
+
+    def _error(self, error: sqlite3.Error) -> Error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        reason = str(error)
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return _LockedError(f"{self._what} is locked by another program; try again")
+        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            return DatabaseError(f"{self._what} cannot be read: {reason}")
+        if "decode" in reason:
+            return DataError(f"{self._what} has a text that is not UTF-8")
+        return OperationalError(f"{self._what} cannot be read: {reason}")
+
+
+class _LockedError(OperationalError):
+    """Another program writes."""
+
+
+def _is_interrupted() -> int:
+    try:
+        check_interrupt()
+    except Interrupt:
+        return 1
+    return 0
