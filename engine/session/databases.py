@@ -22,7 +22,7 @@ from raydb.engine.session.settings import check_file
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
 from raydb.names import find_object, is_same
 from raydb.planner.catalog import CATALOG
-from raydb.sql import ast, unknown_database
+from raydb.sql import ast, unknown_database, unknown_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -93,7 +93,11 @@ class Databases:
 
     def check_writable(self, name: str | None) -> None:
         """Raise OperationalError for a database that is attached; None is the current one."""
-        found = self.current if name is None else self.called(name)
+        names = [CATALOG, *(each.name for each in self._attached)]
+        found = self.current if name is None else find_object(name, names, "database")
+        if found is None:
+            assert name is not None
+            raise unknown_schema(name, names)
         if found != CATALOG:
             raise OperationalError(f"database '{found}' is attached, and so read-only")
 

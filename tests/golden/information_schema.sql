@@ -114,7 +114,7 @@ SELECT * FROM other.nation;
 -- error: ProgrammingError: schema 'other' does not exist (line 1, column 15)
 
 SELECT * FROM db.main.nation;
--- error: NotSupportedError: the name of a catalog is not supported (line 1, column 15)
+-- error: ProgrammingError: schema 'db' does not exist (line 1, column 15)
 
 CREATE TABLE mian.x (a INTEGER);
 -- error: ProgrammingError: schema 'mian' does not exist; did you mean 'main'? (line 1, column 14)
