@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Subquery
 from raydb.planner.plan.common_tables import contents, map_queries
-from raydb.planner.plan.nodes import Apply, CommonTable, Limit, NoStar, OuterJoin, SemiJoin
+from raydb.planner.plan.nodes import Apply, CommonTable, Limit, NoStar, OuterJoin, SemiJoin, Union
 from raydb.planner.rules.compare_dates import compare_dates
 from raydb.planner.rules.compare_instants import compare_instants
 from raydb.planner.rules.factor_disjunctions import factor_disjunctions
@@ -26,6 +26,7 @@ from raydb.planner.rules.push_down_limits import push_down_limits
 from raydb.planner.rules.push_down_semi_joins import push_down_semi_joins
 from raydb.planner.rules.reduce_group_keys import reduce_group_keys
 from raydb.planner.rules.remove_redundant import remove_redundant
+from raydb.planner.rules.split_unions import split_unions
 from raydb.planner.rules.strengthen_joins import strengthen_joins
 from raydb.planner.rules.unnest_subqueries import unnest_subqueries
 
@@ -60,6 +61,7 @@ RULES: tuple[Rule, ...] = (
     inline_projects,
     strengthen_joins,
     merge_joins,
+    split_unions,
     match_stars,
     *_PLACING_RULES,
 )
@@ -73,6 +75,7 @@ NEEDS: Mapping[Rule, type | str] = {
     compare_dates: "cast",
     factor_disjunctions: "or",
     strengthen_joins: OuterJoin,
+    split_unions: Union,
     lift_outer_joins: OuterJoin,
     push_down_semi_joins: SemiJoin,
     push_down_limits: Limit,

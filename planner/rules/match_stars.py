@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def match_stars(plan: Plan, catalog: CatalogInfo) -> Plan:
-    """Set `star` on each aggregate."""
+    """Set `star` on each aggregate that has none."""
     plan = plan.map_sources(lambda source: match_stars(source, catalog))
-    if isinstance(plan, Aggregate):
+    if isinstance(plan, Aggregate) and plan.star is None:
         return replace(plan, star=match_star(plan, catalog))
     return plan

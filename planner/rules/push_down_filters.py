@@ -5,6 +5,7 @@ Filter(a.y > 1, a LEFT JOIN b)           ->  Filter(a.y > 1, a) LEFT JOIN b
 Filter(b.y > 1, (a JOIN b) LEFT JOIN c)  ->  (a JOIN Filter(b.y > 1, b)) LEFT JOIN c
 a LEFT JOIN b ON a.x = b.x AND b.y > 1   ->  a LEFT JOIN Filter(b.y > 1, b) ON a.x = b.x
 Filter(key = 1, Aggregate(source))       ->  Aggregate(Filter(key = 1, source))
+Filter(u = 1, a UNION ALL b)             ->  Filter(u = 1, a) UNION ALL Filter(u = 1, b)
 Filter(a = 1, Window(source))            ->  Window(Filter(a = 1, source)) if it partitions by a
 """
 
@@ -14,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import (
+    Column,
     Expression,
     columns_of,
     conjuncts,
@@ -27,9 +29,11 @@ from raydb.planner.plan.nodes import (
     NoStar,
     OuterJoin,
     Plan,
+    Project,
     Search,
     SemiJoin,
     Sort,
+    Union,
     Unnest,
     Window,
     filter_rows,
@@ -96,10 +100,24 @@ def _push(predicates: Sequence[Expression], source: Plan) -> Plan:
             below = [p for p in predicates if _is_over(p, shared)]
             above = [p for p in predicates if p not in below]
             return filter_rows(replace(source, source=filter_rows(inner, below)), above)
+        case Project(source=inner, items=items) if not any(is_volatile(e) for _, e in items):
+            below = [substitute(predicate, dict(items)) for predicate in predicates]
+            return replace(source, source=filter_rows(inner, below))
+        case Union(sources=branches, columns=columns):
+            below = [p for p in predicates if _is_over(p, frozenset(columns))]
+            above = [p for p in predicates if p not in below]
+            filtered = tuple(_filter_branch(each, columns, below) for each in branches)
+            return filter_rows(replace(source, sources=filtered), above)
         case Sort(source=inner):
             return replace(source, source=filter_rows(inner, predicates))
         case _:
             return filter_rows(source, predicates)
+
+
+def _filter_branch(branch: Plan, columns: Sequence[Column], predicates: list[Expression]) -> Plan:
+    """Filter a source of a union by predicates over the union's columns."""
+    names = dict(zip(columns, branch.columns, strict=True))
+    return filter_rows(branch, [substitute(predicate, names) for predicate in predicates])
 
 
 def _parts(conditions: Sequence[Expression]) -> list[Expression]:

@@ -25,7 +25,7 @@ from raydb.planner.stars.table_scan import FusedTableScan, scan_obstacle
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from raydb.planner.catalog import CatalogInfo, NewerRows
     from raydb.planner.plan.nodes import PhysicalPlan, Star
@@ -100,10 +100,14 @@ class Parted:
     items: tuple[tuple[Column, Expression], ...]
 
 
-def part_star(star: Star) -> Parted | str:
-    """Take a star's aggregates apart, or say why that can't be."""
-    used = (column.number for column, _ in (*star.keys, *star.aggregates))
-    numbers = itertools.count(max(used, default=0) + 1)
+def part_star(star: Star, numbers: Iterator[int] | None = None) -> Parted | str:
+    """Take a star's aggregates apart, or say why that can't be.
+
+    numbers: those of new columns, by default any that the star does not have.
+    """
+    if numbers is None:
+        used = (column.number for column, _ in (*star.keys, *star.aggregates))
+        numbers = itertools.count(max(used, default=0) + 1)
     partial: dict[AggregateCall, Column] = {}
     distinct: dict[Expression, Column] = {}
 
@@ -115,6 +119,7 @@ def part_star(star: Star) -> Parted | str:
     merged: list[tuple[Column, AggregateCall]] = []
     items: list[tuple[Column, Expression]] = [(column, column) for column, _ in star.keys]
     for column, call in star.aggregates:
+        total = column
         value: Expression = column
         if call.distinct:
             (argument,) = call.arguments
@@ -124,17 +129,18 @@ def part_star(star: Star) -> Parted | str:
         elif call.function in ("count", "count_star"):
             whole = AggregateCall("sum", (ask(call),), call.type)
             # Where there is no row and no key, a sum is NULL and a count is not.
-            value = Call("coalesce", (column, Literal(0, call.type)), call.type)
+            total = Column(next(numbers), column.name, column.type)
+            value = Call("coalesce", (total, Literal(0, call.type)), call.type)
         elif call.function == "avg":
             kind = call.arguments[0].type
             if pa.types.is_decimal(kind) and kind.precision > _SUMMED_DIGITS:
                 return f"the sum that AVG over {sql_type_name(kind)} needs may not fit 38 digits"
-            total = ask(AggregateCall("sum", call.arguments, _exact_type(kind)))
+            sums = ask(AggregateCall("sum", call.arguments, _exact_type(kind)))
             count = ask(AggregateCall("count", call.arguments, pa.int64()))
-            whole = AggregateCall("avg_of_sums", (total, count), call.type)
+            whole = AggregateCall("avg_of_sums", (sums, count), call.type)
         else:
             whole = replace(call, arguments=(ask(call),))
-        merged.append((column, whole))
+        merged.append((total, whole))
         items.append((column, value))
     keys = (*star.keys, *((column, argument) for argument, column in distinct.items()))
     asked = tuple((column, call) for call, column in partial.items())

@@ -68,7 +68,7 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
         return parts
     keys = [(column, substitute(key, parts.definitions)) for column, key in aggregate.keys]
     calls = [
-        (column, map_call(_without_filter(call), lambda e: substitute(e, parts.definitions)))
+        (column, map_call(without_filter(call), lambda e: substitute(e, parts.definitions)))
         for column, call in aggregate.aggregates
     ]
     measures = [argument for _, call in calls for argument in call.arguments]
@@ -97,7 +97,7 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
     )
 
 
-def _without_filter(call: AggregateCall) -> AggregateCall:
+def without_filter(call: AggregateCall) -> AggregateCall:
     """Return an aggregate over CASE in place of one with a FILTER: it leaves NULLs out."""
     if call.filter is None:
         return call

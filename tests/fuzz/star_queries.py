@@ -27,9 +27,8 @@ def random_query(rng: Random, star: Star) -> Query:
     """Return a query: five in six are star queries, the others only look a little like one."""
     if rng.random() < 0.84:
         return star_query(rng, star)
-    return rng.choice((plain_query, distinct_query, left_join_query, attribute_join_query))(
-        rng, star
-    )
+    shapes = (plain_query, distinct_query, left_join_query, attribute_join_query, union_query)
+    return rng.choice(shapes)(rng, star)
 
 
 # Star queries
@@ -373,6 +372,40 @@ def left_join_query(rng: Random, star: Star) -> Query:
         f" FROM f {kind} {table_text(role)} ON {' AND '.join(conditions)}"
         f"{where(random_predicates(rng, roles, attributes))} GROUP BY {key}"
     )
+
+
+def union_query(rng: Random, star: Star) -> Query:
+    """Return aggregates over the fact table's rows twice, joined with a dimension or not."""
+    fact = star.roles[0]
+    role = rng.choice([role for role in star.roles if len(role.path) == 1])
+    assert role.reference is not None
+    attributes = [(fact, column) for column in star.fact.attributes]
+    own = rng.choice(star.fact.attributes).name
+    keys = ", ".join(c.name for c in role.reference.columns)
+    measures = random_measures(rng, star.fact, 1)
+    items = f"{keys}, {own} AS a, {rng.choice(measures)} AS m"
+    branches = [
+        f"SELECT {items} FROM f{where(random_predicates(rng, [fact], attributes))}"
+        for _ in range(rng.choice((2, 2, 3)))
+    ]
+    source = f"FROM ({' UNION ALL '.join(branches)}) AS u"
+    names, conditions = ["a"], []
+    if rng.random() < 0.7:
+        of = [(role, column) for column in role.table.attributes]
+        names = [f"{role.alias}.{rng.choice(of)[1].name}", "a"][: rng.randint(1, 2)]
+        pairs = zip(role.reference.columns, role.table.key, strict=True)
+        conditions = [f"u.{one.name} = {role.alias}.{other.name}" for one, other in pairs]
+        conditions += random_predicates(rng, [role], of)
+        source += f", {table_text(role)}"
+    names = rng.choice((names, names, []))
+    calls = rng.choice(("SUM(m) AS x0, COUNT(*) AS x1", "AVG(m), MIN(m), COUNT(m)", "COUNT(a)"))
+    if rng.random() < 0.3:
+        calls = "SUM(m) FILTER (WHERE a IS NOT NULL) AS x0, MAX(a) AS x1"
+    kind = next(column.kind for column in star.fact.attributes if column.name == own)
+    if kind == "boolean":
+        calls = calls.replace("MAX(a)", "COUNT(a)")
+    group = f" GROUP BY {', '.join(names)}" if names else ""
+    return Query(f"SELECT {', '.join([*names, calls])} {source}{where(conditions)}{group}")
 
 
 def attribute_join_query(rng: Random, star: Star) -> Query:

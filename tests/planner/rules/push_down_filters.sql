@@ -82,3 +82,23 @@ SELECT b.z FROM a JOIN b ON a.x = b.x LEFT JOIN a AS c ON b.z = c.y WHERE b.z = 
 --         Filter (z = 3)
 --           Scan b (x, z)
 --       Scan a (x, y)
+
+-- A filter of a union is one of each of its sources.
+SELECT y FROM (SELECT x, y FROM a UNION ALL SELECT z, x FROM b) AS u WHERE x = 3;
+-- before:
+--   Project y
+--     Filter (x = 3)
+--       Union (x, y)
+--         Project x, y
+--           Scan a (x, y)
+--         Project z, x
+--           Scan b (x, z)
+-- after:
+--   Project y
+--     Union (x, y)
+--       Project x, y
+--         Filter (x = 3)
+--           Scan a (x, y)
+--       Project z, x
+--         Filter (z = 3)
+--           Scan b (x, z)
