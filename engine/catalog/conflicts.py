@@ -23,7 +23,7 @@ from raydb.engine.catalog.stored_bvh import columns_read
 from raydb.engine.catalog.vector_index import check_change
 from raydb.errors import ConflictError
 from raydb.interrupts import beside
-from raydb.storage.tables.changes import Append
+from raydb.storage.tables.changes import Append, Load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -91,7 +91,7 @@ def _with_rows(
 
 def _numbered(change: Change, base: Snapshot, newest: Snapshot) -> Change:
     """Return a change whose own rows come after those that others have appended."""
-    if isinstance(change, Append):
+    if isinstance(change, Append | Load):
         return change
     first = base.tables[change.table].row_count
     shift = newest.tables[change.table].row_count - first
@@ -102,7 +102,7 @@ def _numbered(change: Change, base: Snapshot, newest: Snapshot) -> Change:
 
 
 def _check_rows_are_there(change: Change, snapshot: Snapshot) -> None:
-    if isinstance(change, Append):
+    if isinstance(change, Append | Load):
         return
     live = snapshot.tables[change.table].live
     if live is not None and not live[change.row_numbers].all():

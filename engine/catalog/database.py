@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from raydb.engine.catalog.conflicts import Commit
     from raydb.engine.catalog.shared_database import SharedDatabase
     from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.engine.catalog.stored_rows import Files
     from raydb.engine.context.statement_context import StatementContext
     from raydb.storage.tables.changes import Change
 
@@ -55,6 +56,8 @@ class Database:
         self._state = _State.of(shared.committed)
         self._in_transaction = False
         self._savepoints: tuple[tuple[str, _State], ...] = ()
+        # Files of rows that a change may name; they are given up unless it is committed.
+        self._written: list[str] = []
         shared.join(self)
 
     @property
@@ -73,6 +76,18 @@ class Database:
         if not self._in_transaction:
             self.shared.catch_up()
             self._go_on()
+
+    @property
+    def files(self) -> Files | None:
+        """What writes the rows of a change to files before it is made; None in memory."""
+        store = self.shared.store
+        return None if store is None else store.files(self._written)
+
+    def _discard_files(self) -> None:
+        """Give up files that were written for changes which are not committed."""
+        written, self._written = self._written, []
+        if written and self.shared.store is not None:
+            self.shared.store.discard(written)
 
     def _go_on(self) -> None:
         committed = self.shared.committed
@@ -169,6 +184,7 @@ class Database:
         self._savepoints = ()
         self._state = _State.of(self.shared.committed)
         self._in_transaction = False
+        self._discard_files()
 
     # -- durability
 
@@ -186,6 +202,7 @@ class Database:
             self.shared.commit(state.base, state.snapshot, state.unsaved, frees_space=frees_space)
         finally:
             self._state = _State.of(self.shared.committed)
+            self._discard_files()
 
     @property
     def state(self) -> _State:
@@ -200,6 +217,7 @@ class Database:
         """Forget what is not saved, outside of a transaction: a statement failed after it."""
         if not self._in_transaction:
             self._go_on()
+            self._discard_files()
 
     def checkpoint(self, share: float, context: StatementContext) -> None:
         """Merge BVHs with newer or dead rows, and move the log's rows into files.

@@ -19,7 +19,7 @@ from raydb.engine.catalog.vector_index import check_change
 from raydb.errors import DataError, IntegrityError, NotSupportedError
 from raydb.kernels.stored.described import Described
 from raydb.kernels.stored.ipc import read_table
-from raydb.storage.tables.changes import Append, Remove, Replace
+from raydb.storage.tables.changes import Append, Load, Remove, Replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 def size_bytes(change: Change) -> int:
     """Return about how much of the log a change takes."""
+    assert not isinstance(change, Load), "its rows are in files"
     numbers = 0 if isinstance(change, Append) else change.row_numbers.nbytes
     rows = 0 if isinstance(change, Remove) else change.rows.nbytes
     return int(numbers + rows)
@@ -45,6 +46,7 @@ def encode_changes(
     line: list[object] = []
     content: list[bytes] = []
     for change in changes:
+        assert not isinstance(change, Load), "its rows are in files"
         parts: list[bytes | None] = [None, None]
         if not isinstance(change, Append):
             parts[0] = change.row_numbers.astype("<i4").tobytes()

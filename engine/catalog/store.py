@@ -41,6 +41,7 @@ from raydb.kernels.stored.stored_arrays import between, flags
 from raydb.kernels.vector import ivf
 from raydb.storage.durable.sections import read_sections, write_sections
 from raydb.storage.flat import open_table
+from raydb.storage.tables.changes import Load
 from raydb.storage.tables.constraints import MAX_ROWS
 from raydb.storage.tables.file_merges import STATEMENT_BYTES
 from raydb.storage.tables.parts import FilePart
@@ -138,6 +139,8 @@ class Store:
 
     def takes(self, changes: Sequence[Change]) -> bool:
         """Whether changes of rows go to the log: they are few, and it is not long."""
+        if any(isinstance(change, Load) for change in changes):
+            return False
         size = sum(map(size_bytes, changes))
         directory = self.directory
         return (
@@ -225,6 +228,26 @@ class Store:
         files += vector_indexes.values()
         files += calibrations.values()
         return snapshot, state, files
+
+    def files(self, written: list[str], most: int = STATEMENT_BYTES) -> Files:
+        """Return what writes files of rows and reads them; their names are added to `written`.
+
+        What no change names later is to be given up, see `discard`.
+        """
+
+        def write(content: Callable[[BinaryIO], None]) -> str:
+            written.append(self.directory.write_file("flat", content))
+            return written[-1]
+
+        return Files(write, self._open_part, most)
+
+    def discard(self, names: Sequence[str]) -> None:
+        """Remove files unless a commit has made them part of the database."""
+        for name in names:
+            self.directory.discard_file(name)
+        if set(names) - set(self.directory.shown.files):
+            with suppress(OperationalError):  # Then the next commit does.
+                self.directory.collect_garbage()
 
     def _write_file(self, kind: str, write: Callable[[BinaryIO], None]) -> str:
         name = self.directory.write_file(kind, write)

@@ -36,6 +36,11 @@ class Files:
     most: int
 
 
+def write_part(part: Part, definition: TableDefinition, files: Files) -> FilePart:
+    """Return the rows of a part in a file of their own."""
+    return files.open(files.write(partial(_write_part, part, definition)))
+
+
 def write_rows(table: Table, files: Files) -> Table:
     """Return the table with all its rows in files, of which few are small."""
     before = tuple(part for part in table.rows.parts if part.row_count)
@@ -55,7 +60,7 @@ def _written(group: tuple[Part, ...], definition: TableDefinition, files: Files)
         return list(group)
     whole = group[0] if len(group) == 1 else JoinedPart(group)
     try:
-        name = files.write(partial(_write_part, whole, definition))
+        return [write_part(whole, definition, files)]
     except OperationalError:
         # Rows in files need no merge: a file that is damaged is an error of those who read it, and
         # a disk with little room may have enough for the new rows.
@@ -65,7 +70,6 @@ def _written(group: tuple[Part, ...], definition: TableDefinition, files: Files)
             part if isinstance(part, FilePart) else _written((part,), definition, files)[0]
             for part in group
         ]
-    return [files.open(name)]
 
 
 def _write_part(part: Part, definition: TableDefinition, sink: BinaryIO) -> None:

@@ -20,7 +20,7 @@ from raydb.kernels.bvh.build_input import BuildControl, Room
 from raydb.kernels.stored.deferred import Deferred
 from raydb.kernels.vector.exact_search import first_unusable
 from raydb.kernels.vector.ivf import build_from, from_arrays, renumber
-from raydb.storage.tables.changes import Remove
+from raydb.storage.tables.changes import Load, Remove
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,6 +162,7 @@ def check_change(change: Change, snapshot: Snapshot) -> None:
         return
     for index in snapshot.tables[change.table].definition.ivf_indexes:
         assert index.ivf is not None
+        assert not isinstance(change, Load), "new rows of such a table are in memory"
         metric, (column,) = cast("Metric", index.ivf.metric), index.columns
         where = f"index '{index.name}', new row"
         for vectors, numbers in vector_blocks(change.rows.column(column), column_text(column)):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.engine.catalog.stored_rows import Files
     from raydb.engine.context.sequence_values import SequenceValues
     from raydb.engine.context.usage import Usage
     from raydb.engine.fused.derived_cache import DerivedCache
@@ -36,9 +37,10 @@ class StatementContext:
     Python objects that FROM may name, None for none. cache: what was made of whole tables before.
     folder: for temporary files, where no setting names another; None for the system's. queries:
     those of the session, which plan and run. running: the part of it that the layers below the
-    engine ask about. sequences: those that it may take values of. warnings: what the text has to
-    say beside its answer, such as a device that failed. whole_sample: whether the types of a text
-    file's columns are those of all its rows, and not of the first ones.
+    engine ask about. sequences: those that it may take values of. files: what writes rows of a
+    change to files before it is made, None in memory. warnings: what the text has to say beside its
+    answer, such as a device that failed. whole_sample: whether the types of a text file's columns
+    are those of all its rows, and not of the first ones.
     """
 
     snapshot: Snapshot
@@ -51,6 +53,7 @@ class StatementContext:
     queries: Queries
     running: Running
     sequences: SequenceValues
+    files: Files | None = None
     parameters: Parameters = ()
     warnings: list[str] = field(default_factory=list)
     whole_sample: bool = False

@@ -225,6 +225,7 @@ class Session:
             queries=self.queries,
             running=running,
             sequences=self._sequences,
+            files=self.database.files,
             parameters=parameters,
             warnings=warnings,
         )

@@ -52,8 +52,12 @@ def check_rows(
     kind: str,
     checks: Sequence[Check],
     context: StatementContext,
+    first: int = 0,
 ) -> None:
-    """Raise IntegrityError for the first row (of the `kind`) for which a CHECK is false."""
+    """Raise IntegrityError for the first row (of the `kind`) for which a CHECK is false.
+
+    first: how many rows were before these.
+    """
     if not checks or not rows.num_rows:
         return
     conditions = [sql.bind_check(check, definition) for check in checks]
@@ -64,6 +68,6 @@ def check_rows(
             name = f" '{check.name}'" if check.name else ""
             values = f": {key_text(rows, row, check.columns)}" if check.columns else ""
             raise IntegrityError(
-                f"table '{definition.name}', {kind} {row + 1}: "
+                f"table '{definition.name}', {kind} {first + row + 1}: "
                 f"the check{name} ({check.text}) does not hold{values}"
             )

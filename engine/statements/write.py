@@ -17,6 +17,7 @@ from raydb.engine.context.progress import report
 from raydb.engine.session.rejects import keep_rejects
 from raydb.engine.session.settings import check_file
 from raydb.engine.session.statement_sources import open_sources
+from raydb.engine.statements.load import append_batches, waited_for
 from raydb.engine.statements.row_changes import (
     RowChanges,
     returned_names,
@@ -29,14 +30,14 @@ from raydb.engine.statements.upsert import skip_conflicts, update_conflicts
 from raydb.interrupts import beside
 from raydb.names import fold
 from raydb.sql import ast
-from raydb.storage.formats.copy import read_rows
+from raydb.storage.formats.copy import read_batches
 from raydb.storage.formats.format import copied
 from raydb.storage.formats.paths import expand
 from raydb.storage.tables.changes import Append, Remove, Replace
 from raydb.storage.tables.constraints import check_required
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import pyarrow as pa
 
@@ -110,24 +111,36 @@ def _copy(
     check_file(statement.path, context.settings)
     counted = _count_bytes(statement, context)
     columns, options = statement.columns, statement.options
-    with context.new_memory() as memory:
-        context.running.keep_rows = memory.keep_rows
-        try:
-            rows = beside(lambda: read_rows(statement.path, definition, columns, options, counted))
-        finally:
-            context.running.keep_rows = None
+    batches = read_batches(statement.path, definition, columns, options, counted)
+    complete = _completed(waited_for(batches), columns, definition, context)
+    changed = append_batches(complete, definition, context)
     keep_rejects(context)
     report(f"COPY {definition.name}: check rows", 0.0)
-    names = definition.schema.names if statement.columns is None else statement.columns
+    return changed
+
+
+def _completed(
+    batches: Iterator[pa.Table],
+    columns: tuple[str, ...] | None,
+    definition: TableDefinition,
+    context: StatementContext,
+) -> Iterator[pa.Table]:
+    """Yield rows with the defaults of columns that a file does not hold, and check them."""
+    names = definition.schema.names if columns is None else columns
     given = {fold(name) for name in names}
     missing = [name for name, _ in definition.defaults if fold(name) not in given]
     defaults = [sql.bind_default(definition, name) for name in missing]
-    for name, values in zip(missing, compute(defaults, rows, context), strict=True):
-        position = rows.schema.get_field_index(name)
-        rows = rows.set_column(position, rows.schema.field(position), values)
-    pass_over_chosen(rows, definition, context.snapshot)
-    check_rows(definition, rows, "row", definition.checks, context)
-    return RowChanges.of(Append(definition.name, rows), rows.num_rows)
+    first = 0
+    for some in batches:
+        rows = some
+        values = compute(defaults, rows, context) if defaults else []
+        for name, column in zip(missing, values, strict=True):
+            position = rows.schema.get_field_index(name)
+            rows = rows.set_column(position, rows.schema.field(position), column)
+        pass_over_chosen(rows, definition, context.snapshot)
+        check_rows(definition, rows, "row", definition.checks, context, first)
+        first += rows.num_rows
+        yield rows
 
 
 def _count_bytes(statement: ast.Copy, context: StatementContext) -> Callable[[int], None] | None:

@@ -16,20 +16,20 @@ from raydb.storage.formats.options import given_format, with_plain_names
 from raydb.storage.formats.paths import check_file, describe_failure, expand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from raydb.storage.formats.options import Options
     from raydb.storage.tables.table import TableDefinition
 
 
-def read_rows(
+def read_batches(
     pattern: str,
     definition: TableDefinition,
     columns: tuple[str, ...] | None,
     options: Options,
     report: Callable[[int], None] | None = None,
-) -> pa.Table:
-    """Return the rows of a file in the table's schema; its constraints are not checked.
+) -> Iterator[pa.Table]:
+    """Yield the rows of a file in the table's schema, some at a time; no constraint is checked.
 
     The pattern may stand for several files, which are read one after the other. `columns` are those
     that the files hold, in their order (None: all); the others are NULL. The extension tells the
@@ -44,17 +44,28 @@ def read_rows(
     """
     settings = with_plain_names(options)
     schema = _choose_columns(definition, columns)
-    found = []
     for path in expand(pattern):
         chosen = find_format(path, given_format(settings), Use.READ)
         check_options(chosen, settings, Use.READ)
         read = chosen.reader(path, schema, columns is None, settings, report)
         try:
             is_empty = check_file(path, None if chosen.is_text else chosen.empty)
-            found.append(schema.empty_table() if is_empty else read())
+            for rows in () if is_empty else read():
+                yield _fill(rows, definition.schema)
         except OSError as error:
             raise OperationalError(describe_failure(path, error)) from None
-    return _fill(pa.concat_tables(found), definition.schema)
+
+
+def read_rows(
+    pattern: str,
+    definition: TableDefinition,
+    columns: tuple[str, ...] | None,
+    options: Options,
+    report: Callable[[int], None] | None = None,
+) -> pa.Table:
+    """Return the rows of `read_batches`."""
+    found = read_batches(pattern, definition, columns, options, report)
+    return pa.concat_tables([definition.schema.empty_table(), *found])
 
 
 def write_rows(path: str, rows: pa.Table, options: Options) -> None:

@@ -12,7 +12,7 @@ from raydb.errors import NotSupportedError
 from raydb.storage.formats.cast_columns import cast_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from raydb.storage.formats.options import Options
     from raydb.storage.tables.parts import Part
@@ -88,22 +88,24 @@ class Format:
         exact: bool,
         settings: Options,
         report: Report,
-    ) -> Callable[[], pa.Table]:
-        """Return the function that reads the columns of `schema`; its errors are those of `open`.
+    ) -> Callable[[], Iterator[pa.Table]]:
+        """Return the function that reads the columns of `schema`, some rows at a time.
+
+        Its errors are those of `open`, of what is wrong with any row.
 
         exact: whether a further column in the file is an error. report: called now and then with
         the number of bytes read, perhaps from another thread. Raises ProgrammingError for bad
         options.
         """
 
-        def read() -> pa.Table:
+        def read() -> Iterator[pa.Table]:
             found, part = self.open(path, settings)
 
             def columns(names: list[str]) -> pa.Table:
                 return pa.table(part.columns(names), names=names)
 
             rows = cast_columns(path, found, schema, exact, columns)
-            return copied(rows) if part.is_borrowed else rows
+            yield copied(rows) if part.is_borrowed else rows
 
         return read
 

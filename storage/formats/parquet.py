@@ -62,11 +62,11 @@ class _Parquet(Format):
 
     def reader(
         self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
-    ) -> Callable[[], pa.Table]:
-        def read() -> pa.Table:
+    ) -> Callable[[], Iterator[pa.Table]]:
+        def read() -> Iterator[pa.Table]:
             part = open_parquet(path)
             size_bytes = Path(path).stat().st_size
-            return cast_columns(
+            yield cast_columns(
                 path,
                 part.schema,
                 schema,

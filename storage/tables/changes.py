@@ -1,6 +1,7 @@
 """Changes of rows: INSERT, COPY, UPDATE, DELETE and VACUUM.
 
     Append(table, rows)                 INSERT, COPY
+    Load(table, parts)                  COPY of many rows, which are in files already
     Remove(table, row numbers)          DELETE: the rows are masked
     Replace(table, row numbers, rows)   UPDATE: they are masked, their new versions appended
 
@@ -17,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.errors import IntegrityError
-from raydb.storage.tables.constraints import append_rows, frozen, key_text
+from raydb.storage.tables.constraints import append_parts, append_rows, frozen, key_text
 from raydb.storage.tables.file_merges import VACUUM_BYTES, compacted
 from raydb.storage.tables.keys import find_rows
 from raydb.storage.tables.rows import Rows
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.storage.tables.parts import FilePart
     from raydb.storage.tables.table import ForeignKey, Table
 
 
@@ -41,6 +43,19 @@ class Append:
     def row_count(self) -> int:
         """The number of rows that are added."""
         return int(self.rows.num_rows)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Load:
+    """Rows that are added to a table, in files of their own; it is no record of the log."""
+
+    table: str
+    parts: tuple[FilePart, ...]
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows that are added."""
+        return sum(part.row_count for part in self.parts)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -70,7 +85,7 @@ class Replace:
         return len(self.row_numbers)
 
 
-Change = Append | Remove | Replace
+Change = Append | Load | Remove | Replace
 
 
 def apply_change(change: Change, tables: Mapping[str, Table]) -> Mapping[str, Table]:
@@ -82,6 +97,8 @@ def apply_change(change: Change, tables: Mapping[str, Table]) -> Mapping[str, Ta
     match change:
         case Append(rows=rows):
             return {table.name: append_rows(table, rows, tables)}
+        case Load(parts=parts):
+            return {table.name: append_parts(table, parts, tables)}
         case Remove(row_numbers=row_numbers):
             return delete_rows(table, row_numbers, tables)
         case Replace(row_numbers=row_numbers, rows=rows):

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.storage.tables.parts import Part
+
 MAX_ROWS = 2**31 - 1
 """Foreign rows are int32."""
 
@@ -128,17 +130,37 @@ def append_rows(
     definition = table.definition
     assert rows.schema.names == definition.schema.names, (rows.schema, definition.schema)
     assert rows.schema.types == definition.schema.types, (rows.schema, definition.schema)
-    if table.row_count + rows.num_rows > MAX_ROWS:
-        raise NotSupportedError(f"table '{table.name}' would have more than {MAX_ROWS} rows")
     rows = pa.Table.from_arrays(rows.columns, schema=definition.schema)
-    batch = _Batch(definition, rows, kind)
+    return _extended(table, table.rows.append(rows), _Batch(definition, rows, kind), tables)
+
+
+def append_parts(table: Table, parts: tuple[Part, ...], tables: Mapping[str, Table]) -> Table:
+    """Return what `append_rows` does of the rows of some parts; columns of keys alone are read."""
+    definition = table.definition
+    rows = Rows(definition.schema, parts)
+    read = {name for key in definition.keys for name in key.columns}
+    read |= {name for foreign_key in definition.foreign_keys for name in foreign_key.columns}
+    required = [field.name for field in definition.schema if not field.nullable]
+    read |= {name for name in required if rows.null_count(name)}
+    schema = pa.schema([field for field in definition.schema if field.name in read])
+    columns = rows.columns(schema.names)
+    batch = _Batch(definition, pa.Table.from_arrays(columns, schema=schema), "row")
+    return _extended(table, table.rows.extended(parts), batch, tables)
+
+
+def _extended(table: Table, rows: Rows, batch: _Batch, tables: Mapping[str, Table]) -> Table:
+    """Return the next version of a table, with more rows; the batch has all columns of keys."""
+    definition = table.definition
+    if rows.row_count > MAX_ROWS:
+        raise NotSupportedError(f"table '{table.name}' would have more than {MAX_ROWS} rows")
     _check_not_null(batch)
     for key in definition.keys:
         _check_unique(batch, table, key)
     live = table.live
     if live is not None:
-        live = frozen(np.concatenate([live, np.ones(rows.num_rows, np.bool_)]))
-    extended = Table(definition, table.rows.append(rows), table.version + 1, live=live)
+        more = rows.row_count - table.row_count
+        live = frozen(np.concatenate([live, np.ones(more, np.bool_)]))
+    extended = Table(definition, rows, table.version + 1, live=live)
     foreign_rows = {}
     for foreign_key in definition.foreign_keys:
         target = extended if foreign_key.table == table.name else tables[foreign_key.table]

@@ -239,6 +239,10 @@ class Rows:
             parts = (*before, last, ArrowPart(rows))
         return Rows(self.schema, parts, dict(self.key_indexes))
 
+    def extended(self, parts: tuple[Part, ...]) -> Rows:
+        """Return these rows and then those of other parts."""
+        return Rows(self.schema, (*self.parts, *parts), dict(self.key_indexes))
+
 
 def _concatenate(table: pa.Table, rows: pa.Table) -> pa.Table:
     """Return both tables' rows in order, copying only small chunks at the end."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from raydb.errors import ProgrammingError
 from raydb.storage.formats.delimited.infer import open_inferred
-from raydb.storage.formats.delimited.read import open_delimited, read_delimited
+from raydb.storage.formats.delimited.read import open_delimited, read_whole_tables
 from raydb.storage.formats.delimited.records import Layout
 from raydb.storage.formats.format import ANY, Format, Setting, Use
 from raydb.storage.formats.options import (
@@ -24,7 +24,7 @@ from raydb.storage.formats.text_file import TextFile
 from raydb.storage.formats.write_lines import compressed, write_delimited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import pyarrow as pa
 
@@ -94,14 +94,14 @@ class Csv(Format):
 
     def reader(
         self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
-    ) -> Callable[[], pa.Table]:
+    ) -> Callable[[], Iterator[pa.Table]]:
         """Return the function that reads rows; their fields are `schema`, in its order."""
         text = self.text_settings(path, settings)
 
-        def read() -> pa.Table:
+        def read() -> Iterator[pa.Table]:
             file = _open_text(path, text)
             found = open_delimited(file, schema, text.layout, text.header, text.skipped_lines)
-            return read_delimited(found, report=report)
+            yield from read_whole_tables(found, report=report)
 
         return read
 

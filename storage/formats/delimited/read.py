@@ -168,15 +168,29 @@ def read_delimited(
     Raises as the functions of `tables_of` do.
     """
     found = []
-    for table in read_tables(text, None if not text.layout.quotes else names, report):
+    for table in read_whole_tables(text, None if not text.layout.quotes else names, report):
         text.file.room.check()
         found.append(keep_rows(table))
     chosen = text.schema.names if names is None else list(names)
     if not found:
         return text.schema.empty_table().select(chosen)
-    rows = pa.concat_tables(found)
-    _check_last_column(rows, text)
-    return rows.select(chosen)
+    return pa.concat_tables(found).select(chosen)
+
+
+def read_whole_tables(
+    text: DelimitedText, names: Sequence[str] | None = None, report: Report = None
+) -> Iterator[pa.Table]:
+    """Yield the rows of `read_tables`, and check what only all of them tell."""
+    is_odd_end = not text.layout.quotes and not text.layout.trailing and len(text.schema) > 1
+    row_count = 0
+    for table in read_tables(text, names, report):
+        row_count += table.num_rows
+        is_odd_end = is_odd_end and _ends_empty(table)
+        yield table
+    if is_odd_end and row_count:
+        width = len(text.schema)
+        fault = miscount(width - 1, width)
+        raise DataError(f"file '{text.file.path}', line {text.body.line}: {fault}")
 
 
 def read_head(text: DelimitedText, names: Sequence[str], count: int) -> pa.Table:
@@ -294,20 +308,15 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(types.is_integer(kind) or types.is_decimal(kind) or types.is_floating(kind))
 
 
-def _check_last_column(table: pa.Table, text: DelimitedText) -> None:
-    """Raise DataError where every line of a .tbl file ends with the delimiter, as in no other one.
+def _ends_empty(table: pa.Table) -> bool:
+    """Tell whether every line ends with the delimiter, as in no .tbl file that has all columns.
 
     Read to the letter the last column is empty throughout; what it means is that the table has a
     column which the file lacks.
     """
-    layout, width = text.layout, len(text.schema)
-    if layout.quotes or layout.trailing or width < 2 or not table.num_rows:
-        return
-    last = table.column(width - 1)
+    last = table.columns[-1]
     empty = pc.equal(last, "").fill_null(True) if pa.types.is_string(last.type) else last.is_null()
-    if pc.all(empty).as_py():
-        fault = miscount(width - 1, width)
-        raise DataError(f"file '{text.file.path}', line {text.body.line}: {fault}")
+    return bool(pc.all(empty, min_count=0).as_py())
 
 
 def check_types(schema: pa.Schema) -> None:

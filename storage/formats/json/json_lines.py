@@ -111,14 +111,13 @@ class _Json(Format):
 
     def reader(
         self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
-    ) -> Callable[[], pa.Table]:
+    ) -> Callable[[], Iterator[pa.Table]]:
         compression = compression_of(path, settings)
 
-        def read() -> pa.Table:
+        def read() -> Iterator[pa.Table]:
             file = open_json(path, compression)
-            if is_empty_array(file):
-                return schema.empty_table()
-            return read_json(file, schema, exact, report)
+            if not is_empty_array(file):
+                yield read_json(file, schema, exact, report)
 
         return read
 

@@ -1,0 +1,78 @@
+"""Rows that come some at a time, on their way into a table: many go to files as they come.
+
+rows of 64 MB    a FlatStor file, which the change names     storage/tables/changes.py: Load
+fewer            a table in memory                           Append
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.engine.catalog.stored_rows import write_part
+from raydb.engine.statements.row_changes import RowChanges
+from raydb.interrupts import beside
+from raydb.storage.tables.changes import Append, Load
+from raydb.storage.tables.parts import ArrowPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raydb.engine.context.statement_context import StatementContext
+    from raydb.storage.tables.parts import FilePart
+    from raydb.storage.tables.table import TableDefinition
+
+# A file of so many bytes in memory is final: no checkpoint merges it with others.
+FILE_BYTES = 40 << 20
+# Encoding rows takes up to four times as many.
+_ENCODED = 4
+
+
+def append_batches(
+    batches: Iterator[pa.Table], definition: TableDefinition, context: StatementContext
+) -> RowChanges:
+    """Return the change that appends rows of a table's columns.
+
+    A database in memory keeps them all there, and so does a table with a vector index, which is to
+    be checked with them.
+    """
+    files = None if definition.ivf_indexes else context.files
+    limit = context.memory_limit()
+    most = FILE_BYTES if limit is None else min(FILE_BYTES, limit // (2 * _ENCODED))
+    parts: list[FilePart] = []
+    waiting: list[pa.Table] = []
+    held = 0
+
+    def write() -> None:
+        nonlocal held
+        assert files is not None
+        part = ArrowPart(pa.concat_tables(waiting))
+        waiting.clear()
+        held = 0
+        parts.append(write_part(part, definition, files))
+
+    with context.new_memory() as memory:
+        context.running.keep_rows = memory.keep_rows  # for files that are read as a whole
+        try:
+            for rows in batches:
+                waiting.append(rows if files is not None else memory.keep_rows(rows))
+                held += rows.nbytes
+                if files is not None and held >= most:
+                    write()
+            if parts and waiting:
+                write()
+        finally:
+            context.running.keep_rows = None
+    if parts:
+        change = Load(definition.name, tuple(parts))
+        return RowChanges.of(change, change.row_count)
+    appended = pa.concat_tables([definition.schema.empty_table(), *waiting])
+    return RowChanges.of(Append(definition.name, appended), appended.num_rows)
+
+
+def waited_for(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Yield what an iterator does, which works on a thread beside this one, so that this hears."""
+    while (rows := beside(partial(next, batches, None))) is not None:
+        yield rows
