@@ -40,7 +40,7 @@ from raydb.storage.tables.parts import ArrowPart
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from raydb.storage.formats.format import Report
     from raydb.storage.formats.options import Options
@@ -81,13 +81,13 @@ class _Xlsx(Format):
 
     def reader(
         self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
-    ) -> Callable[[], pa.Table]:
+    ) -> Callable[[], Iterator[pa.Table]]:
         wanted = _wanted(settings)
 
-        def read() -> pa.Table:
+        def read() -> Iterator[pa.Table]:
             sheet = read_sheet(path, wanted)
             if not sheet.names:
-                return schema.empty_table()
+                return
             names = list(sheet.names)
             if wanted.header is False:
                 places = _by_place(sheet, schema)
@@ -96,7 +96,7 @@ class _Xlsx(Format):
             columns = [
                 _typed(sheet, place, field) for place, field in zip(places, schema, strict=True)
             ]
-            return pa.Table.from_arrays(columns, schema=schema)
+            yield pa.Table.from_arrays(columns, schema=schema)
 
         return read
 
