@@ -1,4 +1,7 @@
-"""SQL text in, bound logical plan out. The only caller of sqlglot."""
+"""`raydb.sql("SELECT 1")` runs a text on the connection of the process; see `Connection.sql`.
+
+The package is the layer from SQL text to bound logical plans, the only caller of sqlglot.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,7 @@ from raydb.sql.bind.statements.upsert import bind_upsert as bind_upsert
 from raydb.sql.bind.table_functions.opened_tables import files_of as files_of
 from raydb.sql.bind.table_functions.opened_tables import opened_calls as opened_calls
 from raydb.sql.bind.table_functions.opened_tables import tables_named as tables_named
+from raydb.sql.called import make_callable
 from raydb.sql.parse.nodes import refuse_deep_nesting as refuse_deep_nesting
 from raydb.sql.parse.parser import each_statement as each_statement
 from raydb.sql.parse.parser import parse as parse
@@ -49,3 +53,5 @@ from raydb.sql.template.template import Shape as Shape
 from raydb.sql.template.template import Template as Template
 from raydb.sql.template.template import bind_template as bind_template
 from raydb.sql.template.template import shape_of as shape_of
+
+make_callable(__name__)

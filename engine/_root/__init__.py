@@ -131,8 +131,6 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     module = import_module(_LATER[name])
-    if name == "sql":
-        import_module("raydb.engine.api.callable_sql")
     return getattr(module, name, module)
 
 

@@ -51,9 +51,16 @@ def read_limit() -> int | None:
 
 
 def too_small(need: float, what: str, limit: int) -> OperationalError:
-    """Return the error that says what a memory limit is too small for."""
+    """Return the error that says what a memory limit is too small for.
+
+    limit: the bytes of it that are left beside what is kept for later statements.
+    """
+    running = current.get()
+    known = running.memory_limit if running is not None else None
+    whole = limit if known is None else known() or limit
+    left = "" if whole == limit else f", of which {size_text(limit)} are left"
     return OperationalError(
-        f"{what} needs about {size_text(need)}, and memory_limit is {size_text(limit)};"
+        f"{what} needs about {size_text(need)}, and memory_limit is {size_text(whole)}{left};"
         " raise it with SET memory_limit or ask for less"
     )
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
-import raydb.engine.api.callable_sql  # noqa: F401  (makes `raydb.sql` a function as well)
 from raydb import errors
 from raydb.engine.api.appender import Appender
 from raydb.engine.api.cursor import Cursor

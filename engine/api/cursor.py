@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
+import pyarrow as pa
+
 from raydb.engine.api.durations import with_durations
 from raydb.engine.api.html import html_plan, html_table
 from raydb.engine.api.text import SHOWN_ROWS, text_table
@@ -20,6 +22,7 @@ from raydb.errors import (
 )
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS
 from raydb.storage.formats.arrow.exported import exported, with_uuid_texts
+from raydb.storage.nested import leaf_types
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID
 
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     import polars as pl
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from raydb.engine.api.connection import Connection
@@ -202,13 +204,20 @@ class Cursor:
     def to_pandas(self) -> pd.DataFrame:
         """Return all rows of the last query as a pandas DataFrame.
 
-        An INTERVAL is a timedelta, or a DateOffset in a column where one has months. Raises
+        An INTERVAL is a timedelta, or a DateOffset in a column where one has months. Integers stay
+        integers within STRUCTs, MAPs and lists; a column of integers with NULLs is float64. Raises
         OperationalError where pandas is not installed, DataError for a value that it cannot hold.
         """
         _require("pandas")
         table = with_durations(self.to_arrow_table(), strict=False)
         with _converting("pandas"):
             frame: pd.DataFrame = table.to_pandas(maps_as_pydicts="strict")
+            for place, column in enumerate(table.columns):
+                kind = column.type
+                if pa.types.is_nested(kind) and any(map(pa.types.is_integer, leaf_types(kind))):
+                    # Of integers beside NULLs Arrow makes floats otherwise.
+                    values = column.to_pandas(maps_as_pydicts="strict", integer_object_nulls=True)
+                    frame.isetitem(place, values)
         for place, kind in enumerate(self._result.types or ()):
             if kind == UUID:  # of which Arrow makes bytes
                 frame.isetitem(place, table.column(place).to_pylist())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
@@ -83,11 +84,13 @@ def run_command(shell: Shell, line: str) -> None:
     if command.takes is None:
         command.run(shell, [rest] if rest else [])
         return
+    least, most = command.takes
+    # What ends statements may end a command too, unless it is all that the command is given.
+    text = rest.rstrip("; \t") or rest * bool(least)
     try:
-        arguments = shlex.split(rest.rstrip("; \t"))
+        arguments = shlex.split(text)
     except ValueError as error:
         raise ProgrammingError(f"{command.name}: a quote in '{rest}' does not end") from error
-    least, most = command.takes
     if not least <= len(arguments) <= most:
         usage = f"{command.name} {command.arguments}".strip()
         raise ProgrammingError(f"{command.name} is used as: {usage}")
@@ -236,7 +239,7 @@ def _separator(shell: Shell, arguments: Sequence[str]) -> None:
 
 
 def _width(shell: Shell, arguments: Sequence[str]) -> None:
-    if not all(each.isascii() and each.isdigit() for each in arguments):
+    if not all(re.fullmatch("-?[0-9]{1,9}", each) for each in arguments):
         raise ProgrammingError(f".width is numbers of columns, not '{' '.join(arguments)}'")
     shell.change(widths=tuple(map(int, arguments)))
 
@@ -417,7 +420,8 @@ _LISTED = (
     Command(
         ".width", "[NUMBER ...]", "choose how wide the columns of a box are, from the left",
         _width, (0, 1000), "",
-        "0 is what a column needs. Without numbers all columns have what they need.",
+        "0 is what a column needs, and below 0 texts are at the right. Without numbers all columns"
+        " have what they need.",
     ),
 )  # fmt: skip
 COMMANDS = {command.name: command for command in _LISTED}

@@ -199,3 +199,14 @@ def test_numbers_that_are_none_come_back_from_csv(tmp_path):
     with raydb.connect() as other:
         other.execute(f"IMPORT DATABASE '{tmp_path}/saved'")
         assert repr(other.execute("SELECT d, r FROM t ORDER BY d").fetchall()) == repr(expected)
+
+
+def test_numbers_of_38_digits_come_back_from_csv(tmp_path):
+    con = raydb.connect()
+    con.execute("CREATE TABLE t (h HUGEINT, d DECIMAL(38,10))")
+    nines = "9" * 38
+    values = f"({nines}, {nines[:28]}.{nines[28:]}), (-{nines}, -{nines[:28]}.{nines[28:]})"
+    con.execute(f"INSERT INTO t VALUES {values}; EXPORT DATABASE '{tmp_path}/saved' (FORMAT csv)")
+    other = raydb.connect()
+    other.execute(f"IMPORT DATABASE '{tmp_path}/saved'")
+    assert other.execute("FROM t").fetchall() == con.execute("FROM t").fetchall()

@@ -245,6 +245,17 @@ def test_what_cannot_be_split_says_what_it_needs(con, sql, what):
     assert "memory_limit is 3 MB; raise it with SET memory_limit" in str(raised.value)
 
 
+def test_the_limit_that_was_set_is_told_beside_what_is_left():
+    """What is kept for later statements takes some of it."""
+    con = raydb.connect()
+    con.execute("CREATE TABLE t AS SELECT range % 1000 AS g, range AS x FROM range(1000000)")
+    con.execute("SELECT g, sum(x) FROM t GROUP BY g")
+    con.execute("SET memory_limit = '20MB'")
+    told = r"memory_limit is 20 MB, of which 1\d(\.\d+)? MB are left; raise it"
+    with pytest.raises(OperationalError, match=told):
+        con.execute("SELECT list(x) FROM t")
+
+
 def test_a_series_beyond_the_disk_is_refused_and_nothing_stays(monkeypatch):
     monkeypatch.setattr(memory, "_MAX_OF_DISK", 0)
     with pytest.raises(OperationalError, match="would fill the disk; raise memory_limit"):

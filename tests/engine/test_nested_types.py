@@ -9,6 +9,8 @@ import uuid
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -247,3 +249,25 @@ def test_uuids_of_text_files(tmp_path: Path) -> None:
     path.write_text(f"1|{ONE}|\n2||\n")
     con.execute(f"COPY t FROM '{path}'")
     assert con.execute("SELECT count(*), count(u) FROM t").fetchone() == (4, 2)
+
+
+def test_integers_within_values_of_frames() -> None:
+    """They stay integers beside NULLs, as in DuckDB; MAPs are dicts."""
+    query = (
+        "SELECT {'i': n, 'l': [n, 2]} AS s, [n, 2] AS l, MAP {'k': n} AS m, [{'i': n}] AS ls, n"
+        " FROM (VALUES (1, 1), (2, NULL)) AS t(o, n) ORDER BY o"
+    )
+    ours = raydb.connect().execute(query).df()
+    theirs = duckdb.connect().execute(query).df()
+
+    def plain(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: plain(part) for key, part in value.items()}
+        if isinstance(value, np.ndarray):
+            return [plain(part) for part in value.tolist()]
+        assert not isinstance(value, float)
+        return value
+
+    for name in ("s", "l", "m", "ls"):
+        assert list(map(plain, ours[name])) == list(map(plain, theirs[name]))
+    assert str(ours["n"].dtype) == "float64"

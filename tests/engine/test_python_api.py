@@ -105,3 +105,22 @@ def test_statements_run_with_the_threads_of_their_connection(con):
 def test_remote_files_are_not_supported_yet(con, sql):
     with pytest.raises(raydb.NotSupportedError, match="remote files are not supported yet"):
         con.execute(sql)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import raydb.sql; print(raydb.sql('SELECT 1').fetchall())",
+        "import inspect, pickle, raydb.sql.bind\n"
+        "from raydb import sql\n"
+        "assert pickle.loads(pickle.dumps(sql)) is sql is raydb.sql\n"
+        "assert 'parameters' in str(inspect.signature(sql))\n"
+        "assert 'runs a text' in inspect.getdoc(sql)\n"
+        "print(sql('SELECT 1').fetchall())",
+    ],
+)
+def test_sql_is_called_however_it_is_imported(program: str) -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (found.stdout, found.stderr) == ("[(1,)]\n", "")

@@ -83,7 +83,8 @@ class Layout:
     0 for all. width: columns of the terminal that a box must fit in, 0 for any number. is_colored:
     whether the reader is a terminal that shows colours. is_ascii: whether the lines of a box must
     be ASCII. separator: what stands between the values of a list or of CSV, None for what is usual.
-    widths: the width of each column of a box, from the left, 0 for what it needs.
+    widths: the width of each column of a box, from the left, 0 for what it needs; below 0, texts
+    are at the right.
     """
 
     has_headers: bool = True

@@ -146,7 +146,8 @@ class _Box:
             texts = [null if text is None else width(text) for text in column]
             widths.append(max([*heads, *texts]))
         chosen = self._layout.widths[: len(widths)]
-        return [*(w or n for w, n in zip(chosen, widths, strict=False)), *widths[len(chosen) :]]
+        given = [abs(w) or n for w, n in zip(chosen, widths, strict=False)]
+        return [*given, *widths[len(chosen) :]]
 
     def _plan(self, natural: Sequence[int]) -> _Plan:
         """Fit columns into the width: text gives way first, then columns in the middle."""
@@ -240,7 +241,8 @@ class _Box:
         return f"{down} {f' {down} '.join(cells)} {down}\n"
 
     def _is_right(self, column: int) -> bool:
-        return self._answer.is_number[column]
+        chosen = self._layout.widths
+        return self._answer.is_number[column] or (column < len(chosen) and chosen[column] < 0)
 
     def _notice(self, plan: _Plan) -> None:
         """Say what is missing from the box, if anything is."""

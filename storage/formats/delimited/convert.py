@@ -170,7 +170,8 @@ def _has_misfit(column: pa.ChunkedArray) -> bool:
     if pa.types.is_decimal(data_type):
         ends = pc.min_max(column).as_py().values()
         limit = 10 ** (data_type.precision - data_type.scale)
-        return any(end is not None and abs(end) >= limit for end in ends)
+        # abs() would round to the 28 digits of the context.
+        return any(end is not None and end.copy_abs() >= limit for end in ends)
     if pa.types.is_date32(data_type) or pa.types.is_timestamp(data_type):
         year = pc.year(pc.min(column)).as_py()
         return year is not None and year < 1

@@ -215,3 +215,8 @@ def test_separators_and_widths(capfd):
     out, _ = run(capfd, ":memory:", ".mode table", ".width 6 4", query, ".width", query)
     assert out.splitlines()[3] == "| a;b    | a... |" or out.splitlines()[3] == "| a;b    | abc… |"
     assert out.splitlines()[-2] == "| a;b | abcdef |"
+    out, _ = run(capfd, ":memory:", ".mode table", ".width -6 0 -3", query)
+    assert out.splitlines()[-2] == "|    a;b | abcdef |"
+    out, errors = run(capfd, ":memory:", ".separator ;", query, ".separator ,;", query)
+    assert out == "a;b\na;b;abcdef\na,b\na;b,abcdef\n"
+    assert not errors
