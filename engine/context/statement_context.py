@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from raydb.engine.context.memory import Memory, parse_limit
 from raydb.engine.session.settings import MEMORY_LIMIT, TEMP_DIRECTORY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -81,3 +82,13 @@ class StatementContext:
         system's folder may itself be in memory.
         """
         return Memory(self.memory_limit(), self.settings[TEMP_DIRECTORY] or self.folder)
+
+    @contextmanager
+    def keeping_rows(self) -> Iterator[None]:
+        """Let rows that wait in the layers below go to files where they would fill the memory."""
+        with self.new_memory() as memory:
+            self.running.keep_rows = memory.keep_rows
+            try:
+                yield
+            finally:
+                self.running.keep_rows = None

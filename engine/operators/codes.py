@@ -20,6 +20,7 @@ import pyarrow.types as pt
 from raydb.engine.operators.list_keys import list_bytes
 from raydb.engine.operators.relation import joined
 from raydb.errors import NotSupportedError
+from raydb.interrupts import check_interrupt
 from raydb.kernels.bvh.encode import encode_column
 from raydb.kernels.codecs.arrow_numbers import from_numbers, words_of
 from raydb.planner.expressions.columns.order import doubles_of_codes, order_codes, order_intervals
@@ -75,6 +76,7 @@ def encode(values: pa.ChunkedArray | pa.Array) -> Codes:
     >>> encode(pa.array(["b", None, "a"]))
     codes [1, 2, 0], valid [True, False, True], ranked ["a", "b", None]
     """
+    check_interrupt()
     kind = values.type
     valid = None
     if values.null_count:
@@ -161,6 +163,7 @@ def join_words(words: Sequence[Word], row_count: int) -> Word:
     room = 64 - _row_bits(row_count)
     whole = Word(np.zeros(row_count, np.uint64), 0)
     for word in words:
+        check_interrupt()
         if whole.bits + word.bits > room:
             word = condense(word)  # noqa: PLW2901
         if whole.bits + word.bits > room:
@@ -182,6 +185,7 @@ def condense(word: Word) -> Word:
 
 def sort_rows(word: Word) -> NDArray[np.int64]:
     """Return the row numbers in the order of a word; rows that are equal stay in order."""
+    check_interrupt()
     count = len(word.numbers)
     rows = np.arange(count)
     if bool((word.numbers[1:] >= word.numbers[:-1]).all()):

@@ -25,6 +25,7 @@ from raydb.engine.operators.relation import (
     mapped,
     schema_of,
 )
+from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.columns.order import canonical_floats, order_codes, order_intervals
 from raydb.planner.expressions.nodes import Column
 
@@ -123,12 +124,16 @@ class KnownRows:
         """Return the rows that are in no part."""
         hashes = hash_rows(list(rows.columns.values()))
         order = np.argsort(hashes)
+        asked = hashes[order]
         known = np.zeros(rows.row_count, np.bool_)
         for part in self._parts:
+            check_interrupt()
             theirs = part.hashes
-            low, high = (np.searchsorted(theirs, hashes[order], side) for side in ("left", "right"))
-            counts = high - low
-            ours = np.repeat(order, counts)
+            low = np.searchsorted(theirs, asked)
+            hit = np.flatnonzero(theirs[np.minimum(low, len(theirs) - 1)] == asked)
+            low = low[hit]
+            counts = np.searchsorted(theirs, asked[hit], "right") - low
+            ours = np.repeat(order[hit], counts)
             places = np.arange(len(ours)) - np.repeat(np.cumsum(counts) - counts - low, counts)
             known[ours[self._are_equal(rows, ours, part.rows, places)]] = True
         return rows.filter(pa.array(~known), int(np.count_nonzero(~known))).combined()

@@ -261,6 +261,7 @@ def _chunks(values: Any) -> list[pa.Array]:
 
 
 def _take(values: pa.ChunkedArray | pa.Array, row_numbers: pa.Array) -> pa.ChunkedArray:
+    check_interrupt()
     whole = joined(values)
     if isinstance(whole, pa.Array):
         return pa.chunked_array([whole.take(some) for some in _short_enough(whole, row_numbers)])

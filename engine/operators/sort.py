@@ -25,7 +25,7 @@ from raydb.engine.operators.relation import (
     joined,
 )
 from raydb.errors import NotSupportedError
-from raydb.interrupts import beside
+from raydb.interrupts import beside, check_interrupt
 from raydb.planner.expressions.columns.order import order_codes, order_intervals
 from raydb.storage.type_names import sql_type_name
 
@@ -92,6 +92,7 @@ def row_order(rows: Relation, keys: Sequence[SortKey], limit: int | None) -> pa.
     values: dict[str, pa.ChunkedArray | pa.Array] = {}
     order: list[tuple[str, str]] = []
     for number, key in enumerate(keys):
+        check_interrupt()
         column = joined(order_intervals(order_codes(rows.columns[key.column])))
         if pt.is_nested(column.type):
             kind = sql_type_name(column.type)
@@ -112,6 +113,7 @@ def row_order(rows: Relation, keys: Sequence[SortKey], limit: int | None) -> pa.
         values["row"] = pa.array(np.arange(rows.row_count))
         order.append(("row", "ascending"))
         return pc.select_k_unstable(pa.table(values), k=limit, sort_keys=order)
+    check_interrupt()
     return pc.sort_indices(pa.table(values), sort_keys=order)
 
 

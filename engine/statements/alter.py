@@ -11,7 +11,7 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.statements.dependents import settle
 from raydb.engine.statements.names import check_free, table_called
-from raydb.engine.statements.row_checks import check_rows, compute
+from raydb.engine.statements.row_checks import check_rows, compute, compute_visible
 from raydb.engine.statements.sequences import (
     check_defaults,
     restart_identity,
@@ -56,7 +56,9 @@ def alter_table(statement: ast.AlterTable, context: StatementContext) -> Snapsho
     name = table_called(statement.table, snapshot)
     cascade: bool | None = None
     for alteration in statement.alterations:
-        snapshot = _alter(alteration, snapshot.tables[name], replace(context, snapshot=snapshot))
+        here = replace(context, snapshot=snapshot)
+        with here.keeping_rows():
+            snapshot = _alter(alteration, snapshot.tables[name], here)
         if isinstance(alteration, ast.DropColumn | ast.DropConstraint):
             cascade = bool(cascade) or alteration.cascade
     what = f"table '{name}' cannot be changed so"
@@ -260,9 +262,8 @@ def _set_type(alteration: ast.SetType, table: Table, context: StatementContext) 
     widens = pa.types.is_integer(old.type) and pa.types.is_integer(field.type)
     if not (widens and alteration.using is None):
         _refuse_foreign_keys(table, name, snapshot)
-    names = definition.schema.names
-    rows = pa.table([table.live_column(each) for each in names], names=names)
-    (values,) = compute([sql.bind_conversion(definition, field, alteration.using)], rows, context)
+    conversion = sql.bind_conversion(definition, field, alteration.using)
+    (values,) = compute_visible([conversion], table, context)
     if table.live is not None:
         # Rows that are gone are not converted: they might not be convertible.
         places = np.cumsum(table.live) - 1

@@ -36,13 +36,21 @@ def compute(
     expressions: Sequence[Expression], rows: pa.Table, context: StatementContext
 ) -> list[pa.ChunkedArray]:
     """Return the values of expressions over rows; column number n is the n-th of the rows."""
-    width = len(rows.schema)
+    return compute_visible(expressions, table_of(_ROWS, rows), context)
+
+
+def compute_visible(
+    expressions: Sequence[Expression], table: Table, context: StatementContext
+) -> list[pa.ChunkedArray]:
+    """Return the values of expressions over a table's visible rows, as `compute` does."""
+    schema = table.definition.schema
+    width = len(schema)
     items = tuple(
         (Column(width + number, f"value {number}", expression.type), expression)
         for number, expression in enumerate(expressions)
     )
-    plan = Project(Scan(_ROWS, sql.table_columns(rows.schema)), items)
-    found: list[pa.ChunkedArray] = context.run(plan, {_ROWS: table_of(_ROWS, rows)}).columns
+    plan = Project(Scan(_ROWS, sql.table_columns(schema)), items)
+    found: list[pa.ChunkedArray] = context.run(plan, {_ROWS: table}).columns
     return found
 
 

@@ -11,12 +11,13 @@ from raydb import sql
 from raydb.engine.statements.row_changes import RowChanges, returned_names, split_rows
 from raydb.engine.statements.row_checks import check_rows, table_of
 from raydb.errors import ProgrammingError
+from raydb.room import keep_rows
 from raydb.storage.tables.changes import Append, Replace
 from raydb.storage.tables.constraints import find_key
 from raydb.storage.tables.keys import first_repeat, keep_first
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from raydb.sql import ast
     from raydb.storage.tables.changes import Change
     from raydb.storage.tables.table import Table
+
+# Rows are looked at in pieces that take such a share of the memory, with so much beside each row.
+_PIECE_SHARE = 16
+_BYTES_A_ROW = 64
 
 
 def skip_conflicts(rows: pa.Table, conflict: sql.Conflict, table: Table) -> pa.Array:
@@ -63,19 +68,27 @@ def update_conflicts(
     (key,) = conflict.keys
     found = find_key(rows, table, key)
     fresh = found < 0
-    inserted = rows.filter(pa.array(fresh))
+    inserted = _in_pieces(
+        lambda start, stop: rows.slice(start, stop - start).filter(pa.array(fresh[start:stop])),
+        rows,
+        context,
+    )
     if first_repeat([inserted.column(name) for name in key.columns]) is not None:
         _raise_second_time(statement.table)
-    met = rows.filter(pa.array(~fresh))
-    source = _conflicts(table, met, found[~fresh])
     name = _free_name(context)
-    tables = {**files, name: table_of(name, source)}
-    logical = sql.bind_upsert(
-        statement, name, context.all_databases.with_changes(tables).describe(), context.parameters
-    )
-    changed = context.run(logical, tables)
+    described = table_of(name, _conflicts(table, rows.slice(0, 0), found[:0]))
+    catalog = context.all_databases.with_changes({**files, name: described}).describe()
+    logical = sql.bind_upsert(statement, name, catalog, context.parameters)
+
+    def update(start: int, stop: int) -> pa.Table:
+        met = ~fresh[start:stop]
+        some = rows.slice(start, stop - start).filter(pa.array(met))
+        source = table_of(name, _conflicts(table, some, found[start:stop][met]))
+        return context.run(logical, {**files, name: source})
+
+    changed = _in_pieces(update, rows, context)
     numbers = changed.column(0).to_numpy()
-    if len(np.unique(numbers)) < len(numbers):
+    if np.bincount(numbers).max(initial=0) > 1:
         _raise_second_time(statement.table)
     updated, returned_updated = split_rows(changed, 1, definition)
     check_rows(definition, updated, "updated row", definition.checks, context)
@@ -96,6 +109,26 @@ def update_conflicts(
         returned = pa.concat_tables(parts).take(np.argsort(order))
     names = returned_names(logical, 1 + len(definition.schema))
     return RowChanges(tuple(changes), updated.num_rows + inserted.num_rows, returned, names)
+
+
+def _in_pieces(
+    of: Callable[[int, int], pa.Table], rows: pa.Table, context: StatementContext
+) -> pa.Table:
+    """Return what a function gives for the rows from start to stop, one after the other.
+
+    What has been given waits in files where it would fill the memory.
+    """
+    limit = context.memory_limit()
+    step = max(rows.num_rows, 1)
+    if limit is not None:
+        width = rows.nbytes // step + _BYTES_A_ROW
+        step = min(step, max(limit // (_PIECE_SHARE * width), 1))
+    with context.keeping_rows():
+        pieces = [
+            keep_rows(of(start, min(start + step, rows.num_rows)))
+            for start in range(0, max(rows.num_rows, 1), step)
+        ]
+    return pa.concat_tables(pieces)
 
 
 def _conflicts(table: Table, rows: pa.Table, numbers: NDArray[np.int32]) -> pa.Table:

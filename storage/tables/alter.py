@@ -10,12 +10,14 @@ Only other values make the table's rows be written anew. Row numbers stay.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from raydb.interrupts import beside
+from raydb.interrupts import beside, check_interrupt
+from raydb.room import keep_rows, read_limit
 from raydb.storage.tables.constraints import check_new_constraints, resolve_definition
 from raydb.storage.tables.parts import ArrowPart, FilePart, Part
 from raydb.storage.tables.rows import Rows
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from raydb.storage.tables.table import Check, ForeignKey, Table, TableDefinition, UniqueKey
+
+# Rows that are many are written in pieces of this share of what may be read at once.
+_PIECE_SHARE = 8
 
 
 def add_column(table: Table, field: pa.Field, values: pa.ChunkedArray | None) -> Table:
@@ -173,9 +178,26 @@ def _with_rows(table: Table, rows: Rows) -> Table:
 
 
 def _written(table: Table, schema: pa.Schema, name: str, values: pa.ChunkedArray) -> Rows:
-    """Return all rows in memory, with new values in the column `name`."""
-    columns = [values if each == name else table.rows.column(each) for each in schema.names]
-    return Rows(schema, (ArrowPart(pa.Table.from_arrays(columns, schema=schema)),))
+    """Return all rows, with new values in the column `name`: piece by piece where they are many."""
+    others = [each for each in schema.names if each != name]
+    limit = read_limit()
+    room = sys.maxsize if limit is None else limit // 2
+    need = table.rows.decoded_bytes(others, room)
+    if need <= room:
+        columns = [values if each == name else table.rows.column(each) for each in schema.names]
+        return Rows(schema, (ArrowPart(pa.Table.from_arrays(columns, schema=schema)),))
+    step = max(int(room * table.row_count / (_PIECE_SHARE * need)), 1)
+    pieces = []
+    first = 0
+    for part in table.rows.parts:
+        for start, stop in part.pieces(0, part.row_count, step):
+            check_interrupt()
+            of_name = dict(zip(others, part.slice(others, start, stop), strict=True))
+            of_name[name] = values.slice(first + start, stop - start)
+            columns = [of_name[each] for each in schema.names]
+            pieces.append(keep_rows(pa.Table.from_arrays(columns, schema=schema)))
+        first += part.row_count
+    return Rows(schema, (ArrowPart(pa.concat_tables(pieces)),))
 
 
 def _arrow_part(part: Part, schema: pa.Schema, new: Mapping[str, pa.ChunkedArray]) -> ArrowPart:

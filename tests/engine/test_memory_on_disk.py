@@ -12,6 +12,7 @@ from raydb.engine.context.memory import SpillFile
 from raydb.engine.operators import scan
 from raydb.errors import IntegrityError, OperationalError, ProgrammingError
 from raydb.storage.flat import write
+from raydb.storage.tables.parts import FilePart
 
 ROWS = 60_000
 LIMIT = "2MB"
@@ -149,6 +150,12 @@ WRITES = [
     "CREATE TABLE u AS SELECT * FROM t; UPDATE u SET d = 0 WHERE k < 10",
     "CREATE TABLE u AS SELECT * FROM t; UPDATE u SET x = t.x * 2 FROM t WHERE t.id = u.id",
     "CREATE TABLE u AS SELECT * FROM t; DELETE FROM u WHERE k < 20",
+    "CREATE TABLE u AS SELECT * FROM t; ALTER TABLE u ADD COLUMN y VARCHAR DEFAULT 'y'",
+    "CREATE TABLE u AS SELECT * FROM t; DELETE FROM u WHERE k = 3;"
+    " ALTER TABLE u ALTER COLUMN k TYPE DOUBLE USING k + id",
+    "CREATE TABLE u (id BIGINT PRIMARY KEY, k BIGINT, x DOUBLE, d DECIMAL(12, 2), s VARCHAR);"
+    " INSERT INTO u SELECT id, k, x, d, s FROM t WHERE id % 2 = 0; INSERT INTO u SELECT * FROM t"
+    " ON CONFLICT (id) DO UPDATE SET s = excluded.s || u.k, d = u.d + 1 WHERE u.k > 2",
 ]
 
 
@@ -163,6 +170,26 @@ def test_writes_are_the_same_with_little_memory(con, spilled, tmp_path, sql):
     con.close()
     with raydb.connect(tmp_path / "copy.raydb") as again:
         assert answers(again, "u") == found
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "ALTER TABLE t ADD COLUMN y VARCHAR DEFAULT 'y'",
+        "ALTER TABLE t ALTER COLUMN k TYPE VARCHAR",
+    ],
+)
+def test_a_table_is_altered_piece_by_piece(con, spilled, monkeypatch, sql):
+    whole, read = FilePart.columns, set()
+
+    def columns(part, names):
+        read.update(names)
+        return whole(part, names)
+
+    monkeypatch.setattr(FilePart, "columns", columns)
+    con.execute(sql)
+    assert spilled
+    assert read <= {"k"}
 
 
 def test_a_rollback_of_a_large_table_leaves_nothing(con, spilled, tmp_path):

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
+import threading
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +16,7 @@ import pytest
 
 import raydb
 from raydb import running
+from raydb.engine.operators.window import window
 from raydb.flatstor import write_table
 from raydb.interrupts import beside
 from raydb.running import Running
@@ -21,6 +26,13 @@ from raydb.storage.tables.sample import beginnings
 ROWS = 300_000
 # What the engine keeps of its own, such as plans.
 LITTLE = 2**20
+
+
+def join_work():
+    """Wait for the threads that interrupted statements have left at their work."""
+    for thread in threading.enumerate():
+        if thread.name == "raydb work":
+            thread.join(60)
 
 
 @pytest.fixture
@@ -45,6 +57,47 @@ def test_an_error_that_is_kept_keeps_no_rows(every_statement_is_long):
         assert every_statement_is_long[-1] < before + LITTLE
     finally:
         gc.enable()
+
+
+def test_an_interrupted_window_ends_with_its_step(monkeypatch):
+    """What runs on a thread of its own asks between its steps, so it holds its rows no longer."""
+    con = raydb.connect()
+    begun = []
+    compute = window._compute
+
+    def interrupted(task):
+        begun.append(task.call.function)
+        con.interrupt()
+        return compute(task)
+
+    monkeypatch.setattr(window, "_compute", interrupted)
+    with pytest.raises(raydb.OperationalError, match="interrupted"):
+        con.execute(
+            "SELECT max(range) OVER w, sum(range) OVER w, lag(range) OVER w"
+            f" FROM range({ROWS}) WINDOW w AS (ORDER BY range % 7)"
+        )
+    join_work()
+    assert len(begun) == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT max(r), max(m) FROM (SELECT sum(x) OVER (PARTITION BY k ORDER BY x, id) AS r,"
+        " max(x) OVER (PARTITION BY k ORDER BY id) AS m FROM t) q",
+        "SELECT count(*), max(m) FROM (SELECT id % 1000000 AS g, median(x) AS m,"
+        " count(DISTINCT k), stddev(x) FROM t GROUP BY g) q",
+        "SELECT * FROM t ORDER BY x, id",
+    ],
+)
+def test_an_interrupted_process_has_its_memory_back(sql):
+    """What stays are compiled loops and the like; the rows would be some 500 MB."""
+    program = Path(__file__).parent / "interrupted_statement.py"
+    command = [sys.executable, str(program), sql]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert found[0] == "False", "a thread is still at work"
+    assert int(found[1]) < 150e6
 
 
 def test_what_a_thread_has_computed_is_the_callers_alone():

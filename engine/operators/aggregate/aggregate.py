@@ -22,6 +22,7 @@ from raydb.engine.operators.aggregate.ordered import list_values, mode, quantile
 from raydb.engine.operators.aggregate.statistics import ENTROPY, STATISTICS
 from raydb.engine.operators.codes import encode, group_rows
 from raydb.engine.operators.relation import Relation, joined
+from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.order import canonical_floats
 
@@ -51,6 +52,7 @@ def aggregate(
     }
     inputs: dict[Any, Grouped] = {}
     for column, call in calls:
+        check_interrupt()
         if call.function == "first" and not call.order_by and call.filter is None and keys:
             columns[column] = joined(values[call.arguments[0]]).take(rows)
             continue

@@ -20,6 +20,7 @@ from raydb.engine.operators.codes import (
     sort_rows,
 )
 from raydb.engine.operators.relation import Relation, concatenate, joined
+from raydb.interrupts import check_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,6 +48,7 @@ class Grouped:
 
     def take(self, rows: NDArray[np.int64]) -> Grouped:
         """Return some of the rows, in their order."""
+        check_interrupt()
         chosen = pa.array(rows)
         return Grouped(
             Membership(self.members.numbers[rows], self.members.count),
@@ -64,6 +66,7 @@ def rows_of(
     Those are the rows that pass its FILTER, with no NULL among their arguments unless the
     aggregate sees NULLs, and each tuple of arguments once where it is DISTINCT.
     """
+    check_interrupt()
     arguments = tuple(values[argument] for argument in call.arguments)
     rows = Grouped(groups.members, arguments)
     keys = [values[item.expression] for item in call.order_by]

@@ -136,7 +136,8 @@ def _pairs_of_blocks(
         yield Relation({}, partners.pair_count())
         return
     left_rows, right_rows = left.rows, right.rows
-    most = memory.room() // (_BYTES_A_PAIR + 2 * _width(left_rows) + 2 * _width(right_rows))
+    # What has been joined waits in the other half.
+    most = memory.room() // 2 // (_BYTES_A_PAIR + 2 * _width(left_rows) + 2 * _width(right_rows))
     if partners.pair_count() <= most and not unchecked:
         batches = iter([_all_pairs(partners)])
     else:

@@ -89,6 +89,7 @@ def in_morsels(row_count: int, compute: Callable[[int, int], None]) -> None:
 
 def _encode(build: pa.ChunkedArray | pa.Array, probe: pa.ChunkedArray | pa.Array) -> KeyCodes:
     """Return the codes of one column."""
+    check_interrupt()
     if pt.is_struct(build.type) or pt.is_map(build.type):
         return _encode_parts(build, probe)
     if pt.is_nested(build.type):
@@ -161,7 +162,9 @@ def _as_array(words: NDArray[np.int64], valid: NDArray[np.bool_] | None) -> pa.A
 def _look_up(build: pa.ChunkedArray | pa.Array, probe: pa.ChunkedArray | pa.Array) -> KeyCodes:
     """Number the distinct values of the build side, and find the probe side's among them."""
     build, probe = canonical_floats(build), canonical_floats(probe)
+    check_interrupt()
     distinct = joined(pc.drop_null(pc.unique(build)))
+    check_interrupt()
     places = [pc.index_in(values, value_set=distinct) for values in (build, probe)]
     own, others = (joined(each.fill_null(-1)).to_numpy().astype(np.int64) for each in places)
     return KeyCodes(own, others, max(len(distinct), 1))

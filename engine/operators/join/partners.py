@@ -18,6 +18,7 @@ from raydb.engine.operators.codes import Word, sort_rows
 from raydb.engine.operators.join.keys import encode_keys, in_morsels
 from raydb.engine.operators.join.ranges import Comparison, Ranges, find_ranges
 from raydb.engine.operators.relation import MORSEL_ROWS
+from raydb.interrupts import check_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -205,6 +206,7 @@ def _by_keys(
     codes = encode_keys(build.keys, probe.keys, null_safe)
     own = _masked(codes.build, build.may_match)
     others = _masked(codes.probe, probe.may_match)
+    check_interrupt()
     known = np.flatnonzero(own >= 0)
     # The last place is where a code of -1 leads.
     table = np.full(codes.size + 1, -1, np.int32)

@@ -32,6 +32,7 @@ from raydb.engine.operators.window.frame import (
     spread,
 )
 from raydb.errors import DataError
+from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.nodes import AggregateCall, Column, expressions_of
 
@@ -105,11 +106,13 @@ def _take(
     values: pa.ChunkedArray | pa.Array, rows: Places, invalid: NDArray[np.bool_] | None = None
 ) -> pa.ChunkedArray | pa.Array:
     """Return the values at some places, NULL where `invalid`."""
+    check_interrupt()
     return joined(values).take(pa.array(rows, mask=invalid))
 
 
 def _compute(task: Task) -> pa.ChunkedArray | pa.Array:
     """Return a function's values by place."""
+    check_interrupt()
     call = task.call
     if call.function in _RANKS:
         return _rank(task)
@@ -334,6 +337,7 @@ def _fold(values: NDArray[Any], pieces: Pieces, function: str, nothing: Any) -> 
     kernels.build_tree(values, codes[function], tree)
     total: NDArray[Any] | None = None
     for starts, ends in pieces:
+        check_interrupt()
         folded = np.empty(len(starts), values.dtype)
         kernels.fold_frames(values, tree, starts, ends, codes[function], nothing, folded)
         total = folded if total is None else combine(total, folded)
@@ -356,6 +360,7 @@ def _aggregate_frames(task: Task, pieces: Pieces) -> pa.ChunkedArray | pa.Array:
     nothing = joined(aggregate({}, [(result, plain)], no_rows, 0).columns[result])
     results = []
     for start, end in _blocks(bounds):
+        check_interrupt()
         frames, places = _expand(bounds[:, start:end])
         rows = task.arrangement.rows[places]
         some = {expression: _take(task.values[expression], rows) for expression in read}
