@@ -160,6 +160,7 @@ class CatalogInfo:
     vector_indexes: Mapping[str, Deferred[Ivf]] = field(default_factory=dict)
     calibrations: Mapping[str, Sequence[CalibrationInfo]] = field(default_factory=dict)
     sequences: Mapping[str, NumberSequence] = field(default_factory=dict)
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)
     attached: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     current: str = CATALOG
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Subquery
 from raydb.planner.plan.common_tables import contents, map_queries
+from raydb.planner.plan.enum_codes import coded
 from raydb.planner.plan.nodes import Apply, CommonTable, Limit, NoStar, OuterJoin, SemiJoin, Union
 from raydb.planner.rules.compare_dates import compare_dates
 from raydb.planner.rules.compare_instants import compare_instants
@@ -29,6 +30,7 @@ from raydb.planner.rules.remove_redundant import remove_redundant
 from raydb.planner.rules.split_unions import split_unions
 from raydb.planner.rules.strengthen_joins import strengthen_joins
 from raydb.planner.rules.unnest_subqueries import unnest_subqueries
+from raydb.storage.enums import EnumType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -91,6 +93,8 @@ def optimize(plan: Plan, catalog: CatalogInfo) -> Plan:
     Rules that have nothing to change are left out.
     """
     found = contents(plan)
+    if EnumType in found:
+        plan = coded(plan)
     if not found.isdisjoint((CommonTable, Apply, Subquery)):
         plan = _apply(inline_common_tables, catalog, plan)
         plan = _apply(unnest_subqueries, catalog, plan)

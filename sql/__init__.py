@@ -45,6 +45,7 @@ from raydb.sql.parse.schema_names import unknown_schema as unknown_schema
 from raydb.sql.parse.stored_expressions import nextval_text as nextval_text
 from raydb.sql.parse.stored_expressions import renamed_check as renamed_check
 from raydb.sql.parse.stored_expressions import sequences_of as sequences_of
+from raydb.sql.parse.stored_expressions import types_named as types_named
 from raydb.sql.template.folded_values import fold_values as fold_values
 from raydb.sql.template.parameter_rows import PARAMETER_ROWS as PARAMETER_ROWS
 from raydb.sql.template.parameter_rows import ParameterRows as ParameterRows
@@ -53,5 +54,8 @@ from raydb.sql.template.template import Shape as Shape
 from raydb.sql.template.template import Template as Template
 from raydb.sql.template.template import bind_template as bind_template
 from raydb.sql.template.template import shape_of as shape_of
+from raydb.sql.types import is_type_name as is_type_name
+from raydb.sql.types import resolved as resolved
+from raydb.sql.types import resolved_definition as resolved_definition
 
 make_callable(__name__)

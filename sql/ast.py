@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from raydb.kernels.vector.stop_rule import Score
+    from raydb.sql.alter import Alteration
     from raydb.storage.tables.sequence import SequenceOptions
     from raydb.storage.tables.table import Index, TableDefinition
 
@@ -61,9 +62,9 @@ class CreateTableAs:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """DROP {TABLE | VIEW | INDEX | BVH | SEQUENCE} name, ... [CASCADE]."""
+    """DROP {TABLE | VIEW | INDEX | BVH | SEQUENCE | TYPE} name, ... [CASCADE]."""
 
-    kind: Literal["table", "view", "index", "bvh", "sequence"]
+    kind: Literal["table", "view", "index", "bvh", "sequence", "type"]
     names: tuple[str, ...]
     if_exists: bool
     cascade: bool = False
@@ -80,101 +81,6 @@ class CreateView:
     text: str
     or_replace: bool
     if_not_exists: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class AddColumn:
-    """ADD COLUMN: the definition is that of a table of this column alone."""
-
-    definition: TableDefinition
-    if_not_exists: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DropColumn:
-    """DROP COLUMN."""
-
-    column: str
-    if_exists: bool
-    cascade: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RenameColumn:
-    """RENAME COLUMN column TO to."""
-
-    column: str
-    to: str
-
-
-@dataclass(frozen=True, slots=True)
-class RenameTable:
-    """RENAME TO to."""
-
-    to: str
-
-
-@dataclass(frozen=True, slots=True)
-class SetDefault:
-    """ALTER COLUMN column SET DEFAULT text; None is DROP DEFAULT."""
-
-    column: str
-    text: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class SetNotNull:
-    """ALTER COLUMN column SET NOT NULL, or DROP NOT NULL."""
-
-    column: str
-    required: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SetType:
-    """ALTER COLUMN column TYPE type [USING expression]."""
-
-    column: str
-    type: pa.DataType
-    using: exp.Expr | None
-
-
-@dataclass(frozen=True, slots=True)
-class RestartIdentity:
-    """ALTER COLUMN column RESTART [WITH value]; None is where it began."""
-
-    column: str
-    value: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class AddConstraint:
-    """ADD [CONSTRAINT name] constraint: the definition has the constraint and no columns."""
-
-    definition: TableDefinition
-
-
-@dataclass(frozen=True, slots=True)
-class DropConstraint:
-    """DROP CONSTRAINT name."""
-
-    name: str
-    if_exists: bool
-    cascade: bool
-
-
-Alteration = (
-    AddColumn
-    | DropColumn
-    | RenameColumn
-    | RenameTable
-    | SetDefault
-    | SetNotNull
-    | SetType
-    | RestartIdentity
-    | AddConstraint
-    | DropConstraint
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,6 +245,16 @@ class CreateSequence:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateType:
+    """CREATE [OR REPLACE] TYPE name AS a type, or AS ENUM (query), whose rows are the labels."""
+
+    name: str
+    type: pa.DataType | Select
+    if_not_exists: bool
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RestartSequence:
     """ALTER SEQUENCE name RESTART [WITH value]; None is where it began."""
 
@@ -425,6 +341,7 @@ Definition = (
     | CreateView
     | RenameView
     | CreateBvh
+    | CreateType
     | CreateIndex
     | CreateSequence
     | RestartSequence

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
-from raydb.names import is_same
+from raydb.names import find_object, is_same
+from raydb.planner.catalog import MAIN
 from raydb.planner.expressions.types import HUGEINT, INTERVAL, MAX_PRECISION, TIMESTAMPTZ, is_float
+from raydb.running import user_types
+from raydb.sql.named_types import NamedType
+from raydb.sql.parse.reader import name_in
+from raydb.storage.enums import enum_of, stored_schema
+from raydb.storage.nested import leaf_types, map_leaves
 from raydb.storage.uuids import UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from raydb.storage.tables.table import TableDefinition
 
 _DType = exp.DType
 _TYPES: dict[exp.DType, pa.DataType] = {
@@ -47,14 +61,15 @@ _TYPE_NAMES = (*(kind.value for kind in _TYPES), *_MORE_NAMES)
 def data_type_of(node: exp.DataType) -> pa.DataType:
     """Return the Arrow type of a SQL type as written, such as `DECIMAL(10, 2)`.
 
-    The length of VARCHAR(n) and CHAR(n) is not kept. Raises NotSupportedError for types of other
-    databases, ProgrammingError for an unknown name and for a precision or scale out of range.
+    A name of another kind stands for a type of CREATE TYPE, see `named_types`. The length of
+    VARCHAR(n) and CHAR(n) is not kept. Raises NotSupportedError for types of other databases,
+    ProgrammingError for a precision or scale out of range.
     """
     kind = node.this
     if kind is _DType.USERDEFINED:
-        raise ProgrammingError(
-            f"type '{_written(node)}' does not exist{did_you_mean(_written(node), _TYPE_NAMES)}"
-        )
+        return NamedType(_user_name(node))
+    if kind is _DType.ENUM:
+        return enum_of([_label(each, node) for each in node.expressions])
     if kind is _DType.ARRAY:
         return _list_type(node)
     if kind is _DType.STRUCT and node.expressions:
@@ -68,6 +83,59 @@ def data_type_of(node: exp.DataType) -> pa.DataType:
     if kind not in _TYPES or len(parameters) > lengths or node.args.get("nested"):
         raise NotSupportedError(f"the type {_written(node)} is not supported")
     return _TYPES[kind]
+
+
+def resolved(kind: pa.DataType) -> pa.DataType:
+    """Return a type with those that names stand for; raises ProgrammingError for an unknown one."""
+    if not any(isinstance(leaf, NamedType) for leaf in leaf_types(kind)):
+        return kind
+    types = user_types()
+    return map_leaves(kind, lambda leaf: _named(leaf, types) if _is_named(leaf) else leaf)
+
+
+def _is_named(kind: pa.DataType) -> bool:
+    return isinstance(kind, NamedType)
+
+
+def _named(kind: NamedType, types: Mapping[str, pa.DataType]) -> pa.DataType:
+    name = find_object(kind.type_name, types, "type")
+    if name is None:
+        near = did_you_mean(kind.type_name, (*types, *_TYPE_NAMES))
+        raise ProgrammingError(f"type '{kind.type_name}' does not exist{near}")
+    return types[name]
+
+
+def resolved_definition(definition: TableDefinition) -> TableDefinition:
+    """Return the definition of a new table, or of one more column, as the table has it."""
+    fields = [field.with_type(resolved(field.type)) for field in definition.schema]
+    return replace(definition, schema=stored_schema(pa.schema(fields)))
+
+
+def is_type_name(name: str) -> bool:
+    """Say whether SQL itself has a type of a name."""
+    return name.upper() in _TYPE_NAMES
+
+
+def bound_type(node: exp.DataType) -> pa.DataType:
+    """Return the type of a statement that runs, which knows those of CREATE TYPE."""
+    return resolved(data_type_of(node))
+
+
+def _user_name(node: exp.DataType) -> str:
+    name = node.args.get("kind")
+    if isinstance(name, exp.Dot) and name.this.name.lower() == MAIN:
+        name = name.expression
+    if not isinstance(name, exp.Identifier) or node.expressions:
+        raise NotSupportedError(f"the type {_written(node)} is not supported")
+    return name_in(name)
+
+
+def _label(node: exp.Expr, whole: exp.DataType) -> str | None:
+    if isinstance(node, exp.Null):
+        return None
+    if not (isinstance(node, exp.Literal) and node.is_string):
+        raise ProgrammingError(f"the labels of an ENUM are strings, in {_written(whole)}")
+    return str(node.name)
 
 
 def _list_type(node: exp.DataType) -> pa.DataType:

@@ -43,6 +43,17 @@ def leaf_types(kind: pa.DataType) -> Iterator[pa.DataType]:
         yield kind
 
 
+def map_leaves(kind: pa.DataType, change: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """Return a type with `change` applied to the types of the values that are in its values."""
+    if _TYPES.is_struct(kind):
+        return pa.struct([(field.name, map_leaves(field.type, change)) for field in kind])
+    if _TYPES.is_map(kind):
+        return pa.map_(map_leaves(kind.key_type, change), map_leaves(kind.item_type, change))
+    if _TYPES.is_fixed_size_list(kind):
+        return pa.list_(map_leaves(kind.value_type, change), kind.list_size)
+    return pa.list_(map_leaves(kind.value_type, change)) if is_list_like(kind) else change(kind)
+
+
 def entries_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of lists that holds the entries of maps of a type."""
     return pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pyarrow as pa
 
 from raydb.keywords import quoted
+from raydb.storage.enums import EnumType
+
+if TYPE_CHECKING:
+    from collections.abc import Container
 
 _NAMES = {
     pa.null(): "NULL",
@@ -29,8 +35,10 @@ _NAMES = {
 }
 
 
-def sql_type_name(data_type: pa.DataType) -> str:
+def sql_type_name(data_type: pa.DataType, named: Container[str] = ()) -> str:
     """Return the SQL name of an Arrow type, or Arrow's own name where SQL has none.
+
+    named: the types of CREATE TYPE that are told by their names, and not by their labels.
 
     >>> sql_type_name(pa.decimal128(10, 2))
     'DECIMAL(10,2)'
@@ -44,14 +52,21 @@ def sql_type_name(data_type: pa.DataType) -> str:
     if pa.types.is_timestamp(data_type):
         return "TIMESTAMP" if data_type.tz is None else "TIMESTAMP WITH TIME ZONE"
     if pa.types.is_list(data_type):
-        return f"{sql_type_name(data_type.value_type)}[]"
+        return f"{sql_type_name(data_type.value_type, named)}[]"
     if pa.types.is_fixed_size_list(data_type):
-        element = sql_type_name(data_type.value_type).replace("REAL", "FLOAT")
+        element = sql_type_name(data_type.value_type, named).replace("REAL", "FLOAT")
         return f"{element}[{data_type.list_size}]"
     if pa.types.is_struct(data_type):
-        fields = (f"{quoted(field.name)} {sql_type_name(field.type)}" for field in data_type)
+        fields = (f"{quoted(field.name)} {sql_type_name(field.type, named)}" for field in data_type)
         return f"STRUCT({', '.join(fields)})"
     if pa.types.is_map(data_type):
-        key, item = sql_type_name(data_type.key_type), sql_type_name(data_type.item_type)
-        return f"MAP({key}, {item})"
+        parts = (sql_type_name(each, named) for each in (data_type.key_type, data_type.item_type))
+        return f"MAP({', '.join(parts)})"
+    if isinstance(data_type, EnumType):
+        if data_type.type_name in named:
+            return quoted(data_type.type_name)
+        labels = ("'" + label.replace("'", "''") + "'" for label in data_type.labels)
+        return f"ENUM({', '.join(labels)})"
+    if pa.types.is_dictionary(data_type):
+        return "ENUM"
     return str(data_type).upper()

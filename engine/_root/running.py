@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
@@ -24,7 +25,7 @@ from raydb.late_interrupt import LateInterrupt
 from raydb.memory_release import drop_rows, give_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
     from contextvars import Token
     from types import TracebackType
 
@@ -117,8 +118,8 @@ class Running:
     come. memory_limit: returns the bytes that the statement may take, None for any number; itself
     None where nothing has begun. time_zone: as SET says it. cuts_nanoseconds: whether what is finer
     than a TIMESTAMP is cut off. keep_rows: moves rows that wait to a file where they would fill the
-    memory, None where they stay. sequences: those that nextval() knows. At the end an Interrupt
-    becomes an OperationalError.
+    memory, None where they stay. sequences: those that nextval() knows. types: those of CREATE
+    TYPE. At the end an Interrupt becomes an OperationalError.
     """
 
     __slots__ = (
@@ -135,6 +136,7 @@ class Running:
         "remarks",
         "sequences",
         "time_zone",
+        "types",
     )
 
     def __init__(
@@ -155,6 +157,7 @@ class Running:
         self.cuts_nanoseconds = False
         self.keep_rows: Callable[[pa.Table], pa.Table] | None = None
         self.sequences: Sequences | None = None
+        self.types: Mapping[str, pa.DataType] = {}
         self._began: dt.datetime | None = None
         self._before: Token[Running | None] | None = None
         self._late: LateInterrupt | None = None
@@ -203,7 +206,7 @@ class Running:
         running.memory_limit, running.keep_rows = self.memory_limit, self.keep_rows
         running.remarks = self.remarks
         running.time_zone, running.cuts_nanoseconds = self.time_zone, self.cuts_nanoseconds
-        running.sequences = self.sequences
+        running.sequences, running.types = self.sequences, self.types
         return running
 
     def __enter__(self) -> Self:
@@ -260,6 +263,25 @@ def sequences() -> Sequences:
     if running is None or running.sequences is None:
         raise NotSupportedError("a sequence has values within a statement only")
     return running.sequences
+
+
+def user_types() -> Mapping[str, pa.DataType]:
+    """Return the types of CREATE TYPE that that statement sees, by name."""
+    running = current.get()
+    return {} if running is None else running.types
+
+
+@contextmanager
+def knowing_types(types: Mapping[str, pa.DataType]) -> Iterator[None]:
+    """Let what runs on this thread see some types, where no statement has begun too."""
+    running = current.get() or Running()
+    before, running.types = running.types, types
+    token = current.set(running)
+    try:
+        yield
+    finally:
+        current.reset(token)
+        running.types = before
 
 
 def device_memory() -> DeviceMemory:

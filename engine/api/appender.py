@@ -13,6 +13,7 @@ from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.zones import session_zone
 from raydb.running import Running
 from raydb.sql import assigned_values
+from raydb.storage.enums import typed_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,7 +51,7 @@ class Appender:
         database.catch_up()
         snapshot = database.snapshot
         name = table_called(table, snapshot)
-        schema = snapshot.tables[name].definition.schema
+        schema = typed_schema(snapshot.tables[name].definition.schema)
         known, where = schema.names, f" in '{name}'"
         names = known
         if columns is not None:

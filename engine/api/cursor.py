@@ -21,6 +21,7 @@ from raydb.errors import (
     Warning,  # noqa: A004  (the name is PEP 249's)
 )
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS
+from raydb.storage.enums import EnumType
 from raydb.storage.formats.arrow.exported import exported, with_uuid_texts
 from raydb.storage.nested import leaf_types
 from raydb.storage.type_names import sql_type_name
@@ -233,6 +234,9 @@ class Cursor:
         table = with_durations(with_uuid_texts(self.to_arrow_table()), strict=True)
         with _converting("Polars"):
             frame = polars.from_arrow(table)
+            for name, kind in zip(frame.columns, self._result.types or (), strict=False):
+                if isinstance(kind, EnumType):  # of which Arrow makes categories without an order
+                    frame = frame.with_columns(polars.col(name).cast(polars.Enum(kind.labels)))
         result: pl.DataFrame | pl.LazyFrame = frame.lazy() if lazy else frame
         return result
 

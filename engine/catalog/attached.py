@@ -230,7 +230,8 @@ def join_snapshots(own: Snapshot, attached: Sequence[Attached], current: str) ->
         indexes |= added.vector_indexes
         calibrations |= added.calibrations
         keys[each.name] = {key.removeprefix(prefix): key for key in (*added.tables, *added.views)}
-    return JoinedSnapshot(tables, views, bvhs, indexes, calibrations, own.sequences, keys, current)
+    others = (own.sequences, own.types)
+    return JoinedSnapshot(tables, views, bvhs, indexes, calibrations, *others, keys, current)
 
 
 def prefixes(own: Snapshot, attached: Sequence[Attached]) -> list[str]:

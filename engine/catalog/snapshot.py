@@ -25,6 +25,8 @@ from raydb.storage.tables.sample import ByColumn
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    import pyarrow as pa
+
     from raydb.engine.catalog.stored_calibration import Calibrations
     from raydb.engine.context.statement_context import StatementContext
     from raydb.kernels.stored.deferred import Deferred
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 class Snapshot:
     """All tables, views (as the text of their query), BVHs, vector indexes and sequences, by name.
 
-    calibrations: those of each vector index that has any.
+    calibrations: those of each vector index that has any. types: those of CREATE TYPE.
     """
 
     tables: Mapping[str, Table] = field(default_factory=dict)
@@ -48,6 +50,7 @@ class Snapshot:
     vector_indexes: Mapping[str, Deferred[Ivf]] = field(default_factory=dict)
     calibrations: Mapping[str, Deferred[Calibrations]] = field(default_factory=dict)
     sequences: Mapping[str, Sequence] = field(default_factory=dict)
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)
 
     def describe(self) -> CatalogInfo:
         """Return what the binder and the planner see."""
@@ -68,6 +71,7 @@ class Snapshot:
             vector_indexes=self.vector_indexes,
             calibrations=DescribedCalibrations(self.calibrations, self.tables),
             sequences=self.sequences,
+            types=self.types,
         )
 
     @property

@@ -1,6 +1,7 @@
 """The store of a database: snapshots written to its directory, and read back at open.
 
-    state    JSON in the manifest: tables, views, sequences, BVHs, vector indexes, names of files
+    state    JSON in the manifest: tables, views, sequences, types, BVHs, vector indexes, names
+             of files
     .flat    rows of a table (FlatStor)        .keys   the rows that its foreign keys point to
     .live    which of a table's rows are visible
     .bvh     the arrays of a BVH               .ivf    those of a vector index
@@ -32,6 +33,7 @@ from raydb.engine.catalog.stored_table import (
     load_definition,
     load_part,
 )
+from raydb.engine.catalog.stored_type import describe_types, load_types
 from raydb.engine.catalog.vector_index import load_index
 from raydb.errors import NotSupportedError, OperationalError
 from raydb.interrupts import hold_interrupt
@@ -119,7 +121,7 @@ class Store:
         tables = self._load_tables(state["tables"].items())
         views = {name: text.text() for name, text in state["views"].entries().items()}
         sequences = load_sequences(state, tables)
-        snapshot = Snapshot(tables, views, sequences=sequences)
+        snapshot = Snapshot(tables, views, sequences=sequences, types=load_types(state))
         snapshot = self._load_vector_indexes(snapshot, state)
         for described in state["bvhs"].items():
             snapshot = self._load_bvh(snapshot, described)
@@ -184,6 +186,7 @@ class Store:
             snapshot, state, files = self._write_files(snapshot, most)
             moved = Moved.of(snapshot.sequences)
             state["sequences"] = describe_sequences(snapshot.sequences)
+            state["types"] = describe_types(snapshot.types)
             hold_interrupt()
             self.directory.commit(json.dumps(state).encode(), files)
             moved.note_saved()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from raydb.engine.context.memory import Memory, parse_limit
 from raydb.engine.session.settings import MEMORY_LIMIT, TEMP_DIRECTORY
+from raydb.storage.enums import stored_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -65,10 +66,13 @@ class StatementContext:
         return self.databases.beside(self.snapshot)
 
     def run(self, logical: Plan, tables: Mapping[str, Table]) -> pa.Table:
-        """Return the rows of a bound query, which may scan some tables beside the snapshot's."""
+        """Return the rows of a bound query, which may scan some tables beside the snapshot's.
+
+        They are as a table holds them: those of an ENUM are numbers.
+        """
         rows = self.queries.run_bound(logical, tables, self).rows
         assert rows is not None
-        return rows
+        return stored_table(rows)
 
     def memory_limit(self) -> int | None:
         """Return the bytes that the statement may hold beside what is kept, None for any number."""

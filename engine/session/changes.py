@@ -24,6 +24,7 @@ from raydb.errors import (
     ProgrammingError,
 )
 from raydb.sql import ParameterRows, ast
+from raydb.storage.enums import typed_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +109,11 @@ class Changes:
         statement = replace(statement, table=table_called(statement.table, context.snapshot))
         changed = write(statement, context)
         self.database.apply(changed.changes)
-        result = Result(changed.returned, changed.names, changed.row_count, is_written=True)
+        returned, columns = changed.returned, changed.columns
+        if returned is not None:
+            returned = typed_table(returned, [column.type for column in columns])
+        names = tuple(column.name for column in columns)
+        result = Result(returned, names, changed.row_count, is_written=True)
         result.last_identity = changed.last_identity
         return result
 

@@ -27,6 +27,7 @@ from raydb.engine.session.result import Result, shown, shown_types
 from raydb.engine.session.settings import MEMORY_LIMIT
 from raydb.errors import DataError
 from raydb.planner.explain import Measured, describe, render, search_states
+from raydb.storage.enums import typed_column, typed_table
 from raydb.storage.formats.text_part import LateValueError
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def run(prepared: PreparedPlan, context: StatementContext) -> Result:
         few = groups.num_rows <= FEW_ROWS
         rows = post_aggregate.rows(groups) if few else _run_plan(prepared, jobs, groups)
     _end_run(jobs)
+    rows = typed_table(rows, prepared.types)
     assert tuple(rows.schema.types) == prepared.types, (rows.schema, prepared.types)
     return Result(rows, prepared.names, rows.num_rows)
 
@@ -93,7 +95,7 @@ def repeat(prepared: PreparedPlan, context: StatementContext) -> Result:
     rows = fast_rows(fast_path, groups, table)
     if rows is not None:
         return Result.of_groups(rows, prepared.names, prepared.types)
-    found = table()
+    found = typed_table(table(), prepared.types)
     return Result(found, prepared.names, found.num_rows)
 
 
@@ -121,7 +123,8 @@ def _blocks(prepared: PreparedPlan, jobs: JobRun) -> Blocks:
                 jobs.tables, jobs.rows, jobs.context, memory, deferred=prepared.deferred
             )
             for block in stream_plan(prepared.plan, sources):
-                yield list(block.columns.values())
+                columns = zip(block.columns.values(), prepared.types, strict=True)
+                yield [typed_column(*each) for each in columns]
                 are_out = True
     except LateValueError as error:
         if not are_out:

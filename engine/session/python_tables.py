@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError
 from raydb.names import Names, find_object
+from raydb.storage.enums import enum_of_categories, stored_schema
 from raydb.storage.formats.arrow.object_columns import named_array, unreadable
 from raydb.storage.formats.arrow.sql_types import sql_type
 from raydb.storage.formats.file_parts import cast_part
@@ -138,7 +139,7 @@ def as_table(name: str, data: object, origin: str) -> Table | None:
             raise ProgrammingError(f"{origin} has two columns named '{column}'")
     if not schema.names:
         raise ProgrammingError(f"{origin} has no columns")
-    wanted = pa.schema([(column.name, sql_type(column.type)) for column in schema])
+    wanted = stored_schema(pa.schema([(each.name, sql_type(each.type)) for each in schema]))
     rows = Rows(wanted, (cast_part(origin, schema, wanted, part),))
     return Table(TableDefinition(name, wanted), rows, 0)
 
@@ -196,6 +197,8 @@ def _read_pandas(frame: Any, origin: str) -> tuple[pa.Schema, Part]:
             values = named_array(origin, name, frame[name], from_pandas=True)
             made[name] = _chunked(values)
             fields.append(pa.field(name, values.type))
+        elif (labels := enum_of_categories(getattr(kind, "categories", None))) is not None:
+            fields.append(pa.field(name, labels))
         else:
             fields.append(pa.field(name, _of_series(origin, frame[name].iloc[:0]).type))
 
@@ -234,12 +237,12 @@ def _read_polars(frame: Any, origin: str) -> tuple[pa.Schema, Part]:
         return rows.with_columns(wide.cast(pl.Decimal(38, 0))).to_arrow()
 
     plain = read(frame.clear().drop(made)).schema
-    schema = pa.schema(
-        [
-            pa.field(name, made[name].type) if name in made else plain.field(name)
-            for name in frame.columns
-        ]
-    )
+    fields = []
+    for name, kind in frame.schema.items():
+        labels = enum_of_categories(kind.categories if isinstance(kind, pl.Enum) else None)
+        known = made[name].type if name in made else plain.field(name).type
+        fields.append(pa.field(name, known if labels is None else labels))
+    schema = pa.schema(fields)
 
     def make(name: str) -> pa.ChunkedArray:
         try:

@@ -5,7 +5,7 @@ DECIMAL   decimal.Decimal        INTERVAL  datetime.timedelta, or pyarrow.MonthD
 BLOB      bytes                            has months, which a timedelta does not know
 DATE      datetime.date          lists     list
 UUID      uuid.UUID              STRUCT    dict
-                                 MAP       dict; a list of pairs where keys are nested
+ENUM      str                    MAP       dict; a list of pairs where keys are nested
 TIMESTAMP datetime.datetime, with the zone of the session if it has a time zone
 """
 
@@ -21,6 +21,7 @@ import pyarrow.types as pt
 
 from raydb.errors import DataError
 from raydb.planner.expressions.interval_text import interval_text
+from raydb.storage.enums import EnumType
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def _converter(data_type: pa.DataType) -> Callable[[Any], Any] | None:
     """Return what Arrow's own Python value has to pass through, if anything."""
     if data_type == _HUGEINT:
         return int
+    if isinstance(data_type, EnumType):
+        return data_type.labels.__getitem__
     if pt.is_fixed_size_binary(data_type):
         return _uuid
     if pt.is_struct(data_type):

@@ -28,6 +28,7 @@ from raydb.planner import plan_query
 from raydb.planner.plan.common_tables import contents, tables_of
 from raydb.planner.plan.nodes import Aggregate, Plan
 from raydb.sql import ast
+from raydb.storage.enums import has_enums
 from raydb.storage.formats.copy import write_rows
 
 if TYPE_CHECKING:
@@ -121,7 +122,9 @@ class Queries:
     ) -> Result:
         """Run a plan that is kept; from the second time on, its groups' texts are kept with it."""
         if not prepared.has_repeated:
-            fast_path = prepare_row_fast_path(prepared.plan, prepared.plan.columns)
+            fast_path = None
+            if not any(map(has_enums, prepared.types)):
+                fast_path = prepare_row_fast_path(prepared.plan, prepared.plan.columns)
             prepared = replace(prepared, row_fast_path=fast_path, has_repeated=True)
             self.cache.keep_plan(key, prepared)
         return plan_runner.repeat(prepared, context)

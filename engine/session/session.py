@@ -212,7 +212,7 @@ class Session:
         use_processors(settings[THREADS])
         self.begin(running)
         running.remarks = Remarks(warnings)
-        running.sequences = self._sequences
+        running.sequences, running.types = self._sequences, self.database.snapshot.types
         self._sequences.begin(self.database.snapshot.sequences)
         return StatementContext(
             snapshot=self.database.snapshot,

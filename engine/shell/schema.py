@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _COLUMNS = """
-SELECT table_name, column_name, data_type, is_nullable = 'YES', coalesce(
+SELECT table_name, column_name, declared_type, is_nullable = 'YES', coalesce(
     'DEFAULT ' || column_default,
     'GENERATED ' || identity_generation || ' AS IDENTITY (START WITH ' || identity_start
         || ' INCREMENT BY ' || identity_increment || ' MINVALUE ' || identity_minimum
@@ -41,6 +41,9 @@ SELECT sequence_name, ' START ' || start_value || ' INCREMENT ' || increment || 
     || minimum_value || ' MAXVALUE ' || maximum_value
     || CASE cycle_option WHEN 'YES' THEN ' CYCLE' ELSE '' END
 FROM information_schema.sequences
+"""
+_TYPES = """
+SELECT user_defined_type_name, data_type FROM information_schema.user_defined_types
 """
 _RESTARTS = """
 SELECT CASE WHEN table_name IS NULL THEN 'ALTER SEQUENCE ' ELSE 'ALTER TABLE ' END,
@@ -106,12 +109,13 @@ def columns_by_relation(connection: Any) -> dict[str, list[ColumnInfo]]:
 
 @dataclass(frozen=True, slots=True)
 class SchemaParts:
-    """The statements that make a schema: sequences, tables by name, indexes, views, RayDB's own.
+    """The statements that make a schema: types, sequences, tables by name, indexes, views, RayDB's.
 
-    Those are indexes of vectors and BVHs. references: the foreign keys that wait for rows or for
+    The last are indexes of vectors and BVHs. references: the foreign keys that wait for rows or for
     another table. restarts: lets sequences go on where they stand.
     """
 
+    types: list[str]
     sequences: list[str]
     tables: list[tuple[str, str]]
     references: list[str]
@@ -122,12 +126,12 @@ class SchemaParts:
 
 
 def schema_statements(connection: Any, pattern: str | None = None) -> Iterator[str]:
-    """Yield the statements that make sequences, tables, indexes, BVHs and views, in that order.
+    """Yield the statements that make types, sequences, tables, indexes, BVHs and views, in order.
 
     Raises ProgrammingError where no table or view has the name or matches the pattern.
     """
     parts = schema_parts(connection, pattern)
-    yield from parts.sequences
+    yield from (*parts.types, *parts.sequences)
     yield from (statement for _, statement in parts.tables)
     yield from (*parts.references, *parts.indexes, *parts.own, *parts.views)
 
@@ -156,6 +160,7 @@ def schema_parts(
             indexes.append(f"CREATE {unique}INDEX {quoted(name)} ON {quoted(table)} ({keys});")
     sequences = [] if pattern is not None else connection.execute(_SEQUENCES).fetchall()
     return SchemaParts(
+        list(_types(connection, names)),
         [f"CREATE SEQUENCE {quoted(name)}{options};" for name, options in sequences],
         *_tables(connection, [name for name in names if name not in views], self_later),
         indexes,
@@ -163,6 +168,16 @@ def schema_parts(
         [*own, *_bvhs(connection, names)],
         list(_restarts(connection, None if pattern is None else names)),
     )
+
+
+def _types(connection: Any, tables: list[str]) -> Iterator[str]:
+    """Yield CREATE TYPE for the types of some tables; for all types where these are all tables."""
+    columns = columns_by_relation(connection)
+    used = " ".join(each.type for name in tables for each in columns[name])
+    is_whole = len(tables) == len(columns)
+    for name, written in connection.execute(_TYPES):
+        if is_whole or re.search(rf"(?<!\w){re.escape(quoted(name))}(?!\w)", used):
+            yield f"CREATE TYPE {quoted(name)} AS {written};"
 
 
 def _restarts(connection: Any, tables: list[str] | None) -> Iterator[str]:

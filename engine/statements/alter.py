@@ -25,7 +25,8 @@ from raydb.errors import (
     did_you_mean,
 )
 from raydb.names import find_name, find_object, known_name
-from raydb.sql import ast
+from raydb.sql import alter, ast
+from raydb.storage.enums import field_type, stored_field
 from raydb.storage.tables.alter import (
     add_column,
     drop_column,
@@ -59,25 +60,25 @@ def alter_table(statement: ast.AlterTable, context: StatementContext) -> Snapsho
         here = replace(context, snapshot=snapshot)
         with here.keeping_rows():
             snapshot = _alter(alteration, snapshot.tables[name], here)
-        if isinstance(alteration, ast.DropColumn | ast.DropConstraint):
+        if isinstance(alteration, alter.DropColumn | alter.DropConstraint):
             cascade = bool(cascade) or alteration.cascade
     what = f"table '{name}' cannot be changed so"
     return settle(context, snapshot, what, cascade=cascade)
 
 
-def _alter(alteration: ast.Alteration, table: Table, context: StatementContext) -> Snapshot:
+def _alter(alteration: alter.Alteration, table: Table, context: StatementContext) -> Snapshot:
     snapshot, definition = context.snapshot, table.definition
     match alteration:
-        case ast.AddColumn():
+        case alter.AddColumn():
             return _add_column(alteration, table, context)
-        case ast.DropColumn():
+        case alter.DropColumn():
             return _drop_column(alteration, table, snapshot)
-        case ast.RenameColumn():
+        case alter.RenameColumn():
             return _rename_column(alteration, table, snapshot)
-        case ast.RenameTable(to=to):
+        case alter.RenameTable(to=to):
             check_free(to, snapshot, but=table.name)
             return replace(snapshot, tables=rename_table(table, to, snapshot.tables))
-        case ast.SetDefault(column=written, text=text):
+        case alter.SetDefault(column=written, text=text):
             column = _column(written, definition)
             _refuse_identity(column, definition, "the default")
             defaults = [each for each in definition.defaults if each[0] != column]
@@ -87,15 +88,15 @@ def _alter(alteration: ast.Alteration, table: Table, context: StatementContext) 
             sql.check_texts(changed)
             check_defaults(changed, snapshot)
             return _redefined(table, changed, snapshot)
-        case ast.SetNotNull():
+        case alter.SetNotNull():
             return _set_not_null(alteration, table, snapshot)
-        case ast.SetType():
+        case alter.SetType():
             return _set_type(alteration, table, context)
-        case ast.RestartIdentity(column=written, value=value):
+        case alter.RestartIdentity(column=written, value=value):
             return restart_identity(_column(written, definition), value, table, snapshot)
-        case ast.AddConstraint(definition=added):
+        case alter.AddConstraint(definition=added):
             return _with_constraints(table, added, context)
-        case ast.DropConstraint():
+        case alter.DropConstraint():
             return _drop_constraint(alteration, table, snapshot)
         case _:
             assert_never(alteration)
@@ -121,8 +122,8 @@ def _refuse_identity(column: str, definition: TableDefinition, part: str) -> Non
 # -- columns
 
 
-def _add_column(alteration: ast.AddColumn, table: Table, context: StatementContext) -> Snapshot:
-    added = alteration.definition
+def _add_column(alteration: alter.AddColumn, table: Table, context: StatementContext) -> Snapshot:
+    added = sql.resolved_definition(alteration.definition)
     (field,) = added.schema
     taken = find_name(field.name, table.definition.schema.names, "column")
     if taken is not None:
@@ -177,7 +178,7 @@ def _check_visible_rows(table: Table, checks: tuple[Check, ...], context: Statem
         check_rows(table.definition, rows, "row", checks, context)
 
 
-def _drop_column(alteration: ast.DropColumn, table: Table, snapshot: Snapshot) -> Snapshot:
+def _drop_column(alteration: alter.DropColumn, table: Table, snapshot: Snapshot) -> Snapshot:
     """Drop a column with the constraints on it alone; CASCADE drops those with others too."""
     definition = table.definition
     names = definition.schema.names
@@ -212,7 +213,7 @@ def _drop_column(alteration: ast.DropColumn, table: Table, snapshot: Snapshot) -
     return without_column(table.name, name, snapshot)
 
 
-def _rename_column(alteration: ast.RenameColumn, table: Table, snapshot: Snapshot) -> Snapshot:
+def _rename_column(alteration: alter.RenameColumn, table: Table, snapshot: Snapshot) -> Snapshot:
     name, to = _column(alteration.column, table.definition), alteration.to
     taken = find_name(to, table.definition.schema.names, "column")
     if taken is not None and (taken != name or to == name):
@@ -229,7 +230,7 @@ def _rename_column(alteration: ast.RenameColumn, table: Table, snapshot: Snapsho
     return snapshot.with_changes(changed)
 
 
-def _set_not_null(alteration: ast.SetNotNull, table: Table, snapshot: Snapshot) -> Snapshot:
+def _set_not_null(alteration: alter.SetNotNull, table: Table, snapshot: Snapshot) -> Snapshot:
     definition = table.definition
     column = _column(alteration.column, definition)
     if not alteration.required:
@@ -245,7 +246,7 @@ def _set_not_null(alteration: ast.SetNotNull, table: Table, snapshot: Snapshot) 
     return _redefined(table, replace(definition, schema=schema), snapshot)
 
 
-def _set_type(alteration: ast.SetType, table: Table, context: StatementContext) -> Snapshot:
+def _set_type(alteration: alter.SetType, table: Table, context: StatementContext) -> Snapshot:
     """Convert a column; its keys and all checks are verified on the new values."""
     definition, snapshot = table.definition, context.snapshot
     name = _column(alteration.column, definition)
@@ -255,14 +256,13 @@ def _set_type(alteration: ast.SetType, table: Table, context: StatementContext) 
                 f"the type of column '{name}' cannot be changed: "
                 f"the index '{index.name}' needs it; DROP INDEX first"
             )
-    old = definition.schema.field(name)
-    if not pa.types.is_integer(alteration.type):
+    old, kind = definition.schema.field(name), sql.resolved(alteration.type)
+    if not pa.types.is_integer(kind):
         _refuse_identity(name, definition, "the type")
-    field = pa.field(name, alteration.type, old.nullable)
-    widens = pa.types.is_integer(old.type) and pa.types.is_integer(field.type)
+    widens = pa.types.is_integer(field_type(old)) and pa.types.is_integer(kind)
     if not (widens and alteration.using is None):
         _refuse_foreign_keys(table, name, snapshot)
-    conversion = sql.bind_conversion(definition, field, alteration.using)
+    conversion = sql.bind_conversion(definition, pa.field(name, kind), alteration.using)
     (values,) = compute_visible([conversion], table, context)
     if table.live is not None:
         # Rows that are gone are not converted: they might not be convertible.
@@ -271,6 +271,7 @@ def _set_type(alteration: ast.SetType, table: Table, context: StatementContext) 
     bare = _without_constraints(
         definition, lambda each: isinstance(each, UniqueKey | Index) and name in each.columns
     )
+    field = stored_field(name, kind, nullable=old.nullable)
     after = set_column(redefine(table, bare, snapshot.tables), field, values)
     schema = after.definition.schema
     converted = replace(definition, schema=schema)
@@ -294,7 +295,9 @@ def _refuse_foreign_keys(table: Table, column: str, snapshot: Snapshot) -> None:
 # -- constraints
 
 
-def _drop_constraint(alteration: ast.DropConstraint, table: Table, snapshot: Snapshot) -> Snapshot:
+def _drop_constraint(
+    alteration: alter.DropConstraint, table: Table, snapshot: Snapshot
+) -> Snapshot:
     named = {name: constraint for constraint, name in constraint_names(table.definition)}
     name = find_name(alteration.name, named, "constraint")
     if name is None:

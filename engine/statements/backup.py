@@ -1,6 +1,6 @@
 """EXPORT DATABASE and IMPORT DATABASE: a folder from which the database can be made again.
 
-    folder/schema.sql       the statements that make the sequences and tables
+    folder/schema.sql       the statements that make the types, sequences and tables
     folder/<number>.parquet the rows of each table, .flat for types that Parquet lacks
     folder/load.sql         the statements that load them, let sequences go on where they stood, and
                             make indexes, views and BVHs
@@ -70,7 +70,8 @@ def _write(folder: Path, file_format: str, run: Callable[[str], Result]) -> None
             name = f"{number}.flat"
             run(f"COPY {quoted(table)} TO '{path}.flat'")
         loads.append(f"COPY {quoted(table)} FROM '{name}';")
-    _write_text(folder / "schema.sql", [*parts.sequences, *(text for _, text in parts.tables)])
+    tables = [text for _, text in parts.tables]
+    _write_text(folder / "schema.sql", [*parts.types, *parts.sequences, *tables])
     _write_text(
         folder / "load.sql",
         [*loads, *parts.references, *parts.restarts, *parts.indexes, *parts.own, *parts.views],

@@ -24,10 +24,14 @@ from raydb.engine.statements.sequences import (
     restarted,
     with_identities,
 )
+from raydb.engine.statements.types import create_type, drop_types
 from raydb.errors import IntegrityError, ProgrammingError
 from raydb.names import find_object, known_object
+from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.types import closed
 from raydb.planner.stars.star import canonical_definition
 from raydb.sql import ast
+from raydb.storage.enums import stored_field
 from raydb.storage.formats.format import copied
 from raydb.storage.tables.alter import redefine
 from raydb.storage.tables.constraints import append_rows, check_drop, define_table, frozen
@@ -70,6 +74,8 @@ def apply_definition(statement: ast.Definition, context: StatementContext) -> tu
             return _create_index(statement, context), -1
         case ast.CreateSequence():
             return create_sequence(statement, snapshot), -1
+        case ast.CreateType():
+            return create_type(statement, context), -1
         case ast.RestartSequence():
             return restart_sequence(statement, snapshot), -1
         case ast.Reindex():
@@ -89,6 +95,8 @@ def _drop(statement: ast.Drop, context: StatementContext) -> Snapshot:
             return _drop_indexes(statement, snapshot)
         case "sequence":
             return drop_sequences(statement, snapshot)
+        case "type":
+            return drop_types(statement, snapshot)
         case "bvh":
             names = names_to_drop("BVH", statement.names, snapshot.bvhs, statement.if_exists)
             return replace(snapshot, bvhs=_without(snapshot.bvhs, names))
@@ -106,9 +114,10 @@ def _create_table(statement: ast.CreateTable, context: StatementContext) -> Snap
     if statement.if_not_exists and find_object(name, context.snapshot.tables, "table") is not None:
         return context.snapshot
     snapshot = _with_room(name, statement.or_replace, context.snapshot)
-    sql.check_texts(statement.definition)
-    check_defaults(statement.definition, snapshot)
-    definition, snapshot = with_identities(statement.definition, snapshot, context)
+    definition = sql.resolved_definition(statement.definition)
+    sql.check_texts(definition)
+    check_defaults(definition, snapshot)
+    definition, snapshot = with_identities(definition, snapshot, context)
     table = define_table(definition, snapshot.tables)
     return _settle_new(table, snapshot, context)
 
@@ -133,7 +142,7 @@ def _settle_new(table: Table, snapshot: Snapshot, context: StatementContext) -> 
 def _create_table_as(
     statement: ast.CreateTableAs, context: StatementContext
 ) -> tuple[Snapshot, int]:
-    name, columns = statement.name, statement.columns
+    name, named = statement.name, statement.columns
     if statement.if_not_exists and find_object(name, context.snapshot.tables, "table") is not None:
         return context.snapshot, 0
     snapshot = _with_room(name, statement.or_replace, context.snapshot)
@@ -141,20 +150,24 @@ def _create_table_as(
     catalog = context.all_databases.with_changes(files).describe()
     logical = sql.bind_select(statement.select, catalog, context.parameters)
     output = logical.columns
-    if len(columns) > len(output):
+    if len(named) > len(output):
         raise ProgrammingError(
-            f"CREATE TABLE '{name}' names {len(columns)} columns, but the query has {len(output)}"
+            f"CREATE TABLE '{name}' names {len(named)} columns, but the query has {len(output)}"
         )
-    names = [*columns, *(column.name for column in output[len(columns) :])]
+    names = [*named, *(column.name for column in output[len(named) :])]
     schema = pa.schema(
-        [pa.field(each, column.type) for each, column in zip(names, output, strict=True)]
+        [
+            stored_field(each, closed(column.type))
+            for each, column in zip(names, output, strict=True)
+        ]
     )
     table = define_table(TableDefinition(name, schema), snapshot.tables)
     if statement.with_data:
         found = context.run(logical, files)
         is_borrowed = any(each.rows.is_borrowed for each in files.values())
         rows = copied(found) if is_borrowed else found
-        rows = pa.Table.from_arrays(rows.columns, schema=schema)
+        columns = map(cast_values, rows.columns, schema.types)
+        rows = pa.Table.from_arrays(list(columns), schema=schema)
         table = append_rows(table, rows, snapshot.tables)
     return _settle_new(table, snapshot, context), table.row_count
 

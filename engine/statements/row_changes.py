@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 if TYPE_CHECKING:
+    from raydb.planner.expressions.nodes import Column
     from raydb.planner.plan.nodes import Plan
     from raydb.storage.tables.changes import Change
     from raydb.storage.tables.table import TableDefinition
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RowChanges:
-    """Changes to apply in order, how many rows they write, and RETURNING's rows with their names.
+    """Changes to apply in order, how many rows they write, and RETURNING's rows with their columns.
 
     `returned` is None for a statement without RETURNING. last_identity: that of a single new row.
     """
@@ -23,7 +24,7 @@ class RowChanges:
     changes: tuple[Change, ...]
     row_count: int
     returned: pa.Table | None = None
-    names: tuple[str, ...] = ()
+    columns: tuple[Column, ...] = ()
     last_identity: int | None = None
 
     @staticmethod
@@ -31,10 +32,10 @@ class RowChanges:
         change: Change,
         row_count: int,
         returned: pa.Table | None = None,
-        names: tuple[str, ...] = (),
+        columns: tuple[Column, ...] = (),
     ) -> RowChanges:
         """Return the change of so many rows, which is none of no rows."""
-        return RowChanges((change,) if row_count else (), row_count, returned, names)
+        return RowChanges((change,) if row_count else (), row_count, returned, columns)
 
 
 def split_rows(
@@ -58,6 +59,6 @@ def returned_rows(found: pa.Table, first: int) -> pa.Table | None:
     return found.select(list(positions)) if positions else None
 
 
-def returned_names(plan: Plan, first: int) -> tuple[str, ...]:
-    """Return the names of RETURNING's columns."""
-    return tuple(column.name for column in plan.columns[first:])
+def returned_columns(plan: Plan, first: int) -> tuple[Column, ...]:
+    """Return RETURNING's columns."""
+    return plan.columns[first:]

@@ -14,6 +14,7 @@ import pyarrow.types as pt
 from raydb.interrupts import beside
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.zones import session_zone
+from raydb.storage.enums import stored_column
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -55,10 +56,11 @@ def _describe(name: str, column: pa.ChunkedArray) -> dict[str, Any]:
     row["null_percentage"] = _percentage(column.null_count, len(column))
     if pt.is_nested(column.type) or pt.is_interval(column.type):
         return row
-    row["approx_unique"] = pc.count_distinct(values).as_py()
+    keys = stored_column(values)
+    row["approx_unique"] = pc.count_distinct(keys).as_py()
     if not len(values):
         return row
-    ordered = values.take(pc.array_sort_indices(values))
+    ordered = values.take(pc.array_sort_indices(keys))
     row["min"], row["max"] = _text(ordered[0]), _text(ordered[-1])
     kind = column.type
     is_number = pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb import sql
-from raydb.engine.statements.row_changes import RowChanges, returned_names, split_rows
+from raydb.engine.statements.row_changes import RowChanges, returned_columns, split_rows
 from raydb.engine.statements.row_checks import check_rows, table_of
 from raydb.errors import ProgrammingError
 from raydb.room import keep_rows
@@ -107,8 +107,8 @@ def update_conflicts(
             returned_updated.rename_columns(returned.column_names),
         ]
         returned = pa.concat_tables(parts).take(np.argsort(order))
-    names = returned_names(logical, 1 + len(definition.schema))
-    return RowChanges(tuple(changes), updated.num_rows + inserted.num_rows, returned, names)
+    columns = returned_columns(logical, 1 + len(definition.schema))
+    return RowChanges(tuple(changes), updated.num_rows + inserted.num_rows, returned, columns)
 
 
 def _in_pieces(

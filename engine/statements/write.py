@@ -20,7 +20,7 @@ from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.load import append_batches, waited_for
 from raydb.engine.statements.row_changes import (
     RowChanges,
-    returned_names,
+    returned_columns,
     returned_rows,
     split_rows,
 )
@@ -93,7 +93,7 @@ def _insert(
     rows, returned = split_rows(found, 0, definition)
     pass_over_chosen(rows, definition, context.snapshot)
     check_rows(definition, rows, "row", definition.checks, context)
-    names = returned_names(logical, len(definition.schema))
+    columns = returned_columns(logical, len(definition.schema))
     if conflict is not None:
         check_required(definition, rows)
         if conflict.updates:
@@ -101,7 +101,7 @@ def _insert(
         kept = skip_conflicts(rows, conflict, context.snapshot.tables[definition.name])
         rows = rows.filter(kept)
         returned = None if returned is None else returned.filter(kept)
-    changed = RowChanges.of(Append(definition.name, rows), rows.num_rows, returned, names)
+    changed = RowChanges.of(Append(definition.name, rows), rows.num_rows, returned, columns)
     return replace(changed, last_identity=identity_of_one(rows, definition))
 
 
@@ -173,8 +173,8 @@ def _update(
     rows, returned = split_rows(found, 1, definition)
     check_rows(definition, rows, "updated row", definition.checks, context)
     change = Replace(definition.name, found.column(0).to_numpy(), rows)
-    names = returned_names(logical, 1 + len(definition.schema))
-    return RowChanges.of(change, rows.num_rows, returned, names)
+    columns = returned_columns(logical, 1 + len(definition.schema))
+    return RowChanges.of(change, rows.num_rows, returned, columns)
 
 
 def _delete(statement: ast.Delete, context: StatementContext) -> RowChanges:
@@ -182,7 +182,7 @@ def _delete(statement: ast.Delete, context: StatementContext) -> RowChanges:
     found = _each_row_once(_run(logical, files, context))
     change = Remove(statement.table, found.column(0).to_numpy())
     returned = returned_rows(found, 1)
-    return RowChanges.of(change, found.num_rows, returned, returned_names(logical, 1))
+    return RowChanges.of(change, found.num_rows, returned, returned_columns(logical, 1))
 
 
 def _run(logical: Plan, files: Mapping[str, Table], context: StatementContext) -> pa.Table:

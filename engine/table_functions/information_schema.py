@@ -15,6 +15,8 @@ import pyarrow as pa
 from raydb.planner.catalog import CATALOG, MAIN
 from raydb.planner.plan.table_function import RowsFunction
 from raydb.sql.parse.schema_names import INFORMATION
+from raydb.storage.enums import EnumType, typed_schema
+from raydb.storage.nested import leaf_types
 from raydb.storage.tables.table import Check, ForeignKey, UniqueKey, constraint_names
 from raydb.storage.type_names import sql_type_name
 
@@ -80,7 +82,7 @@ def _columns(call: FunctionCall) -> Iterator[Row]:
         if known is None:
             schema = pa.schema([(each.name, each.type) for each in call.view_columns(key)])
         else:
-            schema = known.definition.schema
+            schema = typed_schema(known.definition.schema)
         defaults = {} if known is None else dict(known.definition.defaults)
         own = () if known is None else known.definition.identities
         identities = {each.column: each for each in own}
@@ -93,7 +95,22 @@ def _columns(call: FunctionCall) -> Iterator[Row]:
                 sql_type_name(field.type),
                 *_digits(field.type),
                 *_identity(identity),
+                sql_type_name(field.type, _same_types(field.type, call)),
             )
+
+
+def _same_types(kind: pa.DataType, call: FunctionCall) -> set[str]:
+    """Return the names of the ENUMs in a type that are still what they were."""
+    types = call.catalog.types
+    named = {each.type_name: each for each in leaf_types(kind) if isinstance(each, EnumType)}
+    return {name for name, each in named.items() if types.get(name) == each}
+
+
+def _types(call: FunctionCall) -> Iterator[Row]:
+    """Yield types in the order in which they were made."""
+    for name, kind in call.catalog.types.items():
+        written = sql_type_name(kind, _same_types(kind, call) - {name})
+        yield CATALOG, MAIN, name, "ENUM" if isinstance(kind, EnumType) else "ALIAS", written
 
 
 def _identity(identity: Identity | None) -> tuple[str | None, ...]:
@@ -214,7 +231,7 @@ INFORMATION_SCHEMA = (
         "columns",
         f"{_TABLE} column_name ordinal_position column_default is_nullable data_type"
         " numeric_precision numeric_scale is_identity identity_generation identity_start"
-        " identity_increment identity_maximum identity_minimum identity_cycle",
+        " identity_increment identity_maximum identity_minimum identity_cycle declared_type",
         _columns,
     ),
     InformationTable(
@@ -222,6 +239,12 @@ INFORMATION_SCHEMA = (
         "sequence_catalog sequence_schema sequence_name data_type start_value increment"
         " maximum_value minimum_value cycle_option",
         _sequences,
+    ),
+    InformationTable(
+        "user_defined_types",
+        "user_defined_type_catalog user_defined_type_schema user_defined_type_name"
+        " user_defined_type_category data_type",
+        _types,
     ),
     InformationTable("views", f"{_TABLE} view_definition", _views),
     InformationTable(

@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from raydb.planner.expressions.interval_text import interval_text
 from raydb.planner.expressions.nodes import Attribute, Call, Column, Expression, Literal, Subquery
+from raydb.storage.enums import EnumType
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID, uuid_texts
 
@@ -24,6 +25,8 @@ def describe(expression: Expression) -> str:
         case Literal(value=tuple(), type=kind):
             words = {pa.types.is_struct: "a struct", pa.types.is_map: "a map"}
             what = next((word for test, word in words.items() if test(kind)), "a list")
+        case Literal(value=int() as code, type=EnumType(labels=labels)):
+            what = f"'{labels[code]}'"
         case Literal(value=bytes() as value, type=kind) if kind == UUID:
             what = str(uuid_texts(pa.array([value], kind))[0])
         case Literal(value=value):

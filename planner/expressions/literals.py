@@ -27,6 +27,7 @@ from raydb.planner.expressions.types import (
     is_moment,
     is_number,
 )
+from raydb.storage.enums import EnumType
 from raydb.storage.integers import bounds_of
 from raydb.storage.type_names import sql_type_name
 
@@ -135,6 +136,8 @@ def _read(literal: Literal, data_type: pa.DataType) -> Any:
         value = _parse(str(literal.value), data_type)
     except (ValueError, decimal.InvalidOperation, DataError):
         value = None
+    if value is None and isinstance(data_type, EnumType):
+        raise DataError(f"'{literal.value}' is no value of {data_type.title}")
     if value is None:
         raise DataError(f"'{literal.value}' is not a valid {_kind_name(data_type)}")
     return value
@@ -145,6 +148,8 @@ def _kind_name(data_type: pa.DataType) -> str:
 
 
 def _parse(text: str, data_type: pa.DataType) -> Any:  # a Python value, or None
+    if isinstance(data_type, EnumType):
+        return data_type.code_of(text)
     if is_number(data_type) and ("_" in text or not text.isascii()):
         return None  # which Python reads
     if is_integer(data_type):
@@ -162,6 +167,13 @@ def _parse(text: str, data_type: pa.DataType) -> Any:  # a Python value, or None
     if data_type == pa.timestamp("us") and _TIMESTAMP.fullmatch(text):
         return dt.datetime.fromisoformat(text)
     return literal_value(cast_values(pa.scalar(text), data_type, session_zone()))
+
+
+@records_conversion
+def member(literal: Literal, kind: EnumType) -> Literal | None:
+    """Return the value of an ENUM that a string constant is the label of, None where it is none."""
+    code = kind.code_of(str(literal.value))
+    return None if code is None else Literal(code, kind)
 
 
 @records_conversion

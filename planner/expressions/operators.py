@@ -50,7 +50,7 @@ from raydb.planner.expressions.types import (
     is_number,
     is_temporal,
 )
-from raydb.planner.expressions.typing_rules import as_text, cast, typed, unify, zone_literal
+from raydb.planner.expressions.typing_rules import as_text, cast, label, typed, unify, zone_literal
 from raydb.storage.integers import is_unsigned, wider_integer
 
 if TYPE_CHECKING:
@@ -143,6 +143,7 @@ def concatenate(left: Expression, right: Expression) -> Expression:
     """Return `left || right`: strings and other values joined, or lists and their elements."""
     if is_list(left.type) or is_list(right.type):
         return concatenate_lists(left, right)
+    left, right = label(left), label(right)
     if TEXT not in (left.type, right.type):
         raise ProgrammingError(f"cannot join {describe(left)} and {describe(right)} with ||")
     return Call("concat", (as_text(left), as_text(right)), TEXT)
@@ -166,8 +167,9 @@ def _as_list(operand: Expression, other: pa.DataType) -> Expression:
         return cast(operand, pa.list_(operand.type.value_type))
     if isinstance(operand, Literal) and operand.value is None:
         return Literal((), pa.list_(pa.null()))
-    if isinstance(operand, Literal) and is_bare_string(operand):
-        operand = read_string(operand, other.value_type)
+    element = other.value_type
+    if isinstance(operand, Literal) and is_bare_string(operand) and not pa.types.is_null(element):
+        operand = read_string(operand, element)
     return Call("list_value", (operand,), pa.list_(operand.type))
 
 

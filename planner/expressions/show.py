@@ -19,6 +19,7 @@ from raydb.planner.expressions.nodes import (
     Subquery,
     WindowCall,
 )
+from raydb.storage.enums import LabelCode
 from raydb.storage.type_names import sql_type_name
 
 INFIX = {
@@ -51,6 +52,8 @@ def show(expression: Expression) -> str:
             return "NULL"
         case Literal(value=str() as text):
             return "'" + text.replace("'", "''") + "'"
+        case Literal(value=LabelCode(label=text)):
+            return "'" + text.replace("'", "''") + "'"
         case Literal(value=value, type=kind):
             return f"'{value}'" if pa.types.is_temporal(kind) else str(value)
         case Call(function=function, arguments=arguments) if function in INFIX:
@@ -63,6 +66,8 @@ def show(expression: Expression) -> str:
             return f"{show(operand)} IN ({', '.join(show(item) for item in items)})"
         case Call(function="cast", arguments=(inner,), type=kind):
             return f"CAST({show(inner)} AS {sql_type_name(kind)})"
+        case Call(function="enum_text", arguments=(inner, _)):
+            return f"CAST({show(inner)} AS VARCHAR)"
         case Call(function=function, arguments=arguments):
             return f"{function}({', '.join(show(argument) for argument in arguments)})"
         case Subquery(kind=kind):

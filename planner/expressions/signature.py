@@ -32,7 +32,7 @@ from raydb.planner.expressions.types import (
     is_moment,
     is_number,
 )
-from raydb.planner.expressions.typing_rules import as_boolean, as_text, cast, typed
+from raydb.planner.expressions.typing_rules import as_boolean, as_text, cast, label, typed
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def as_bigint(name: str, operand: Expression) -> Expression:
 
 def require_text(name: str, operand: Expression) -> Expression:
     """Return a string."""
-    operand = typed(operand, TEXT)
+    operand = label(typed(operand, TEXT))
     if operand.type != TEXT:
         raise ProgrammingError(f"{name}() needs a string, not {describe(operand)}")
     return operand

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.names import fold
+from raydb.storage.enums import is_enum, text_type
 from raydb.storage.integers import INTEGER_DIGITS, wider_integer
-from raydb.storage.nested import leaf_types
+from raydb.storage.nested import leaf_types, map_leaves
 from raydb.storage.uuids import UUID
 
 if TYPE_CHECKING:
@@ -145,6 +146,9 @@ def common_type(
         return decimal_type(min(digits + scale, most_digits), scale)
     if is_moment(left) and is_moment(right):
         return TIMESTAMPTZ if TIMESTAMPTZ in (left, right) else TIMESTAMP
+    if is_enum(left) or is_enum(right):
+        # Beside another type, an ENUM is its text.
+        return common_type(text_type(left), text_type(right), most_digits)
     if is_list(left) and is_list(right):
         return _common_list_type(left, right, most_digits)
     if is_struct(left) and is_struct(right):
@@ -156,6 +160,17 @@ def common_type(
         item = common_type(left.item_type, right.item_type, most_digits)
         return None if key is None or item is None else pa.map_(key, item)
     return None
+
+
+def closed(data_type: pa.DataType) -> pa.DataType:
+    """Return a type of lists, structs or maps with INTEGER where only NULL has told an element's.
+
+    >>> closed(pa.list_(pa.null()))
+    ListType(list<item: int32>)
+    """
+    if not pa.types.is_nested(data_type):
+        return data_type
+    return map_leaves(data_type, lambda leaf: INTEGER if pa.types.is_null(leaf) else leaf)
 
 
 def _common_struct_type(
@@ -198,6 +213,9 @@ def can_cast(source: pa.DataType, target: pa.DataType) -> bool:
     text = pa.string()
     if source == target or pa.types.is_null(source):
         return True
+    if is_enum(source) or is_enum(target):
+        # A number is no label.
+        return is_enum(source) or source == text
     if text in (source, target):
         return True
     if is_list(source) and is_list(target):
@@ -237,6 +255,8 @@ def can_assign(source: pa.DataType, target: pa.DataType) -> bool:
         return True
     if target == pa.string():
         return not (source == pa.binary() or pa.types.is_nested(source))
+    if is_enum(target):
+        return is_enum(source) or source == TEXT
     if is_list(source) and is_list(target):
         return can_assign(source.value_type, target.value_type)
     if is_struct(source) and is_struct(target):

@@ -17,6 +17,7 @@ from raydb.planner.expressions.literals import (
     convert,
     is_bare_null,
     is_bare_string,
+    member,
     natural,
     read_string,
 )
@@ -34,6 +35,7 @@ from raydb.planner.expressions.types import (
     is_list,
     is_zoned,
 )
+from raydb.storage.enums import has_enums, is_enum, text_type
 from raydb.storage.integers import is_unsigned
 from raydb.storage.type_names import sql_type_name
 
@@ -57,10 +59,27 @@ def _cast_call(function: str, expression: Expression, data_type: pa.DataType) ->
 
     So an expression has one value, whatever the time zone is when it is computed.
     """
+    if has_enums(expression.type) or has_enums(data_type):
+        return _cast_by_text(function, expression, data_type)
     known = pa.types.is_null(expression.type) or expression.type == data_type
     if known or not (is_zoned(expression.type) or is_zoned(data_type)):
         return Call(function, (expression,), data_type)
     return Call(f"{function}_in_zone", (expression, zone_literal()), data_type)
+
+
+def _cast_by_text(function: str, expression: Expression, data_type: pa.DataType) -> Call:
+    """Return a cast from and to types with ENUMs by way of their labels."""
+    given, text = expression.type, text_type(expression.type)
+    if has_enums(given):
+        expression = Call("enum_text", (expression, Literal(None, given)), text)
+    target = text_type(data_type)
+    if expression.type != target:
+        expression = _cast_call(function, expression, target)
+    if not has_enums(data_type):
+        assert isinstance(expression, Call)
+        return expression
+    to_value = "try_enum_value" if function == "try_cast" else "enum_value"
+    return Call(to_value, (expression, Literal(None, data_type)), data_type)
 
 
 def zone_literal() -> Literal:
@@ -85,6 +104,11 @@ def explicit_cast(expression: Expression, data_type: pa.DataType) -> Expression:
 def typed(expression: Expression, fallback: pa.DataType) -> Expression:
     """Give a bare NULL a type."""
     return Literal(None, fallback) if is_bare_null(expression) else expression
+
+
+def label(expression: Expression) -> Expression:
+    """Return an ENUM as its text, and others as they are."""
+    return cast(expression, TEXT) if is_enum(expression.type) else expression
 
 
 def as_text(expression: Expression) -> Expression:
@@ -130,7 +154,7 @@ def _adapt(operand: Expression, beside: pa.DataType) -> Expression:
     if is_bare_null(operand):
         return Literal(None, beside)
     if is_bare_string(operand):
-        operand = read_string(operand, beside) if beside != TEXT else operand
+        operand = operand if beside == TEXT or is_enum(beside) else read_string(operand, beside)
     if is_integer(operand.type) and is_integer(beside):
         return convert(operand, beside) or operand
     return operand
@@ -153,9 +177,26 @@ def comparable(*operands: Expression) -> tuple[Expression, ...]:
     return unify(operands, "compare", COMPARED_PRECISION)
 
 
+def _with_members(operands: Sequence[Expression]) -> Sequence[Expression]:
+    """Return operands that are compared for being equal: texts beside an ENUM as its values.
+
+    As they are where one is no label: then all are compared as texts.
+    """
+    kinds = {each.type for each in operands if is_enum(each.type)}
+    if len(kinds) != 1:
+        return operands
+    (kind,) = kinds
+    found = [
+        member(each, kind) if isinstance(each, Literal) and is_bare_string(each) else each
+        for each in operands
+    ]
+    return [each for each in found if each is not None] if None not in found else operands
+
+
 def compare(function: str, left: Expression, right: Expression) -> Call:
     """Return a comparison: equal, not_equal, less, less_equal, greater or greater_equal."""
-    operands = comparable(left, right)
+    both = (left, right)
+    operands = comparable(*(_with_members(both) if function in ("equal", "not_equal") else both))
     if pa.types.is_nested(operands[0].type) and function not in ("equal", "not_equal"):
         kinds = "lists" if is_list(operands[0].type) else "structs and maps"
         raise NotSupportedError(f"{kinds} have no order: {describe(left)} and {describe(right)}")
@@ -178,7 +219,7 @@ def logical(function: str, operands: Sequence[Expression]) -> Call:
 
 def is_in(operand: Expression, items: Sequence[Expression]) -> Expression:
     """Return `operand IN (items)`; an item that is no constant becomes a comparison."""
-    operand, *rest = comparable(operand, *items)
+    operand, *rest = comparable(*_with_members((operand, *items)))
     constants = [item for item in rest if isinstance(item, Literal) and not item.is_null]
     parts: list[Expression] = []
     if constants:
@@ -193,7 +234,7 @@ def is_in(operand: Expression, items: Sequence[Expression]) -> Expression:
 
 def is_distinct(left: Expression, right: Expression) -> Expression:
     """Return `left IS DISTINCT FROM right`: NULL equals NULL, and the answer is never NULL."""
-    same = Call("not_distinct", comparable(left, right), BOOLEAN)
+    same = Call("not_distinct", comparable(*_with_members((left, right))), BOOLEAN)
     return Call("not", (same,), BOOLEAN)
 
 

@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, Subquery, rewrite
 from raydb.planner.plan.nodes import Apply, CommonTable, Node, Plan, Scan, WorkingTable
+from raydb.storage.enums import EnumType, has_enums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+
+# Of values of other types.
+_MAKE_ENUMS = ("enum_value", "try_enum_value")
 
 
 def subqueries_in(plan: Plan) -> list[Plan]:
@@ -36,6 +41,7 @@ def _collect_subqueries(expression: Expression, found: list[Plan]) -> None:
 def contents(plan: Plan) -> frozenset[type | str]:
     """Return the kinds of nodes in a plan, the functions called there, and whether a Subquery is.
 
+    EnumType is there where values of it are, or values that have such ones in them.
     Those in subqueries and in the queries of common tables are there too.
     """
     found: set[type | str] = set()
@@ -44,6 +50,8 @@ def contents(plan: Plan) -> frozenset[type | str]:
     for node in nodes:
         found.add(type(node))
         nodes += node.sources
+        if not node.sources and any(has_enums(column.type) for column in node.columns):
+            found.add(EnumType)
         if isinstance(node, CommonTable) and id(node.query) not in queries:
             queries[id(node.query)] = node.query
             nodes.append(node.query)
@@ -51,7 +59,12 @@ def contents(plan: Plan) -> frozenset[type | str]:
         for part in expressions:
             if isinstance(part, Call):
                 found.add(part.function)
+                if part.function in _MAKE_ENUMS:
+                    found.add(EnumType)
                 expressions += part.arguments
+            elif isinstance(part, Literal):
+                if has_enums(part.type):
+                    found.add(EnumType)
             elif isinstance(part, Subquery):
                 found.add(Subquery)
                 nodes.append(part.plan)

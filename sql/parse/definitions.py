@@ -7,7 +7,7 @@ from typing import Literal
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.sql import ast
+from raydb.sql import alter, ast
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.options import SWITCH, one_of, read_options, whole_number
 from raydb.sql.parse.query import query_of, refuse_parameters, refuse_queries
@@ -16,20 +16,22 @@ from raydb.sql.parse.sequence import read_restart, read_sequence
 from raydb.sql.parse.stored_expressions import stored_text
 from raydb.sql.parse.table_definition import define, table_definition
 from raydb.sql.types import data_type_of
+from raydb.storage.enums import enum_of
 from raydb.storage.tables.table import Index, IvfOptions
 
-_DROPPED: dict[str, tuple[Literal["table", "view", "index", "bvh", "sequence"], str]] = {
+_DROPPED: dict[str, tuple[Literal["table", "view", "index", "bvh", "sequence", "type"], str]] = {
     "TABLE": ("table", "a table"),
     "VIEW": ("view", "a view"),
     "INDEX": ("index", "an index"),
     "BVH": ("bvh", "a BVH"),
     "SEQUENCE": ("sequence", "a sequence"),
+    "TYPE": ("type", "a type"),
 }
 _PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
 
 
 def read_create(reader: TokenReader) -> ast.Definition:
-    """Read CREATE TABLE, VIEW, SEQUENCE, INDEX or BVH, the word CREATE being read."""
+    """Read CREATE TABLE, VIEW, SEQUENCE, TYPE, INDEX or BVH, the word CREATE being read."""
     replace = reader.accept("OR", "REPLACE")
     kind = reader.take().text.upper()
     match kind:
@@ -39,6 +41,8 @@ def read_create(reader: TokenReader) -> ast.Definition:
             return _create_view(reader, replace)
         case "SEQUENCE":
             return read_sequence(reader, replace)
+        case "TYPE":
+            return _create_type(reader, replace)
         case "BVH" if not replace:
             return _create_bvh(reader)
         case "INDEX" if not replace:
@@ -95,6 +99,24 @@ def _create_view(reader: TokenReader, replace: bool) -> ast.CreateView:
         names = [text_of(exp.to_identifier(each, quoted=True)) for each in (name, *columns)]
         text = " ".join(("SELECT * FROM", f"({text})", "AS", names[0], f"({', '.join(names[1:])})"))
     return ast.CreateView(name, text, replace, if_not_exists)
+
+
+def _create_type(reader: TokenReader, replace: bool) -> ast.CreateType:
+    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    if replace and if_not_exists:
+        raise ProgrammingError("CREATE OR REPLACE TYPE takes no IF NOT EXISTS")
+    name = str(reader.relation("the name of a type"))
+    reader.expect("AS")
+    if not reader.accept("ENUM"):
+        return ast.CreateType(name, data_type_of(reader.data_type()), if_not_exists, replace)
+    inside = TokenReader(reader.text, reader.parenthesised())
+    if inside.at_any("SELECT", "WITH", "FROM", "VALUES", "("):
+        select = query_of(reader.text, inside.rest())
+        refuse_parameters(select.tree, f"the type '{name}'")
+        return ast.CreateType(name, select, if_not_exists, replace)
+    labels = () if inside.peek() is None else inside.separated(lambda: inside.string("a label"))
+    inside.finish()
+    return ast.CreateType(name, enum_of(labels, name), if_not_exists, replace)
 
 
 def _create_bvh(reader: TokenReader) -> ast.CreateBvh:
@@ -174,7 +196,7 @@ def read_reindex(reader: TokenReader) -> ast.Reindex:
 
 
 def read_drop(reader: TokenReader) -> ast.Drop:
-    """Read DROP TABLE, VIEW, INDEX, BVH or SEQUENCE, the word DROP being read."""
+    """Read DROP TABLE, VIEW, INDEX, BVH, SEQUENCE or TYPE, the word DROP being read."""
     word = reader.take().text.upper()
     if word not in _DROPPED:
         raise NotSupportedError(f"DROP {word} is not supported")
@@ -211,12 +233,12 @@ def read_alter(reader: TokenReader) -> ast.AlterTable | ast.RenameView | ast.Res
     if kind == "SEQUENCE":
         return ast.RestartSequence(name, if_exists, read_restart(reader))
     alterations = reader.separated(lambda: _alteration(name, reader))
-    if len(alterations) > 1 and any(isinstance(each, ast.RenameTable) for each in alterations):
+    if len(alterations) > 1 and any(isinstance(each, alter.RenameTable) for each in alterations):
         raise ProgrammingError("RENAME TO stands alone in an ALTER TABLE")
     return ast.AlterTable(name, if_exists, alterations)
 
 
-def _alteration(table: str, reader: TokenReader) -> ast.Alteration:
+def _alteration(table: str, reader: TokenReader) -> alter.Alteration:
     match reader.accept_any("ADD", "DROP", "RENAME", "ALTER"):
         case "ADD":
             return _add(table, reader)
@@ -224,13 +246,13 @@ def _alteration(table: str, reader: TokenReader) -> ast.Alteration:
             return _drop_part(reader)
         case "RENAME":
             if reader.accept("TO"):
-                return ast.RenameTable(str(reader.name("the new name")))
+                return alter.RenameTable(str(reader.name("the new name")))
             if reader.at_any("CONSTRAINT"):
                 raise NotSupportedError("RENAME CONSTRAINT is not supported")
             reader.accept("COLUMN")
             column = reader.name("the name of a column")
             reader.expect("TO")
-            return ast.RenameColumn(column, str(reader.name("the new name")))
+            return alter.RenameColumn(column, str(reader.name("the new name")))
         case "ALTER":
             reader.accept("COLUMN")
             return _alter_column(reader.name("the name of a column"), reader)
@@ -241,18 +263,18 @@ def _alteration(table: str, reader: TokenReader) -> ast.Alteration:
             raise reader.error("ADD, DROP, RENAME or ALTER")
 
 
-def _add(table: str, reader: TokenReader) -> ast.AddColumn | ast.AddConstraint:
+def _add(table: str, reader: TokenReader) -> alter.AddColumn | alter.AddConstraint:
     is_column = reader.accept("COLUMN")
     if_not_exists = reader.accept("IF", "NOT", "EXISTS")
     entry = reader.table_entry()
     if isinstance(entry, exp.ColumnDef):
-        return ast.AddColumn(define(table, [entry]), if_not_exists)
+        return alter.AddColumn(define(table, [entry]), if_not_exists)
     if is_column or if_not_exists or isinstance(entry, exp.Identifier):
         raise ProgrammingError("ADD COLUMN needs the name and the type of a column")
-    return ast.AddConstraint(define(table, [entry]))
+    return alter.AddConstraint(define(table, [entry]))
 
 
-def _drop_part(reader: TokenReader) -> ast.DropColumn | ast.DropConstraint:
+def _drop_part(reader: TokenReader) -> alter.DropColumn | alter.DropConstraint:
     is_constraint = reader.accept("CONSTRAINT")
     if not is_constraint:
         reader.accept("COLUMN")
@@ -260,21 +282,21 @@ def _drop_part(reader: TokenReader) -> ast.DropColumn | ast.DropConstraint:
     name = reader.name(f"the name of a {'constraint' if is_constraint else 'column'}")
     cascade = _cascade(reader)
     if is_constraint:
-        return ast.DropConstraint(name, if_exists, cascade)
-    return ast.DropColumn(name, if_exists, cascade)
+        return alter.DropConstraint(name, if_exists, cascade)
+    return alter.DropColumn(name, if_exists, cascade)
 
 
-def _alter_column(column: str, reader: TokenReader) -> ast.Alteration:
+def _alter_column(column: str, reader: TokenReader) -> alter.Alteration:
     if reader.accept("DROP", "DEFAULT"):
-        return ast.SetDefault(column, None)
+        return alter.SetDefault(column, None)
     if reader.accept("SET", "DEFAULT"):
         default = reader.scalar()
-        return ast.SetDefault(column, stored_text(default, f"the default of column '{column}'"))
+        return alter.SetDefault(column, stored_text(default, f"the default of column '{column}'"))
     if reader.at_any("RESTART"):
-        return ast.RestartIdentity(column, read_restart(reader))
+        return alter.RestartIdentity(column, read_restart(reader))
     for action in ("SET", "DROP"):
         if reader.accept(action, "NOT", "NULL"):
-            return ast.SetNotNull(column, action == "SET")
+            return alter.SetNotNull(column, action == "SET")
     reader.accept("SET", "DATA")
     reader.expect("TYPE")
     data_type = data_type_of(reader.data_type("USING"))
@@ -282,4 +304,4 @@ def _alter_column(column: str, reader: TokenReader) -> ast.Alteration:
     if using is not None:
         refuse_queries(using, "USING")
         refuse_parameters(using, "USING")
-    return ast.SetType(column, data_type, using)
+    return alter.SetType(column, data_type, using)

@@ -156,6 +156,7 @@ class RayDialect(Postgres):
         EXPRESSION_PARSERS: ClassVar = {
             **PostgresParser.EXPRESSION_PARSERS,
             exp.ColumnDef: lambda self: self._parse_constraint() or self._parse_field_def(),
+            exp.DataType: lambda self: self._parse_types(schema=True),
         }
 
         def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
@@ -245,6 +246,13 @@ class RayDialect(Postgres):
             ):
                 return exp.DataType(this=exp.DType.ARRAY, expressions=[found], nested=True)
             return found
+
+        def _parse_struct_types(self, type_required: bool = False) -> exp.Expr | None:
+            # A field of a type of CREATE TYPE, whose name sqlglot does not expect.
+            names = (TokenType.VAR, TokenType.IDENTIFIER)
+            if self._next.token_type in names and self._curr.token_type in names:
+                return self._parse_column_def(self._parse_id_var())
+            return super()._parse_struct_types(type_required)
 
         def _parse_unnest(self, with_alias: bool = True) -> exp.Unnest | None:
             # BigQuery's WITH OFFSET counts from 0, and its tree is that of WITH ORDINALITY.

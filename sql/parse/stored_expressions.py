@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import find_name, fold, is_same
@@ -85,3 +86,20 @@ def stored_tree(text: str) -> exp.Expr:
     for node in tree.walk():
         node.meta.clear()
     return tree
+
+
+def types_named(text: str) -> frozenset[str]:
+    """Return the names of the types that an expression, a query or another statement casts to."""
+    found = set()
+    inside_cast = [False]
+    for before, token in pairwise(token for part in tokenize(text) for token in part):
+        match token.token_type:
+            case TokenType.L_PAREN:
+                inside_cast.append(before.text.upper() in ("CAST", "TRY_CAST"))
+            case TokenType.R_PAREN:
+                inside_cast.pop()
+            case _ if before.token_type is TokenType.DCOLON or (
+                before.token_type is TokenType.ALIAS and inside_cast[-1]
+            ):
+                found.add(token.text)
+    return frozenset(found)

@@ -43,6 +43,7 @@ from raydb.planner.expressions.types import (
     is_list,
     is_number,
 )
+from raydb.planner.plan.enum_codes import coded
 from raydb.planner.plan.nodes import Scan
 from raydb.sql.bind.statements.assignment import assign
 from raydb.sql.template.parameters import (
@@ -52,6 +53,7 @@ from raydb.sql.template.parameters import (
     is_missing,
     literal_of,
 )
+from raydb.storage.enums import stored_table, stored_type, typed_array
 from raydb.storage.type_names import sql_type_name
 
 PARAMETER_ROWS = "rows of parameters"
@@ -125,7 +127,7 @@ class ParameterRows(Mapping[str, Expression]):
     def table(self) -> pa.Table:
         """Return what `scan` reads, a row for each run."""
         self.run()
-        return pa.table({name: array for name, (_, array) in self._made.items()})
+        return stored_table(pa.table({name: array for name, (_, array) in self._made.items()}))
 
 
 def _by_parameter(wanted: Set[str], rows: Sequence[Parameters]) -> dict[str, Sequence[Any]]:
@@ -176,15 +178,15 @@ def assigned_values(key: str, values: Sequence[Any], field: pa.Field) -> pa.Arra
         with suppress(DataError):  # which is told below of the one value that it is about
             converted: pa.Array = cast_values(array, kind, session_zone())
             return converted
-    return pa.chunked_array(
-        [_stored(literal_of(key, value), field) for value in values], kind
-    ).combine_chunks()
+    stored = [_stored(literal_of(key, value), field) for value in values]
+    whole = pa.chunked_array(stored, stored_type(kind)).combine_chunks()
+    return typed_array(whole, kind)
 
 
 def _stored(literal: Literal, field: pa.Field) -> pa.Array:
-    stored = assign(literal, field)
+    stored = coded(assign(literal, field))
     if isinstance(stored, Literal):
-        return pa.array([stored.value], field.type)
+        return pa.array([stored.value], stored.type)
     try:
         return as_array(evaluate(stored, {}, 1), 1)
     except DataError as error:

@@ -14,8 +14,13 @@ from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import find_name
-from raydb.planner.expressions.functions.nested import struct_of
-from raydb.planner.expressions.literals import decimal_literal, integer_literal, list_literal
+from raydb.planner.expressions.functions.nested.structs import struct_of
+from raydb.planner.expressions.literals import (
+    decimal_literal,
+    integer_literal,
+    is_bare_null,
+    list_literal,
+)
 from raydb.planner.expressions.nodes import Literal
 from raydb.planner.expressions.types import INTERVAL, TIMESTAMPTZ
 from raydb.planner.expressions.typing_rules import unify
@@ -175,8 +180,8 @@ def _text_literal(key: str, value: str) -> Literal:
 def _list_literal(key: str, values: Sequence[object]) -> Literal:
     """Return a list in the type that its elements have in common."""
     elements = [literal_of(key, value) for value in values]
-    if not elements:
-        return Literal((), pa.list_(pa.null()))
+    if all(map(is_bare_null, elements)):
+        return Literal((None,) * len(elements), pa.list_(pa.null()))
     unified = unify(elements, "combine")
     assert all(isinstance(each, Literal) for each in unified), "constants stay constants"
     return list_literal([each for each in unified if isinstance(each, Literal)], unified[0].type)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from raydb.errors import DataError, ProgrammingError, did_you_mean
 from raydb.names import index_names
 from raydb.running import cuts_nanoseconds
+from raydb.storage.enums import EnumType, is_enum, text_type, values_of
 from raydb.storage.formats.arrow.sql_types import check_names, in_sql_layout, sql_type
 from raydb.storage.formats.delimited.faults import first_failure
 from raydb.storage.nested import leaf_types, rebuild
@@ -33,6 +34,7 @@ _READABLE_AS = {
     "date": ("date", "timestamp"),
     "timestamp": ("date", "timestamp"),
     "time": ("time",),
+    "enum": ("text",),
 }
 
 
@@ -99,7 +101,7 @@ def _check_castable(path: str, found: pa.Schema, names: list[str], schema: pa.Sc
 def _is_castable(have: pa.DataType, want: pa.DataType) -> bool:
     """Tell whether a type can be read as another one, value by value where it may not fit."""
     types = pa.types
-    if want in (have, sql_type(have)) or types.is_null(have):
+    if want == have or text_type(want) == sql_type(have) or types.is_null(have):
         return True
     if types.is_dictionary(have):
         have = have.value_type
@@ -120,6 +122,7 @@ def _family(data_type: pa.DataType) -> str:
         "date": types.is_date(data_type),
         "timestamp": types.is_timestamp(data_type),
         "time": types.is_time(data_type),
+        "enum": is_enum(data_type),
     }
     return next((name for name, belongs in families.items() if belongs), str(data_type))
 
@@ -190,6 +193,8 @@ def cast_exactly(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray 
         return _cast_parts(column, want)
     if pa.types.is_duration(have):
         return _intervals(column, want)
+    if isinstance(want, EnumType):
+        return _enums(column, want)
     try:
         if pa.types.is_integer(have) and pa.types.is_decimal(want):
             # Arrow judges by the integer type's digits; by way of 20 digits it judges the values.
@@ -205,6 +210,15 @@ def cast_exactly(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray 
     if pa.types.is_timestamp(have) and pa.types.is_date(want):
         return cast if pc.all(pc.equal(cast.cast(have), column)).as_py() is not False else None
     return cast
+
+
+def _enums(column: pa.ChunkedArray, want: EnumType) -> pa.ChunkedArray | None:
+    """Return the values of labels, None where a text is none."""
+    try:
+        texts = column.cast(pa.string())
+        return pa.chunked_array([values_of(chunk, want) for chunk in texts.chunks], want)
+    except pa.ArrowInvalid:
+        return None
 
 
 def _intervals(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray | None:
@@ -243,6 +257,8 @@ def _cast_text_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return elements.cast(kind)
     if kind == UUID:
         return uuids_of(array)
+    if isinstance(kind, EnumType):
+        return values_of(array, kind)
     if pa.types.is_string(array.type) and pa.types.is_time(kind):
         # Arrow reads no time without a day.
         moments = pc.binary_join_element_wise("1970-01-01", array, " ")

@@ -10,6 +10,7 @@ import pyarrow as pa
 from raydb.errors import OperationalError, ProgrammingError
 from raydb.names import known_name
 from raydb.storage.durable.replace import replace_file
+from raydb.storage.enums import stored_table, typed_schema, with_labels
 from raydb.storage.formats import check_options, find_format
 from raydb.storage.formats.format import Use
 from raydb.storage.formats.options import given_format, with_plain_names
@@ -43,7 +44,7 @@ def read_batches(
         file 'part.tbl', line 17, field 3 (p_size): 'big' is not an INTEGER
     """
     settings = with_plain_names(options)
-    schema = _choose_columns(definition, columns)
+    schema = typed_schema(_choose_columns(definition, columns))
     for path in expand(pattern):
         chosen = find_format(path, given_format(settings), Use.READ)
         check_options(chosen, settings, Use.READ)
@@ -51,7 +52,7 @@ def read_batches(
         try:
             is_empty = check_file(path, None if chosen.is_text else chosen.empty)
             for rows in () if is_empty else read():
-                yield _fill(rows, definition.schema)
+                yield _fill(stored_table(rows), definition.schema)
         except OSError as error:
             raise OperationalError(describe_failure(path, error)) from None
 
@@ -82,6 +83,8 @@ def write_rows(path: str, rows: pa.Table, options: Options) -> None:
     for name, times in Counter(rows.column_names).items():
         if times > 1:
             raise ProgrammingError(f"file '{path}' would have {times} columns named '{name}'")
+    if not chosen.has_dictionaries:
+        rows = with_labels(rows)
     replace_file(path, chosen.writer(path, rows, settings))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import DataError, NotSupportedError
+from raydb.storage.enums import field_type, stored_column
 from raydb.storage.formats.arrow.sql_types import is_sql_type
 from raydb.storage.formats.cast_columns import cast_column
 from raydb.storage.tables.parts import ArrowPart, Part, value_bytes
@@ -163,7 +164,7 @@ class CastPart(Part):
         if field.type == self.found.field(name).type:
             return taken
         try:
-            return cast_column(self.origin, field, taken)
+            return self._cast_column(field, taken)
         except DataError:
             # Of the whole column a value that does not fit is named by its row.
             return self.columns([name])[0].take(pa.array(row_numbers))
@@ -200,11 +201,17 @@ class CastPart(Part):
         """
         found = dict(zip(self._present(names), present, strict=True))
         return [
-            cast_column(self.origin, field, found[field.name], first)
+            self._cast_column(field, found[field.name], first)
             if field.name in found
             else self._absent(field, self.row_count if count is None else count)
             for field in map(self._field, names)
         ]
+
+    def _cast_column(
+        self, field: pa.Field, column: pa.ChunkedArray, first: int = 0
+    ) -> pa.ChunkedArray:
+        typed = field.with_type(field_type(field))
+        return stored_column(cast_column(self.origin, typed, column, first))
 
     def _present(self, names: Sequence[str]) -> list[str]:
         known = frozenset(self.found.names)
@@ -221,10 +228,14 @@ class CastPart(Part):
         return pa.chunked_array([pa.repeat(value, count)])
 
     def _as_found(self, comparisons: Sequence[Comparison]) -> list[Comparison]:
-        """Return the comparisons in the file's types, without those that cannot be cast."""
+        """Return the comparisons in the file's types, without those that cannot be cast.
+
+        Numbers of labels mean nothing to it.
+        """
         usable = []
         for each in comparisons:
-            if each.column in self.found.names:
+            field = self.wanted.field(each.column)
+            if each.column in self.found.names and field_type(field) is field.type:
                 with suppress(pa.ArrowException):
                     value = each.value.cast(self.found.field(each.column).type)
                     column = self._own_name(each.column)

@@ -56,7 +56,7 @@ class Format:
     name: what `format` calls it, and `read_NAME()` if it has a function. extensions: without the
     dot. uses: the statements that have it. copy_place: where COPY's errors name it. empty: what is
     said of an empty file. is_text: whether an empty file has no rows for a table whose columns are
-    known.
+    known. has_dictionaries: whether it can hold an ENUM otherwise than as text.
     """
 
     name: str
@@ -66,6 +66,7 @@ class Format:
     copy_place = 99
     empty = "is empty"
     is_text = False
+    has_dictionaries = False
     options: Mapping[str, Setting] = {}
 
     def options_of(self, use: Use) -> list[str]:

@@ -51,6 +51,7 @@ _OPERATORS = {
 class _Parquet(Format):
     name, extensions, copy_place = "parquet", ("parquet",), 2
     empty = "is not a Parquet file: it is empty"
+    has_dictionaries = True
     options = {
         "compression": Setting("zstd, snappy, gzip, brotli, lz4 or none", (Use.WRITE,)),
         "row_group_size": Setting("rows in a row group", (Use.WRITE,)),

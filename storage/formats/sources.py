@@ -16,8 +16,8 @@ import pyarrow as pa
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError, did_you_mean
 from raydb.interrupts import check_interrupt
 from raydb.names import Names, fold, is_same
+from raydb.storage.enums import stored_schema
 from raydb.storage.formats import check_options, find_format
-from raydb.storage.formats.arrow.exported import exported_type
 from raydb.storage.formats.arrow.sql_types import check_names, sql_type
 from raydb.storage.formats.file_parts import cast_part
 from raydb.storage.formats.format import MAX_COLUMNS, Use, too_many_columns
@@ -25,10 +25,12 @@ from raydb.storage.formats.hive import hive_columns
 from raydb.storage.formats.options import switch, with_plain_names
 from raydb.storage.formats.paths import check_file, describe_failure, expand, matching_files
 from raydb.storage.integers import wider_integer
+from raydb.storage.nested import map_leaves
 from raydb.storage.tables.parts import ArrowPart
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER
 from raydb.storage.type_names import sql_type_name
+from raydb.storage.uuids import UUID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,7 +86,7 @@ def open_rows(source: FileSource, whole_sample: bool = False) -> Rows:
     opened = _with_common_names(opened)
     schema = _common_schema(opened, switch(settings, "union_by_name") is True)
     added = _added_columns(paths, settings)
-    schema = _with_columns(paths[0], schema, added)
+    schema = stored_schema(_with_columns(paths[0], schema, added))
     parts = []
     for place, file in enumerate(opened):
         constants = {name: added.column(name)[place] for name in added.column_names}
@@ -147,7 +149,7 @@ def _open_file(path: str, chosen: Format, settings: Options) -> _OpenFile:
         raise OperationalError(describe_failure(path, error)) from None
     if chosen.is_text:
         # Types that are given are SQL's; in files of other formats 16 bytes are a BLOB.
-        schema = pa.schema([field.with_type(exported_type(field.type)) for field in schema])
+        schema = pa.schema([field.with_type(map_leaves(field.type, _in_file)) for field in schema])
     check_names(path, schema)
     names = schema.names
     if len(names) > MAX_COLUMNS:
@@ -180,6 +182,10 @@ def _with_common_names(files: Sequence[_OpenFile]) -> list[_OpenFile]:
         schema = pa.schema(zip(given, file.schema.types, strict=True))
         renamed.append(replace(file, schema=schema, own_names=own))
     return renamed
+
+
+def _in_file(kind: pa.DataType) -> pa.DataType:
+    return pa.uuid() if kind == UUID else kind
 
 
 def _common_schema(files: Sequence[_OpenFile], by_name: bool) -> pa.Schema:

@@ -257,7 +257,8 @@ def _renumbered(pointers: NDArray[np.int32], numbers: NDArray[np.int32]) -> NDAr
 
 def _raise_pointed(table: Table, row: int, referrer: Table, key: ForeignKey, verb: str) -> NoReturn:
     columns = [table.rows.column(name).slice(row, 1) for name in key.references]
-    text = key_text(pa.table(columns, names=key.references), 0, key.references)
+    schema = pa.schema([table.rows.schema.field(name) for name in key.references])
+    text = key_text(pa.Table.from_arrays(columns, schema=schema), 0, key.references)
     raise IntegrityError(
         f"table '{table.name}': the key {text} cannot be {verb}: the foreign key "
         f"({', '.join(key.columns)}) of table '{referrer.name}' refers to it"

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError
 from raydb.names import find_object, fold, is_same, known_name, known_object
+from raydb.storage.enums import EnumType, field_type
 from raydb.storage.flat.column_plan import plan_columns
 from raydb.storage.tables.key_index import find_few
 from raydb.storage.tables.keys import ABSENT, find_rows, first_repeat, is_key_type
@@ -423,11 +424,14 @@ def _raise_row(
 
 def key_text(rows: pa.Table, row: int, columns: tuple[str, ...]) -> str:
     """Return a row's key for a message: `(id, city) = (1, 'Rome')`."""
-    values = ", ".join(_sql_text(rows.column(column)[row]) for column in columns)
+    fields = [rows.schema.field(column) for column in columns]
+    values = ", ".join(_sql_text(rows.column(each.name)[row], field_type(each)) for each in fields)
     return f"({', '.join(columns)}) = ({values})"
 
 
-def _sql_text(value: pa.Scalar) -> str:
+def _sql_text(value: pa.Scalar, kind: pa.DataType) -> str:
+    if isinstance(kind, EnumType) and value.is_valid:
+        return f"'{kind.labels[value.as_py()]}'"
     if pa.types.is_binary(value.type):
         return f"x'{value.as_py().hex()}'"
     # Arrow's text serves every date; Python's dates end at the years 1 and 9999.

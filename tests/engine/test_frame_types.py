@@ -30,7 +30,7 @@ def _read(con, frame):
 
 
 READ = {
-    "categories": (pd.DataFrame({"a": pd.Categorical(["x", None])}), "VARCHAR", ["x", None]),
+    "categories": (pd.DataFrame({"a": pd.Categorical(["x", None])}), "ENUM('x')", ["x", None]),
     "categories of numbers": (pd.DataFrame({"a": pd.Categorical([3, 4])}), "BIGINT", [3, 4]),
     "dictionary": (_arrow(["x"], pa.dictionary(pa.int8(), pa.large_string())), "VARCHAR", ["x"]),
     "runs": (

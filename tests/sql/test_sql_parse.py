@@ -9,7 +9,7 @@ import pytest
 
 from raydb import sql
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
-from raydb.sql import ast
+from raydb.sql import alter, ast
 from raydb.sql.parse import dialect
 from raydb.storage.tables.table import Check, ForeignKey, UniqueKey
 
@@ -209,17 +209,17 @@ def test_alter_table() -> None:
     assert isinstance(statement, ast.AlterTable)
     assert (statement.table, statement.if_exists) == ("t", True)
     add, drop, rename, set_type, set_null, check, drop_constraint = statement.alterations
-    assert isinstance(add, ast.AddColumn)
+    assert isinstance(add, alter.AddColumn)
     assert add.definition.schema == pa.schema([("a", pa.decimal128(4, 1))])
     assert add.definition.defaults == (("a", "1"),)
-    assert drop == ast.DropColumn("b", if_exists=False, cascade=True)
-    assert rename == ast.RenameColumn("c", "d")
-    assert isinstance(set_type, ast.SetType)
+    assert drop == alter.DropColumn("b", if_exists=False, cascade=True)
+    assert rename == alter.RenameColumn("c", "d")
+    assert isinstance(set_type, alter.SetType)
     assert set_type.type == pa.string()
-    assert set_null == ast.SetNotNull("g", required=False)
-    assert isinstance(check, ast.AddConstraint)
+    assert set_null == alter.SetNotNull("g", required=False)
+    assert isinstance(check, alter.AddConstraint)
     assert check.definition.checks == (Check("a > 1", ("a",)),)
-    assert drop_constraint == ast.DropConstraint("k", if_exists=True, cascade=False)
+    assert drop_constraint == alter.DropConstraint("k", if_exists=True, cascade=False)
 
 
 def test_a_schema() -> None:

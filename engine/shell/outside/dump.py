@@ -38,7 +38,7 @@ def dump(connection: Any, pattern: str | None = None) -> Iterator[str]:
         parts = schema_parts(connection, pattern, self_later=True)
         yield "BEGIN TRANSACTION;"
         columns = columns_by_relation(connection)
-        yield from parts.sequences
+        yield from (*parts.types, *parts.sequences)
         for name, statement in parts.tables:
             yield statement
             yield from _rows(connection, name, columns[name])

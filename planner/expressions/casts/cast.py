@@ -17,6 +17,7 @@ number), so each pair of kinds has its conversion here:
     struct      struct, text
     map         map, text
     uuid        text
+    enum        text
     text        all of these
 """
 
@@ -36,6 +37,7 @@ from raydb.errors import DataError, NotSupportedError
 from raydb.planner.expressions.casts import blobs, moments, nested, numbers, uuids
 from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.planner.expressions.types import TIMESTAMPTZ
+from raydb.storage.enums import EnumType, is_enum, texts_of, values_of
 from raydb.storage.integers import bounds_of
 from raydb.storage.type_names import sql_type_name
 
@@ -149,6 +151,8 @@ def _checked(array: pa.Array, target: pa.DataType, convert: _Conversion) -> pa.A
         # A vector of hundreds of numbers would hide the sentence.
         raise DataError(f"a list of {len(array[0])} elements does not fit {sql_type_name(target)}")
     value = cast_values(array, pa.string(), "UTC")[0].as_py()
+    if isinstance(target, EnumType):
+        raise DataError(f"'{value}' is no value of {target.title}")
     if pt.is_string(array.type):
         raise DataError(f"'{value}' is not a valid {sql_type_name(target)}")
     raise DataError(f"{value} is out of range for {sql_type_name(target)}")
@@ -237,6 +241,7 @@ _KINDS: dict[str, Callable[[pa.DataType], bool]] = {
     "interval": pt.is_interval,
     "bytes": pt.is_binary,
     "uuid": pt.is_fixed_size_binary,
+    "enum": is_enum,
     "struct": pt.is_struct,
     "map": pt.is_map,
     "list": lambda data_type: pt.is_list(data_type) or pt.is_fixed_size_list(data_type),
@@ -253,6 +258,8 @@ def _conversions(zone: str | None) -> Mapping[tuple[str, str], _Conversion]:
         **blobs.CONVERSIONS,
         **uuids.CONVERSIONS,
         **nested.conversions(partial(cast_values, zone=zone)),
+        ("text", "enum"): values_of,
+        ("enum", "text"): lambda array, _: texts_of(array),
         ("text", "list"): partial(_text_to_list, zone=zone),
         ("list", "list"): partial(_list_to_list, zone=zone),
     }

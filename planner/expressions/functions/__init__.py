@@ -3,5 +3,5 @@
 import importlib
 import pkgutil
 
-for _family in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_family.name}")
+for _family in pkgutil.walk_packages(__path__, f"{__name__}."):
+    importlib.import_module(_family.name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -15,18 +16,41 @@ import pyarrow.types as pt
 
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.adapters import of_values
-from raydb.planner.expressions.columns.arrays import as_array
+from raydb.planner.expressions.columns.arrays import as_array, each
 from raydb.planner.expressions.columns.order import order_intervals
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, may_raise, scalar
-from raydb.planner.expressions.types import BOOLEAN
+from raydb.planner.expressions.types import BOOLEAN, closed
 from raydb.planner.expressions.typing_rules import as_boolean, choose, compare, unify
+from raydb.storage.nested import rebuild
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from raydb.planner.expressions.columns.arrays import Values
     from raydb.planner.expressions.evaluator import Rows
+
+
+def _of_lists_of_nulls(compute: Callable[[Call, Rows], Values]) -> Callable[[Call, Rows], Values]:
+    """Let a function choose among lists of nothing but NULLs, which Arrow does not."""
+
+    @functools.wraps(compute)
+    def convert(call: Call, rows: Rows) -> Values:
+        kind = closed(call.type)
+        if kind == call.type:
+            return compute(call, rows)
+        return each(compute(replace(call, type=kind), rows), _with_nulls(call.type), call.type)
+
+    return convert
+
+
+def _with_nulls(kind: pa.DataType) -> Callable[[pa.Array], pa.Array]:
+    def convert(values: pa.Array, kind: pa.DataType) -> pa.Array:
+        if pt.is_null(kind):
+            return pa.nulls(len(values))
+        return values if values.type == kind else rebuild(values, kind, convert)
+
+    return lambda values: convert(values, kind)
 
 
 def _one_of(verb: str, function: str, _: str, *arguments: Expression) -> Expression:
@@ -45,6 +69,7 @@ _first_value = functools.partial(_one_of, "combine", "coalesce")
     bind=_first_value,
     takes="rows",
 )
+@_of_lists_of_nulls
 def _coalesce(call: Call, rows: Rows) -> Values:
     result = cast_values(rows.value(call.arguments[0]), call.type)
     for argument in call.arguments[1:]:
@@ -139,6 +164,7 @@ scalar(name="not")(of_values(pc.invert))
 
 
 @scalar(name="case", takes="rows")
+@_of_lists_of_nulls
 def _case(call: Call, rows: Rows) -> Values:
     """CASE: condition, value, condition, value, ..., else."""
     *pairs, otherwise = call.arguments

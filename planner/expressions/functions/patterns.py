@@ -20,7 +20,7 @@ from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import constants_fail, scalar
 from raydb.planner.expressions.signature import require_integer, require_text
 from raydb.planner.expressions.types import BOOLEAN, INTEGER, TEXT
-from raydb.planner.expressions.typing_rules import typed
+from raydb.planner.expressions.typing_rules import label, typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ def match(operator: str, *operands: Expression) -> Expression:
     `operator` is one of like, ilike, similar, glob, ~ and ~*.
     """
     written, function = _OPERATORS[operator]
-    texts = tuple(typed(operand, TEXT) for operand in operands)
+    texts = tuple(label(typed(operand, TEXT)) for operand in operands)
     for text in texts:
         if text.type != TEXT:
             raise ProgrammingError(f"{written} needs strings, not {describe(text)}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Expression, Literal
+from raydb.planner.plan.enum_codes import coded
 from raydb.planner.rules.fix_clock import calls_clock
 
 if TYPE_CHECKING:
@@ -19,4 +20,4 @@ def compute_constant(expression: Expression, binding: Binding | None) -> Literal
     """
     if binding is not None and calls_clock(expression):
         binding.clock_reads.append(expression)
-    return Literal(evaluate(expression, {}, 1)[0].as_py(), expression.type)
+    return Literal(evaluate(coded(expression), {}, 1)[0].as_py(), expression.type)

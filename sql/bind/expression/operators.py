@@ -28,7 +28,7 @@ from raydb.sql.bind.expression.quantified import compare_all, compare_any
 from raydb.sql.bind.expression.row_values import compare_rows, row_nodes, rows_are_distinct
 from raydb.sql.bind.expression.subquery import bind_all, bind_any, bind_row_subquery, query_in
 from raydb.sql.parse.nodes import require_only, unsupported
-from raydb.sql.types import data_type_of
+from raydb.sql.types import bound_type
 
 _OPERANDS = "this expression typed safe"  # the last two describe PostgreSQL's `/`
 _ARITHMETIC: dict[type[exp.Expr], str] = {
@@ -226,13 +226,13 @@ def _concat(node: exp.Expr, context: Context) -> Expression:
 
 @binds(exp.Cast, reads="this to")
 def _cast(node: exp.Expr, context: Context) -> Expression:
-    target = data_type_of(node.args["to"])
+    target = bound_type(node.args["to"])
     return explicit_cast(bind_expression(node.this, context), target)
 
 
 @binds(exp.TryCast, reads="this to safe")
 def _try_cast(node: exp.Expr, context: Context) -> Expression:
-    return try_cast(bind_expression(node.this, context), data_type_of(node.args["to"]))
+    return try_cast(bind_expression(node.this, context), bound_type(node.args["to"]))
 
 
 @binds(exp.Case, reads="this ifs default")

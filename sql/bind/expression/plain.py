@@ -10,8 +10,10 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import Qualified, is_same
 from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.functions.lists import list_of, list_slice
-from raydb.planner.expressions.functions.nested import element, map_of, struct_field, struct_of
+from raydb.planner.expressions.functions.nested.lists import list_of, list_slice
+from raydb.planner.expressions.functions.nested.maps import map_of
+from raydb.planner.expressions.functions.nested.structs import struct_field, struct_of
+from raydb.planner.expressions.functions.nested.subscripts import element
 from raydb.planner.expressions.functions.time_arithmetic import interval_of_units
 from raydb.planner.expressions.literals import constant
 from raydb.planner.expressions.nodes import Expression, Literal

@@ -14,6 +14,7 @@ from raydb.sql.bind.query.with_clause import name_query, refer
 from raydb.sql.parse.parser import parse
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.schema_names import unknown_schema
+from raydb.storage.enums import typed_schema
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -59,7 +60,7 @@ def bind_relation(node: exp.Table, binding: Binding) -> Relation:
 
 def scan_table(table: str, binding: Binding) -> Scan:
     """Return the rows of a table of the catalog, by its key."""
-    schema = binding.catalog.tables[table].definition.schema
+    schema = typed_schema(binding.catalog.tables[table].definition.schema)
     return Scan(table, tuple(new_column(binding, field.name, field.type) for field in schema))
 
 

@@ -16,7 +16,7 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import Names, Qualified, Unquoted, find_name, fold, is_same, needs_quotes
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.functions.nested import struct_field
+from raydb.planner.expressions.functions.nested.structs import struct_field
 from raydb.planner.expressions.functions.patterns import match
 from raydb.planner.expressions.nodes import Call, Column, Literal
 from raydb.planner.expressions.types import is_struct

@@ -10,7 +10,14 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import fold
 from raydb.planner.expressions.nodes import Column, Literal
-from raydb.planner.expressions.types import common_type, is_decimal, is_float, is_integer, is_number
+from raydb.planner.expressions.types import (
+    closed,
+    common_type,
+    is_decimal,
+    is_float,
+    is_integer,
+    is_number,
+)
 from raydb.planner.expressions.typing_rules import cast, unify
 from raydb.planner.plan.common_tables import free_columns, reads_working_table, subqueries_in
 from raydb.planner.plan.nodes import (
@@ -121,7 +128,7 @@ def _bind_recursive(node: exp.Expr, name: str, names: tuple[str, ...], binding: 
         return binding.bind_query(node, known)
     require_only(node, "this", "expression", "distinct", "with_", *MODIFIERS)
     known = with_queries(node, known)
-    base = binding.bind_query(node.this, known)
+    base = _closed(binding.bind_query(node.this, known), binding)
     named = table_scope(name, base.columns, names).tables[0].columns
     columns = tuple((column, each.type) for column, each in named)
     own = OwnQuery(number, name, columns)
@@ -141,6 +148,16 @@ def _bind_recursive(node: exp.Expr, name: str, names: tuple[str, ...], binding: 
     _check_step(step, number, name)
     found = tuple(new_column(binding, column, kind) for column, kind in columns)
     return Recursive(number, base, _as_base(step, columns, name, binding), found, distinct)
+
+
+def _closed(base: Plan, binding: Binding) -> Plan:
+    """Return the base with types that do not depend on the step: [NULL] is a list of integers."""
+    kinds = [closed(column.type) for column in base.columns]
+    if kinds == [column.type for column in base.columns]:
+        return base
+    pairs = zip(base.columns, kinds, strict=True)
+    items = ((new_column(binding, each.name, kind), cast(each, kind)) for each, kind in pairs)
+    return Project(base, tuple(items))
 
 
 def _as_base(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -14,6 +15,7 @@ from raydb.planner.expressions.nodes import Expression, Literal
 from raydb.planner.expressions.types import can_assign
 from raydb.planner.expressions.typing_rules import cast
 from raydb.sql.parse.dialect import text_of
+from raydb.storage.enums import typed_schema
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -24,15 +26,21 @@ if TYPE_CHECKING:
 
 
 def target_definition(table: str, catalog: CatalogInfo) -> TableDefinition:
-    """Return the definition of the table that a statement writes to.
+    """Return the definition of the table that a statement writes to, with the types of its values.
 
     Raises ProgrammingError for a view and for what is not there.
     """
     if table in catalog.tables:
-        return catalog.tables[table].definition
+        return typed(catalog.tables[table].definition)
     if table in catalog.views:
         raise ProgrammingError(f"'{table}' is a view, not a table")
     raise ProgrammingError(f"table '{table}' does not exist{did_you_mean(table, catalog.tables)}")
+
+
+def typed(definition: TableDefinition) -> TableDefinition:
+    """Return a definition whose schema has the types of the values."""
+    schema = typed_schema(definition.schema)
+    return definition if schema is definition.schema else replace(definition, schema=schema)
 
 
 def field_of(definition: TableDefinition, name: str) -> pa.Field:

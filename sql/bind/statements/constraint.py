@@ -13,6 +13,7 @@ from raydb.sql.bind.query.query import bind_query
 from raydb.sql.bind.scope import Scope, table_scope
 from raydb.sql.bind.statements.assignment import assign
 from raydb.sql.parse.stored_expressions import stored_tree
+from raydb.storage.enums import typed_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +27,7 @@ def bind_check(check: Check, definition: TableDefinition) -> Expression:
 
     Raises ProgrammingError for an unknown column and for what is no condition.
     """
-    columns = table_columns(definition.schema)
+    columns = table_columns(typed_schema(definition.schema))
     context = context_of(_binding(), table_scope(definition.name, columns), "CHECK")
     return bind_condition(stored_tree(check.text), context)
 
@@ -36,7 +37,7 @@ def bind_default(definition: TableDefinition, column: str) -> Expression:
 
     Raises ProgrammingError for a DEFAULT that reads columns or is of the wrong type.
     """
-    field = definition.schema.field(column)
+    field = typed_schema(definition.schema).field(column)
     text = dict(definition.defaults).get(column)
     if text is None:
         return Literal(None, field.type)
@@ -51,7 +52,7 @@ def bind_conversion(
 
     Raises ProgrammingError if there is no cast that an INSERT would make too, and no USING.
     """
-    columns = table_columns(definition.schema)
+    columns = table_columns(typed_schema(definition.schema))
     old = columns[definition.schema.get_field_index(field.name)]
     if using is None:
         return assign(old, field)

@@ -23,11 +23,14 @@ from raydb.planner.expressions.types import (
     is_number,
     is_zoned,
 )
+from raydb.planner.plan.enum_codes import coded
 from raydb.planner.stars.star import canonical
+from raydb.running import knowing_types
 from raydb.sql.bind.expression.expression import Context, bind_expression
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import refuse_deep_nesting, require_only
 from raydb.sql.parse.reader import name_in, parse_scalar, tokenize
+from raydb.storage.enums import typed_schema
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -68,15 +71,18 @@ def bind_bvh(create: CreateBvh, catalog: CatalogInfo) -> BvhDefinition:
         raise ProgrammingError(f"'{create.table}' is a view; a BVH needs a table")
     table = known_object(create.table, catalog.tables, "table")
     reached = tuple(_reach(table, (), (table,), catalog))
-    with refuse_deep_nesting():
-        return BvhDefinition(
-            create.name,
-            table,
-            _attributes("SCAN", create.scan, table, reached),
-            _attributes("GROUP BY", create.group_by, table, reached),
-            _measures(create.aggregate, table, reached),
-            create.text,
-            create.sieve,
+    # A database that is opened has its types, and no statement that knows them.
+    with refuse_deep_nesting(), knowing_types(catalog.types):
+        return coded(
+            BvhDefinition(
+                create.name,
+                table,
+                _attributes("SCAN", create.scan, table, reached),
+                _attributes("GROUP BY", create.group_by, table, reached),
+                _measures(create.aggregate, table, reached),
+                create.text,
+                create.sieve,
+            )
         )
 
 
@@ -96,7 +102,7 @@ def bvh_text(definition: BvhDefinition, catalog: CatalogInfo) -> str:
 def attribute_text(attribute: Attribute, fact: str, catalog: CatalogInfo) -> str | None:
     """Return how CREATE BVH names an attribute; None for one that it cannot tell from others."""
     reached = tuple(_reach(fact, (), (fact,), catalog))
-    own = next((each for each in reached if each.attribute == attribute), None)
+    own = next((each for each in reached if coded(each.attribute) == attribute), None)
     if own is None:
         return None
     for qualifier in (None, own.foreign_key, own.table):
@@ -104,7 +110,7 @@ def attribute_text(attribute: Attribute, fact: str, catalog: CatalogInfo) -> str
             found = _resolve(attribute.name, qualifier, fact, reached)
         except ProgrammingError:
             continue
-        if found == attribute:
+        if coded(found) == attribute:
             names = (attribute.name,) if qualifier is None else (qualifier, attribute.name)
             return ".".join(map(_name_text, names))
     return None
@@ -125,7 +131,7 @@ def measure_text(measure: Expression, fact: str, catalog: CatalogInfo) -> str | 
         (found,) = _measures([parse_scalar(written, tokens)], fact, reached)
     except (ProgrammingError, NotSupportedError):
         return None
-    return written if canonical(found) == measure else None
+    return written if canonical(coded(found)) == measure else None
 
 
 def _name_text(name: str) -> str:
@@ -141,7 +147,7 @@ def _reach(
 ) -> Iterator[_Reached]:
     """Yield the columns of a table and of those behind its foreign keys, no table twice a path."""
     definition = catalog.tables[table].definition
-    for field in definition.schema:
+    for field in typed_schema(definition.schema):
         yield _Reached(table, Attribute(path, field.name, field.type))
     for key in definition.foreign_keys:
         if key.table not in visited and key.table in catalog.tables:

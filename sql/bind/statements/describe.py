@@ -11,6 +11,7 @@ from raydb.planner.plan.table_function import constant_rows
 from raydb.sql.bind.binding import Binding, new_column
 from raydb.sql.bind.query.query import bind_query, statement_binding
 from raydb.sql.parse.schema_names import unknown_database
+from raydb.storage.enums import typed_schema
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _described(definition: TableDefinition) -> Iterator[Row]:
     defaults = dict(definition.defaults)
     identities = {each.column: each.words for each in definition.identities}
     unique = {key.columns for key in definition.keys}
-    for field in definition.schema:
+    for field in typed_schema(definition.schema):
         key = None
         if primary_key is not None and field.name in primary_key.columns:
             key = "PRI"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -115,7 +116,8 @@ def bind_upsert(
     definition = target_definition(insert.table, catalog)
     with statement_binding(tree, catalog, parameters) as binding:
         fields = catalog.tables[source].definition.schema
-        scanned = tuple(new_column(binding, field.name, field.type) for field in fields)
+        kinds = (fields.types[0], *definition.schema.types, *definition.schema.types)
+        scanned = tuple(map(partial(new_column, binding), fields.names, kinds))
         width = len(definition.schema)
         columns = tuple(new_column(binding, field.name, field.type) for field in definition.schema)
         name = written_name(tree.this, insert.table)

@@ -23,7 +23,7 @@ from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.reader import parse_scalar, tokenize
 from raydb.sql.parse.searched_tables import function_called
 from raydb.sql.template.parameters import parameter_key
-from raydb.sql.types import data_type_of
+from raydb.sql.types import bound_type
 from raydb.storage.formats import FORMATS
 from raydb.storage.formats.format import Use
 from raydb.storage.formats.paths import table_name
@@ -175,4 +175,4 @@ def _type(option: str, node: exp.Expr) -> pa.DataType:
         cast = None
     if not isinstance(cast, exp.Cast) or not isinstance(cast.to, exp.DataType):
         raise ProgrammingError(f"option {option}: '{written}' is not a type")
-    return data_type_of(cast.to)
+    return bound_type(cast.to)

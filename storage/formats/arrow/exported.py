@@ -1,10 +1,11 @@
-"""Rows as other libraries take them: a UUID is Arrow's extension type `arrow.uuid`."""
+"""Rows as other libraries take them: a UUID is Arrow's `arrow.uuid`, an ENUM a dictionary."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
-from raydb.storage.nested import is_list_like, rebuild
+from raydb.storage.enums import EnumType
+from raydb.storage.nested import map_leaves, rebuild
 from raydb.storage.uuids import UUID, uuid_texts
 
 _TYPES = pa.types
@@ -12,21 +13,24 @@ _TYPES = pa.types
 
 def exported_type(kind: pa.DataType) -> pa.DataType:
     """Return the type by which other libraries know the values of a SQL type."""
-    if kind == UUID:
-        return pa.uuid()
-    if not _TYPES.is_nested(kind) or _TYPES.is_fixed_size_list(kind):
+    if kind != UUID and not (_TYPES.is_nested(kind) or isinstance(kind, EnumType)):
         return kind
-    if _TYPES.is_struct(kind):
-        return pa.struct([(field.name, exported_type(field.type)) for field in kind])
-    if _TYPES.is_map(kind):
-        return pa.map_(exported_type(kind.key_type), exported_type(kind.item_type))
-    return pa.list_(exported_type(kind.value_type)) if is_list_like(kind) else kind
+    return map_leaves(kind, _exported_leaf)
+
+
+def _exported_leaf(kind: pa.DataType) -> pa.DataType:
+    if isinstance(kind, EnumType):
+        return pa.dictionary(kind.storage_type, pa.string(), ordered=True)
+    return pa.uuid() if kind == UUID else kind
 
 
 def exported_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return an array in the type that `exported_type` gives; what stays the same is not copied."""
     if array.type == kind:
         return array
+    if isinstance(array.type, EnumType):
+        labels = array.type.texts()
+        return pa.DictionaryArray.from_arrays(array.storage, labels, ordered=True)
     if kind == pa.uuid():
         return pa.ExtensionArray.from_storage(kind, array)
     return rebuild(array, kind, exported_array)

@@ -45,6 +45,7 @@ _SIZE = struct.Struct("<q")
 
 class _Ipc(Format):
     name, extensions, copy_place = "arrow", ("arrow", "feather", "ipc", "arrows"), 5
+    has_dictionaries = True
     options = {"compression": Setting("none, lz4 or zstd", (Use.WRITE,))}
 
     def open(self, path: str, settings: Options) -> tuple[pa.Schema, TextPart]:

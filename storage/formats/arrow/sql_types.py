@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError
+from raydb.storage.enums import EnumType, is_enum, texts_of
 from raydb.storage.integers import INTEGER_DIGITS
 from raydb.storage.nested import is_list_like, rebuild
 from raydb.storage.uuids import UUID
@@ -111,7 +112,7 @@ def is_sql_type(kind: pa.DataType) -> bool:
         return is_sql_type(kind.key_type) and is_sql_type(kind.item_type)
     if _TYPES.is_fixed_size_list(kind):
         return bool(_TYPES.is_floating(kind.value_type))
-    return kind in _SQL_TYPES or bool(_TYPES.is_decimal128(kind))
+    return kind in _SQL_TYPES or bool(_TYPES.is_decimal128(kind)) or is_enum(kind)
 
 
 def in_sql_layout(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -127,6 +128,8 @@ def in_sql_layout(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if isinstance(kind, EnumType):
+        return pa.string()
     if isinstance(kind, pa.BaseExtensionType):
         return _plain_type(kind.storage_type)
     if _TYPES.is_dictionary(kind) or _TYPES.is_run_end_encoded(kind):
@@ -148,6 +151,8 @@ def _plain(array: pa.Array, kind: pa.DataType) -> pa.Array:
     have = array.type
     if have == kind:
         return array
+    if isinstance(have, EnumType):
+        return texts_of(array)
     if isinstance(have, pa.BaseExtensionType):
         return _plain(array.storage, kind)
     if _TYPES.is_dictionary(have):

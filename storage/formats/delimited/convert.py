@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from raydb.interrupts import check_interrupt
+from raydb.storage.enums import is_enum, values_of
 from raydb.storage.formats.delimited.blocks import CACHED_BYTES
 from raydb.storage.uuids import UUID, uuids_of
 
@@ -82,13 +83,13 @@ def _read(
 def _with_types(table: pa.Table, schema: pa.Schema, layout: Layout) -> pa.Table:
     """Return the table without a trailing field, and with what Arrow reads as something else.
 
-    Such are dates that have a format, and UUIDs. Raises ArrowInvalid for a date with a time of the
-    day and for a text that is no UUID.
+    Such are dates that have a format, UUIDs and ENUMs. Raises ArrowInvalid for a date with a time
+    of the day, and for a text that is no UUID and no label.
     """
     columns = []
     for column, kind in zip(table.columns, schema.types, strict=False):
-        if kind == UUID:
-            columns.append(_as_uuids(column, layout))
+        if kind == UUID or is_enum(kind):
+            columns.append(_of_texts(column, kind, layout))
             continue
         cast = column if column.type == kind else column.cast(kind)
         if cast is not column and not cast.cast(column.type).equals(column):
@@ -97,11 +98,13 @@ def _with_types(table: pa.Table, schema: pa.Schema, layout: Layout) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _as_uuids(texts: pa.ChunkedArray, layout: Layout) -> pa.ChunkedArray:
+def _of_texts(texts: pa.ChunkedArray, kind: pa.DataType, layout: Layout) -> pa.ChunkedArray:
     if not layout.null_strings:
         is_null = pc.is_in(texts, value_set=pa.array(layout.nulls, pa.string()))
         texts = pc.if_else(is_null, pa.scalar(None, pa.string()), texts)
-    return pa.chunked_array([uuids_of(chunk) for chunk in texts.chunks], UUID)
+    if kind == UUID:
+        return pa.chunked_array([uuids_of(chunk) for chunk in texts.chunks], UUID)
+    return pa.chunked_array([values_of(chunk, kind) for chunk in texts.chunks], kind)
 
 
 def _options(
@@ -111,7 +114,7 @@ def _options(
     # Arrow's formats are those of timestamps only.
     dates = pa.date32() if layout.date_format is None else pa.timestamp("s")
     read_as = {pa.date32(): dates, UUID: pa.string()}
-    types = [read_as.get(kind, kind) for kind in schema.types]
+    types = [pa.string() if is_enum(kind) else read_as.get(kind, kind) for kind in schema.types]
     if layout.trailing:
         types.append(pa.null())
     formats = [given for given in (layout.date_format, layout.timestamp_format) if given]

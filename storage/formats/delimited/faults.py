@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from raydb.storage.enums import EnumType
 from raydb.storage.formats.delimited.records import Layout, Record, records, split_fields, unquote
 from raydb.storage.type_names import sql_type_name
 
@@ -192,6 +193,8 @@ def _describe(value: bytes, data_type: pa.DataType) -> tuple[str, str]:
         text = value.decode()
     except UnicodeDecodeError as error:
         return "INVALID ENCODING", f"byte 0x{value[error.start]:02x} is not valid UTF-8"
+    if isinstance(data_type, EnumType):
+        return "CAST", f"'{shorten(text)}' is no value of {data_type.title}"
     name = sql_type_name(data_type)
     number = _WHOLE if pa.types.is_integer(data_type) else _NUMBER
     numeric = pa.types.is_integer(data_type) or pa.types.is_decimal(data_type)

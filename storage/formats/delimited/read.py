@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError
 from raydb.room import keep_rows
+from raydb.storage.enums import is_enum
 from raydb.storage.formats.delimited.blocks import Block, blocks_of, follow_records
 from raydb.storage.formats.delimited.convert import (
     begins_with_zero,
@@ -334,6 +335,7 @@ def check_types(schema: pa.Schema) -> None:
             or types.is_time(field.type)
             or types.is_timestamp(field.type)
             or field.type == UUID
+            or is_enum(field.type)
         )
         if not readable:
             raise NotSupportedError(

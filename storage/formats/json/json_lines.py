@@ -24,6 +24,7 @@ from pyarrow import json as arrow_json
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.interrupts import beside, check_interrupt
+from raydb.storage.enums import is_enum
 from raydb.storage.formats.cast_columns import cast_columns, cast_texts, further_column
 from raydb.storage.formats.delimited.faults import first_failure, shorten
 from raydb.storage.formats.format import ANY, MAX_COLUMNS, Format, Setting, Use, too_many_columns
@@ -237,7 +238,7 @@ def _is_unreadable(kind: pa.DataType) -> bool:
 
 def _read_as(kind: pa.DataType) -> pa.DataType:
     """Return the type by which Arrow reads the values of a column."""
-    if pa.types.is_temporal(kind) or kind == UUID:
+    if pa.types.is_temporal(kind) or kind == UUID or is_enum(kind):
         return pa.string()
     if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
         return pa.list_(_read_as(kind.value_type))

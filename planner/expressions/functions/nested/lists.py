@@ -25,7 +25,7 @@ from raydb.planner.expressions.columns.lists import (
 )
 from raydb.planner.expressions.columns.order import canonical_floats
 from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.literals import list_literal
+from raydb.planner.expressions.literals import is_bare_null, list_literal
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
 from raydb.planner.expressions.operators import concatenate_lists
 from raydb.planner.expressions.registry import composed, scalar
@@ -35,6 +35,7 @@ from raydb.planner.expressions.types import (
     BOOLEAN,
     DOUBLE,
     TEXT,
+    closed,
     is_decimal,
     is_integer,
     is_list,
@@ -56,9 +57,9 @@ if TYPE_CHECKING:
 
 
 def list_of(elements: Sequence[Expression]) -> Expression:
-    """Return [a, b, ...]: a list of the elements' common type."""
-    if not elements:
-        return Literal((), pa.list_(pa.null()))
+    """Return [a, b, ...]: a list of the elements' common type, which of NULLs alone is open."""
+    if all(is_bare_null(each) for each in elements):
+        return Literal((None,) * len(elements), pa.list_(pa.null()))
     unified = unify(elements, "combine")
     constants = [each for each in unified if isinstance(each, Literal)]
     if len(constants) == len(unified):
@@ -331,6 +332,7 @@ def _distinct(_: Call, array: pa.Array) -> pa.Array:
 def _bind_fold(name: str, operand: Expression) -> Expression:
     """Return list_min, list_max, list_sum or list_avg."""
     operand = require_list(f"{name}()", operand)
+    operand = cast(operand, closed(operand.type))
     element = operand.type.value_type
     if name in ("list_min", "list_max"):
         return Call(name, (operand,), element)

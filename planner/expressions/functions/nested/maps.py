@@ -1,0 +1,219 @@
+"""Functions of maps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from raydb.errors import DataError, ProgrammingError
+from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.columns.adapters import of_columns
+from raydb.planner.expressions.columns.arrays import as_array
+from raydb.planner.expressions.columns.lists import equal_elements, lists_of
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.functions.nested.lists import list_of
+from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
+from raydb.planner.expressions.registry import scalar
+from raydb.planner.expressions.signature import require_list
+from raydb.planner.expressions.types import BOOLEAN, EMPTY_MAP, closed, is_map, is_struct
+from raydb.planner.expressions.typing_rules import cast, comparable
+from raydb.storage.nested import entries_of, fields_of, make_maps, make_structs, missing, offsets_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from raydb.planner.expressions.columns.arrays import Values
+
+
+def map_of(keys: Sequence[Expression], values: Sequence[Expression]) -> Expression:
+    """Return MAP {key: value, ...}."""
+    return _bind_map("map", *((list_of(keys), list_of(values)) if keys else ()))
+
+
+def _bind_map(name: str, *lists: Expression) -> Expression:
+    if not lists:
+        return Literal((), EMPTY_MAP)
+    if len(lists) == 1:
+        raise ProgrammingError(f"{name}() takes a list of keys and one of values")
+    keys, values = (require_list(f"{name}()", each) for each in lists)
+    keys = cast(keys, closed(keys.type))
+    return Call("map", (keys, values), pa.map_(keys.type.value_type, values.type.value_type))
+
+
+@scalar(
+    "MAP {a: b}, map([list, list])",
+    "a map of keys, none of them NULL or twice, and values: MAP {'a': 1} -> {'a': 1}",
+    bind=_bind_map,
+    can_fail=True,
+)
+@of_columns
+def _map(call: Call, keys: pa.Array, values: pa.Array) -> pa.Array:
+    one, other = lists_of(keys), lists_of(values)
+    valid = one.valid & other.valid
+    if (one.lengths != other.lengths)[valid].any():
+        raise DataError("map() needs as many keys as values")
+    if not valid.all():
+        mask = pa.array(valid)
+        keys = pc.if_else(mask, keys, pa.scalar(None, keys.type))
+        values = pc.if_else(mask, values, pa.scalar(None, values.type))
+    elements = make_structs(
+        [
+            as_array(cast_values(keys.flatten(), call.type.key_type), 0),
+            as_array(cast_values(values.flatten(), call.type.item_type), 0),
+        ],
+        pa.struct([("key", call.type.key_type), ("value", call.type.item_type)]),
+    )
+    lists = pa.ListArray.from_arrays(offsets_of(keys), elements, mask=missing(keys))
+    return checked_maps(lists, call.type)
+
+
+def checked_maps(lists: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return lists of entries as maps. Raises DataError for a key that is NULL or there twice."""
+    entries = lists.flatten()
+    keys = fields_of(entries)[0]
+    if keys.null_count:
+        raise DataError("a key of a map is NULL")
+    parents = lists_of(lists).parents()
+    codes = _codes_of(keys)
+    pairs = np.stack([parents, codes], axis=1)
+    if len(np.unique(pairs, axis=0)) < len(pairs):
+        raise DataError("a key of a map is there twice")
+    return make_maps(lists, kind)
+
+
+def _codes_of(keys: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return equal numbers for equal keys."""
+    if pt.is_nested(keys.type):
+        texts = pa.array([repr(each) for each in keys.to_pylist()], pa.string())
+        return _codes_of(texts)
+    encoded = keys.dictionary_encode()
+    codes: np.ndarray[tuple[int], np.dtype[np.int64]] = encoded.indices.to_numpy().astype(np.int64)
+    return codes
+
+
+def _of_map(
+    signature: str, says: str, type_of: Callable[[pa.DataType], pa.DataType]
+) -> Callable[[Callable[..., Values]], Callable[..., Values]]:
+    """Register a function of a map alone."""
+
+    def bind(name: str, operand: Expression) -> Expression:
+        operand = require_map(f"{name}()", operand)
+        return Call(name, (operand,), type_of(operand.type))
+
+    return scalar(signature, says, bind=bind)
+
+
+def require_map(what: str, operand: Expression) -> Expression:
+    """Return an operand that is a map; raises ProgrammingError for others."""
+    if not is_map(operand.type):
+        raise ProgrammingError(f"{what} needs a map, not {describe(operand)}")
+    return operand
+
+
+def _parts_of(maps: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """Return maps as lists of entries, and the keys and the values of all."""
+    lists = entries_of(maps)
+    keys, values = fields_of(lists.flatten())
+    return lists, keys, values
+
+
+@_of_map(
+    "map_keys(map)",
+    "the keys: map_keys(MAP {'a': 1}) -> ['a']",
+    lambda kind: pa.list_(kind.key_type),
+)
+@of_columns
+def _keys(_: Call, maps: pa.Array) -> pa.Array:
+    lists, keys, _values = _parts_of(maps)
+    return pa.ListArray.from_arrays(offsets_of(lists), keys, mask=missing(lists))
+
+
+@_of_map(
+    "map_values(map)",
+    "the values: map_values(MAP {'a': 1}) -> [1]",
+    lambda kind: pa.list_(kind.item_type),
+)
+@of_columns
+def _values(_: Call, maps: pa.Array) -> pa.Array:
+    lists, _keys, values = _parts_of(maps)
+    return pa.ListArray.from_arrays(offsets_of(lists), values, mask=missing(lists))
+
+
+@_of_map(
+    "map_entries(map)",
+    "structs of a key and a value: map_entries(MAP {'a': 1}) -> [{'key': 'a', 'value': 1}]",
+    lambda kind: pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)])),
+)
+@of_columns
+def _entries(_: Call, maps: pa.Array) -> pa.Array:
+    return entries_of(maps)
+
+
+def map_value(operand: Expression, key: Expression) -> Expression:
+    """Return map[key], NULL where there is no such key."""
+    return _bind_lookup("map_value", operand.type.item_type, "a subscript", operand, key)
+
+
+def _bind_lookup(
+    function: str, kind: pa.DataType, name: str, operand: Expression, key: Expression
+) -> Expression:
+    stand_in = Column(-1, "key", operand.type.key_type)
+    _, key = comparable(stand_in, key)
+    if key.type != operand.type.key_type:
+        raise ProgrammingError(f"{name} of {describe(operand)} is a key, not {describe(key)}")
+    return Call(function, (operand, key), kind)
+
+
+def _found(maps: pa.Array, key: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return for each map the place of a key among all entries, NULL without it, and the values."""
+    lists, keys, values = _parts_of(maps)
+    parents = lists_of(lists).parents()
+    hits = np.flatnonzero(equal_elements(keys, key.take(pa.array(parents))))
+    places = np.full(len(maps), -1, np.int64)
+    places[parents[hits]] = hits
+    return pa.array(places, mask=places < 0), values
+
+
+@scalar(name="map_value")
+@of_columns
+def _map_value(_: Call, maps: pa.Array, key: pa.Array) -> pa.Array:
+    places, values = _found(maps, key)
+    return values.take(places)
+
+
+def _bind_contains(name: str, operand: Expression, key: Expression) -> Expression:
+    return _bind_lookup(name, BOOLEAN, f"{name}()", require_map(f"{name}()", operand), key)
+
+
+@scalar(
+    "map_contains(map, a)",
+    "whether it has a key: map_contains(MAP {'a': 1}, 'a') -> true",
+    bind=_bind_contains,
+)
+@of_columns
+def _contains(_: Call, maps: pa.Array, key: pa.Array) -> pa.Array:
+    found = _found(maps, key)[0].is_valid()
+    return pc.if_else(maps.is_valid(), found, pa.scalar(None, pa.bool_()))
+
+
+def _bind_from_entries(name: str, operand: Expression) -> Expression:
+    operand = require_list(f"{name}()", operand)
+    entry = operand.type.value_type
+    if not is_struct(entry) or len(entry) != 2:
+        raise ProgrammingError(f"{name}() needs a list of structs of two, not {describe(operand)}")
+    return Call(name, (operand,), pa.map_(entry.field(0).type, entry.field(1).type))
+
+
+@scalar(
+    "map_from_entries(list)",
+    "the map of structs of two fields: map_from_entries([row('a', 1)]) -> {'a': 1}",
+    bind=_bind_from_entries,
+    can_fail=True,
+)
+@of_columns
+def _from_entries(call: Call, lists: pa.Array) -> pa.Array:
+    return checked_maps(lists, call.type)
