@@ -30,10 +30,11 @@ from raydb.engine.catalog.stored_sequence import Moved, describe_sequences, load
 from raydb.engine.catalog.stored_table import (
     check_definitions,
     describe_definition,
+    describe_types,
     load_definition,
     load_part,
+    load_types,
 )
-from raydb.engine.catalog.stored_type import describe_types, load_types
 from raydb.engine.catalog.vector_index import load_index
 from raydb.errors import NotSupportedError, OperationalError
 from raydb.interrupts import hold_interrupt

@@ -1,4 +1,4 @@
-"""Definitions of tables as JSON values, and back.
+"""Definitions of tables and types as JSON values, and back.
 
 What is read is checked as a whole: a definition names columns and tables that exist, its foreign
 keys refer to keys, and files have the columns that it says. All errors are OperationalError and
@@ -131,6 +131,27 @@ def _schema(described: Described) -> pa.Schema:
     except (pa.ArrowException, NotSupportedError, ValueError, OSError, EOFError) as error:
         raise described.fault(f"a schema ({error})") from error
     return schema
+
+
+def describe_types(types: Mapping[str, pa.DataType]) -> dict[str, str]:
+    """Return types of CREATE TYPE as JSON values, by name."""
+    schemas = {name: pa.schema([("", kind)]) for name, kind in types.items()}
+    return {name: base64.b64encode(each.serialize()).decode() for name, each in schemas.items()}
+
+
+def load_types(state: Described) -> dict[str, pa.DataType]:
+    """Return the types of a state, none of one before there were any."""
+    found = state.find("types")
+    return {} if found is None else {name: _type(said) for name, said in found.entries().items()}
+
+
+def _type(described: Described) -> pa.DataType:
+    try:
+        text = base64.b64decode(described.text(), validate=True)
+        (field,) = pa.ipc.read_schema(pa.py_buffer(text))
+    except (pa.ArrowException, ValueError, OSError, EOFError) as error:
+        raise described.fault(f"a type ({error})") from error
+    return field.type
 
 
 def _unique_key(described: Described) -> UniqueKey:
