@@ -52,6 +52,23 @@ def test_joined_codes_number_the_distinct_tuples_in_order(rows):
     assert [named[code] for code in codes] == rows
 
 
+def test_few_rows_of_many_possible_tuples_are_sorted_and_need_no_table_of_flags(monkeypatch):
+    rows = [(i % 300, i * 11 % 299, i) for i in range(600)]
+    lengths = []
+    whole = np.cumsum
+
+    def cumsum(values, **how):
+        lengths.append(len(values))
+        return whole(values, **how)
+
+    monkeypatch.setattr(np, "cumsum", cumsum)
+    columns = [encode_column(pa.array(column)) for column in zip(*rows, strict=True)]
+    codes, tuples = join_codes(columns)
+    assert [tuple(row) for row in tuples.tolist()] == sorted(rows)
+    assert [tuple(tuples[code].tolist()) for code in codes] == rows
+    assert max(lengths, default=0) <= len(rows)
+
+
 def geography():
     """4 regions, 3 nations in each, 5 cities in each."""
     rows = [
