@@ -140,15 +140,25 @@ def cast_column(
     cast = cast_exactly(column, field.type)
     if cast is not None:
         return cast
-    nested = pa.types.is_nested(column.type)
     row = first_failure(
         len(column), lambda count: cast_exactly(column.slice(0, count), field.type) is None
     )
-    value = str(column[row].as_py()) if nested else column[row].cast(pa.string()).as_py()
+    value = _shown(column[row])
     place = f"{origin}, row {first + row + 1}, column '{field.name}'"
     if _is_cut(column.type):
-        raise nanoseconds_lost(f"{place}: '{value}'")
-    raise DataError(f"{place}: '{value}' does not fit {sql_type_name(field.type)}")
+        raise nanoseconds_lost(f"{place}: {value}")
+    raise DataError(f"{place}: {value} does not fit {sql_type_name(field.type)}")
+
+
+def _shown(value: pa.Scalar) -> str:
+    """Write a value that does not fit; a file's may be what neither Arrow nor Python can write."""
+    if pa.types.is_timestamp(value.type) and value.type.tz is not None:
+        value = value.cast(pa.timestamp(value.type.unit, "UTC"))  # the file's zone may be unknown
+    try:
+        nested = pa.types.is_nested(value.type)
+        return f"'{value.as_py() if nested else value.cast(pa.string()).as_py()}'"
+    except (pa.ArrowException, ArithmeticError, LookupError, ValueError):
+        return "a value that cannot be written"
 
 
 def nanoseconds_lost(what: str) -> DataError:

@@ -203,9 +203,23 @@ def test_values_that_python_lacks_are_errors_of_their_own(tmp_path: Path) -> Non
                 flat.item(0, name)
         assert flat.scan(["days", "times"]).column("days").equals(pa.chunked_array([days]))
     with raydb.connect() as connection:
+        assert connection.execute(f"SELECT min(zoned)::VARCHAR FROM '{path}'").fetchone() == (
+            "1970-01-01 00:00:00+00",
+        )
         for name, kind in (("days", "DATE"), ("times", "TIME")):
             connection.execute(f"SELECT {name} FROM '{path}'")
             with pytest.raises(DataError, match=f"a {kind} of the answer is no value of Python"):
                 connection.execute(f"SELECT {name} FROM '{path}'").fetchall()
             written = connection.execute(f"SELECT CAST({name} AS VARCHAR) FROM '{path}'")
             assert "out of range" in written.fetchone()[0]
+
+
+def test_values_that_do_not_fit_may_be_in_zones_that_are_unknown(tmp_path: Path) -> None:
+    seconds = pa.array([2**53], pa.int64()).view(pa.timestamp("s", "No/Zone"))
+    listed = pa.ListArray.from_arrays(pa.array([0, 1], pa.int32()), seconds)
+    path = tmp_path / "x.flat"
+    write_table(pa.table({"plain": seconds, "listed": listed}), path)
+    with raydb.connect() as connection:
+        for name, shown in (("plain", "'.*Z'"), ("listed", "a value that cannot be written")):
+            with pytest.raises(DataError, match=f"row 1, column '{name}': {shown} does not fit"):
+                connection.execute(f"SELECT {name} FROM '{path}'")
