@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _PLACES = (-(2**31), -1, 0, 1, 7, 2**16, 2**24, 2**31 - 1)
 _MAP = ("key", "value")
-_TEXTS = b"a dog on board \xc3\xa9 \xff\x00 \xed\xa0\x80"
+_TEXTS = b"a dog on board, and number 7 of them is not here"
+_BROKEN = b"a dog on board \xc3\xa9 \xff\x00 \xed\xa0\x80"
 
 
 def forged_nested(random: Random, rows: int, depth: int = 2) -> Any:
@@ -82,7 +83,8 @@ def _leaf(random: Random, rows: int) -> Any:
             data = pa.py_buffer(random.randbytes(rows * 16))
             return pa.Array.from_buffers(kind, rows, [_validity(random, rows), data])
         case _:
-            return _array(random.choice((pa.string(), pa.binary())), random, rows, _TEXTS)
+            text = _BROKEN if random.random() < 0.1 else _TEXTS
+            return _array(random.choice((pa.string(), pa.binary())), random, rows, text)
 
 
 def _array(kind: Any, random: Random, rows: int, content: Any) -> Any:
@@ -90,7 +92,7 @@ def _array(kind: Any, random: Random, rows: int, content: Any) -> Any:
     is_text = isinstance(content, bytes)
     most = len(content) if is_text else len(content[0])
     offsets = np.linspace(0, most, rows + 1).astype(np.int32)
-    if rows > 1 and random.random() < 0.5:
+    if rows > 1 and random.random() < 0.1:
         offsets[random.randrange(1, rows)] = random.choice((*_PLACES, most + 1))
     buffers = [_validity(random, rows), pa.py_buffer(offsets)]
     if is_text:
@@ -99,6 +101,6 @@ def _array(kind: Any, random: Random, rows: int, content: Any) -> Any:
 
 
 def _validity(random: Random, rows: int) -> Any:
-    if random.random() < 0.5:
+    if random.random() < 0.8:
         return None
     return pa.py_buffer(random.randbytes(-(-rows // 8)))

@@ -256,10 +256,11 @@ def _message(array: Any, options: Any = None) -> bytes:
 def _nested(random: Random) -> Model:
     rows = random.choice((1, 2, 10, 1000))
     arrays = [forged_nested(random, rows) for _ in range(random.randint(1, 3))]
-    columns = [
-        plain_column(claimed(each.type), [plain_chunk(rows, 7, 8, payload=_message(each))])
-        for each in arrays
-    ]
+    columns = []
+    for each in arrays:
+        chunk = plain_chunk(rows, 7, 8, payload=_message(each))
+        chunk.fields["null_count"] = each.null_count
+        columns.append(plain_column(claimed(each.type), [chunk]))
     fields = [pa.field(f"c{number}", each.type) for number, each in enumerate(columns)]
     return Model(rows, pa.schema(fields), columns)
 

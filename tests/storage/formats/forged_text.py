@@ -195,7 +195,7 @@ def _json_array(chance: random.Random) -> bytes:
     ]
     space = chance.choice(["", " ", "\n", "\r\n", "\t" * 70_000 if len(items) < 9 else "\t"])
     text = f"[{space}{f',{space}'.join(items)}{space}]"
-    match chance.randrange(8):
+    match chance.randrange(16):
         case 0:
             text = text[: chance.randrange(len(text) + 1)]
         case 1:
