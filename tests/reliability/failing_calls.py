@@ -28,7 +28,6 @@ from workload import Workload, digest, expected_states
 import raydb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from processes import Say
@@ -36,6 +35,10 @@ if TYPE_CHECKING:
 
 # So many statements share the calls of one opening.
 OPENED_EVERY = 5
+
+# strace counts the calls of each thread. Where a statement's are those of a thread of its own, they
+# fail each time that it is tried, so that it is given up.
+MOST_TRIES = 5
 
 # So long a statement and the one behind it may take, on a machine that others use as well.
 PATIENCE_S = 60
@@ -74,9 +77,16 @@ def work(say: Say, piece: Piece, stops: bool) -> None:
     Calls are counted from where it waits; `stops` ends the process at the first error.
     """
 
+    tries = 0
+
     def refused(error: raydb.Error) -> None:
+        nonlocal tries
+        tries += 1
         say("refused", type(error).__name__, DOUBT in str(error))
         if stops:
+            os._exit(0)
+        if tries > MOST_TRIES:
+            say("given up")
             os._exit(0)
 
     choose_names(piece.place)
@@ -153,21 +163,28 @@ class Piece:
             raise FindingError(f"ended with {child.status}")
         return said
 
-    def calls(self) -> Iterator[tuple[str, int]]:
-        """Yield the calls that are to fail: the name, and the number among those of that name."""
+    def calls(self) -> dict[tuple[str, int], bool]:
+        """Return the calls that are to fail: name, and number among a thread's of that name.
+
+        The value tells whether another thread than the first makes such a call.
+        """
         log = self.folder / "calls"
         self.run("-xx", "-s", "1000000000", f"--trace=sendto,{','.join(ERRORS)}", log=log)
-        counts: Counter[str] = Counter()
-        done = 0
+        counts: Counter[tuple[int, str]] = Counter()
+        found: dict[tuple[str, int], bool] = {}
+        first = done = 0
         is_open = False
         for call in recorded(log):
             if call.name == "sendto":
+                first = call.thread
                 is_open = True
                 done += call.data == b"done\n"
                 continue
-            counts[call.name] += 1
+            counts[call.thread, call.name] += 1
             if (not is_open or done == len(self.steps)) if self.opens else not done:
-                yield call.name, counts[call.name]
+                key = call.name, counts[call.thread, call.name]
+                found[key] = found.get(key, False) or call.thread != (first or call.thread)
+        return found
 
     def judge(self, name: str, number: int, error: str, stops: bool, states: States) -> str:
         """Let a call fail; return the class of the error that came of it, "" for none."""
@@ -187,6 +204,8 @@ class Piece:
             raise FindingError(f"{done} steps were acknowledged, the state is that of {place}")
         if not refused:
             return ""
+        if ["given", "up"] in said:
+            return f"{refused[0][1]} each time"
         return f"{refused[0][1]} in doubt" if refused[0][2] == "True" else refused[0][1]
 
 
@@ -249,11 +268,12 @@ def run(statements: int, share: float, seed: int) -> tuple[str, list[str]]:
             if piece.opens:
                 print(f"{piece.place} statements, {by_call.total()} calls", flush=True)
             states = States()
-            for name, number in list(piece.calls()):
+            for (name, number), is_beside in piece.calls().items():
                 for error in ERRORS.get(name) or ERRORS[f"?{name}"]:
                     if chance.random() >= share:
                         continue
-                    stops = chance.random() < 0.4
+                    # The first thread's call comes first: another's is met when it is tried again.
+                    stops = chance.random() < 0.4 and not is_beside
                     try:
                         outcome = piece.judge(name, number, error, stops, states)
                     except (AssertionError, TimeoutError, raydb.Error) as finding:

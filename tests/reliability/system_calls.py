@@ -51,6 +51,7 @@ class Call:
     arguments: tuple[str, ...]
     data: bytes
     result: int
+    thread: int
 
     def path(self, place: int = 0) -> str:
         """Return the path of an argument that is an open file, or a text."""
@@ -127,13 +128,13 @@ def recorded(log: Path) -> Iterator[Call]:
                 process, name, rest, result = match.groups()
                 known, arguments = begun.pop(process)
                 assert known == name
-                yield _decode(name, arguments + rest, result)
+                yield _decode(name, arguments + rest, result, process)
             elif match := _CALL.match(line):
-                _, name, arguments, result = match.groups()
-                yield _decode(name, arguments, result)
+                process, name, arguments, result = match.groups()
+                yield _decode(name, arguments, result, process)
 
 
-def _decode(name: str, text: str, result: str) -> Call:
+def _decode(name: str, text: str, result: str, thread: str) -> Call:
     data = b""
     arguments = text.split(", ") if text else []
     for place, argument in enumerate(arguments):
@@ -141,7 +142,8 @@ def _decode(name: str, text: str, result: str) -> Call:
             data = bytes.fromhex(argument.strip('"').replace("\\x", ""))
         else:
             arguments[place] = _BYTES.sub(_text_of, argument)
-    return Call(name, tuple(arguments), data, int(result, 0) if result != "?" else -1)
+    number = int(result, 0) if result != "?" else -1
+    return Call(name, tuple(arguments), data, number, int(thread))
 
 
 def _text_of(match: re.Match[str]) -> str:
