@@ -7,12 +7,15 @@ They are processes of their own, because they fork, and pytest's workers have se
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import system_calls
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="memory and descriptors are read from Linux's /proc"
@@ -53,6 +56,21 @@ def test_the_judge_of_power_loss_finds_syncs_that_are_left_out() -> None:
     done = run("power_loss.py", "--controls", "--steps", "10")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count(", found: ") == 4
+
+
+def test_strace_may_say_more_than_a_pipe_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says a line for each thread that begins."""
+    program = tmp_path / "strace"
+    program.write_text(
+        "#!/bin/sh\necho 'strace: Process 1 attached' >&2\nhead -c 300000 /dev/zero >&2\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(system_calls, "PATIENCE_S", 20)
+    with system_calls.traced(SimpleNamespace(pid=1)):
+        pass
 
 
 def test_promises_name_tests_that_exist() -> None:
