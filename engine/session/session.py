@@ -339,7 +339,8 @@ class Session:
             case ast.Prepare():
                 if context.parameters:
                     raise ProgrammingError("PREPARE takes no values: EXECUTE gives them")
-                self._prepared.keep(statement)
+                types = tuple(map(sql.resolved, statement.types))
+                self._prepared.keep(replace(statement, types=types))
             case ast.Deallocate(name=name):
                 self._prepared.forget(name)
             case ast.Execute(name=name):

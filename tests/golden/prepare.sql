@@ -155,7 +155,7 @@ PREPARE r AS;
 PREPARE r SELECT 1;
 -- error: ProgrammingError: syntax error at line 1, column 11: unexpected 'SELECT', expected 'AS'
 PREPARE r (TEXTT) AS SELECT $1;
--- error: ProgrammingError: syntax error at line 1, column 12: unexpected 'TEXTT'
+-- error: ProgrammingError: type 'TEXTT' does not exist; did you mean 'TEXT'? (line 1, column 12)
 PREPARE AS SELECT 1;
 -- error: ProgrammingError: syntax error at line 1, column 9: unexpected 'AS', expected the name of the statement
 DEALLOCATE;

@@ -16,7 +16,6 @@ from raydb.sql.bind.query.query import bind_query
 from raydb.sql.bind.table_functions.arguments import constant_argument
 from raydb.sql.parse.nodes import refuse_deep_nesting
 from raydb.sql.template.parameters import Parameters, bind_parameters
-from raydb.sql.types import resolved
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,5 +49,5 @@ def bind_arguments(execute: Execute, prepared: Prepare, parameters: Parameters) 
 
 
 def _in_type(value: Literal, kind: pa.DataType) -> Literal:
-    converted = explicit_cast(value, resolved(kind))
+    converted = explicit_cast(value, kind)
     return converted if isinstance(converted, Literal) else compute_constant(converted, None)
