@@ -44,6 +44,7 @@ from raydb.sql.parse.schema_names import unknown_database as unknown_database
 from raydb.sql.parse.schema_names import unknown_schema as unknown_schema
 from raydb.sql.parse.stored_expressions import nextval_text as nextval_text
 from raydb.sql.parse.stored_expressions import renamed_check as renamed_check
+from raydb.sql.parse.stored_expressions import renamed_sequence as renamed_sequence
 from raydb.sql.parse.stored_expressions import sequences_of as sequences_of
 from raydb.sql.parse.stored_expressions import types_named as types_named
 from raydb.sql.template.folded_values import fold_values as fold_values

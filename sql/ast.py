@@ -255,12 +255,29 @@ class CreateType:
 
 
 @dataclass(frozen=True, slots=True)
-class RestartSequence:
-    """ALTER SEQUENCE name RESTART [WITH value]; None is where it began."""
+class AlterSequence:
+    """ALTER SEQUENCE name and its options.
+
+    numbers: START, INCREMENT, MINVALUE and MAXVALUE as far as they are given; None is that of a new
+    sequence, as NO MINVALUE asks for. cycles: None where nothing is said of it. value: behind
+    RESTART, None is where it began.
+    """
 
     name: str
     if_exists: bool
+    numbers: Mapping[str, int | None]
+    cycles: bool | None
+    restarts: bool
     value: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RenameSequence:
+    """ALTER SEQUENCE name RENAME TO name."""
+
+    name: str
+    if_exists: bool
+    to: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +361,8 @@ Definition = (
     | CreateType
     | CreateIndex
     | CreateSequence
-    | RestartSequence
+    | AlterSequence
+    | RenameSequence
     | Reindex
     | Calibrate
 )

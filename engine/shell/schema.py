@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from raydb.errors import ProgrammingError, did_you_mean
@@ -57,6 +58,7 @@ _ATTACHED = """
 SELECT table_catalog, table_name FROM information_schema.tables
 WHERE table_catalog <> 'raydb' ORDER BY 1, 2
 """
+_IDENTITIES = "SELECT table_name, column_name, name FROM sequences() WHERE table_name IS NOT NULL"
 _OPTIONS = """
 SELECT table_name, column_name, option_name, option_value FROM information_schema.column_options
 """
@@ -159,10 +161,16 @@ def schema_parts(
             keys = ", ".join(map(_index_key, listed.split(", ")))
             indexes.append(f"CREATE {unique}INDEX {quoted(name)} ON {quoted(table)} ({keys});")
     sequences = [] if pattern is not None else connection.execute(_SEQUENCES).fetchall()
+    tables, references = _tables(
+        connection, [name for name in names if name not in views], self_later
+    )
+    columns = columns_by_relation(connection)
+    made = {name: columns[name] for name, _ in tables}
     return SchemaParts(
         list(_types(connection, names)),
         [f"CREATE SEQUENCE {quoted(name)}{options};" for name, options in sequences],
-        *_tables(connection, [name for name in names if name not in views], self_later),
+        tables,
+        [*_renames(connection, made, {name for name, _ in sequences}), *references],
         indexes,
         [f"CREATE VIEW {quoted(name)} AS {views[name]};" for name in names if name in views],
         [*own, *_bvhs(connection, names)],
@@ -188,6 +196,38 @@ def _restarts(connection: Any, tables: list[str] | None) -> Iterator[str]:
             yield f"{begin}{quoted(name)}{altered}{end}"
 
 
+def _renames(
+    connection: Any, tables: dict[str, list[ColumnInfo]], others: set[str]
+) -> Iterator[str]:
+    """Yield what gives identities' sequences their names, where CREATE TABLE makes other ones.
+
+    So it does where a table or a column has had another name. tables: in the order in which they
+    are made. others: the names of sequences that are there before.
+    """
+    wanted = {(table, column): name for table, column, name in connection.execute(_IDENTITIES)}
+    taken, pending = set(others), {}
+    for table, columns in tables.items():
+        for column in columns:
+            if (table, column.name) not in wanted:
+                continue
+            stem = f"{table}_{column.name}_seq"
+            numbered = (f"{stem}{number or ''}" for number in count())
+            name = next(each for each in numbered if each not in taken)
+            taken.add(name)
+            pending[name] = wanted[table, column.name]
+    pending = {name: to for name, to in pending.items() if name != to}
+    while pending:
+        name = next((name for name, to in pending.items() if to not in taken), "")
+        if name:
+            to = pending.pop(name)
+        else:  # Each waits for another one, so the first goes aside.
+            name, final = pending.popitem()
+            to = next(each for each in (f"{name}{n}" for n in count()) if each not in taken)
+            pending[to] = final
+        taken = {*taken, to} - {name}
+        yield f"ALTER SEQUENCE {quoted(name)} RENAME TO {quoted(to)};"
+
+
 def _matches(name: str, pattern: str) -> bool:
     return fnmatchcase(fold(name), fold(pattern).replace("%", "*"))
 
@@ -202,15 +242,17 @@ def _tables(
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Return some tables and their CREATE TABLE, those that others refer to before these.
 
-    Then the statements for foreign keys that make a circle, or refer to their own table.
+    Then the statements for foreign keys that make a circle, or refer to their own table, and for
+    defaults that need another table.
     """
     columns = columns_by_relation(connection)
     constraints = _constraints(connection)
     options = defaultdict[str, list[str]](list)
     for table, column, option, value in connection.execute(_OPTIONS):
         options[table].append(f"{quoted(column)}.{option} = {value}")
+    identities = {each: table for table, _, each in connection.execute(_IDENTITIES)}
     left = list(names)
-    tables, references = [], []
+    tables, references, defaults = [], [], []
     while left:
         waits = {
             name: any(c.target in left and c.target != name for c in constraints[name])
@@ -218,7 +260,14 @@ def _tables(
         }
         name = next((name for name in left if not waits[name]), left[0])
         left.remove(name)
-        lines = [_column(column) for column in columns[name]]
+        lines = []
+        for column in columns[name]:
+            if _takes_of_another(column, name, identities):
+                altered = f"ALTER TABLE {quoted(name)} ALTER {quoted(column.name)}"
+                defaults.append(f"{altered} SET {column.default};")
+                lines.append(_column(replace(column, default=None)))
+            else:
+                lines.append(_column(column))
         for constraint in constraints[name]:
             text = _named(name, constraint)
             if constraint.target in left or (self_later and constraint.target == name):
@@ -227,7 +276,19 @@ def _tables(
                 lines.append(text)
         text = f"{_LINE.join(lines)}\n){_with(options[name])};"
         tables.append((name, f"CREATE TABLE {quoted(name)} (\n    {text}"))
-    return tables, references
+    return tables, [*references, *defaults]
+
+
+def _takes_of_another(column: ColumnInfo, table: str, identities: dict[str, str]) -> bool:
+    """Tell whether a default takes values of the sequence of another table's identity."""
+    default = column.default or ""
+    return default.startswith("DEFAULT") and any(
+        _as_text(name) in fold(default) for name, owner in identities.items() if owner != table
+    )
+
+
+def _as_text(name: str) -> str:
+    return fold("'" + name.replace("'", "''") + "'")
 
 
 def _with(options: list[str]) -> str:

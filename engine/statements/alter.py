@@ -210,7 +210,7 @@ def _drop_column(alteration: alter.DropColumn, table: Table, snapshot: Snapshot)
     kept = _without_constraints(table.definition, lambda each: name in each.columns)
     table = redefine(table, kept, snapshot.tables)
     snapshot = snapshot.with_table(drop_column(table, name))
-    return without_column(table.name, name, snapshot)
+    return without_column(table.name, name, snapshot, cascade=alteration.cascade)
 
 
 def _rename_column(alteration: alter.RenameColumn, table: Table, snapshot: Snapshot) -> Snapshot:

@@ -17,12 +17,14 @@ from raydb.engine.statements.calibrate import calibrate_index, recalibrated
 from raydb.engine.statements.dependents import bind_view, settle
 from raydb.engine.statements.names import check_free, names_to_drop, table_called, view_called
 from raydb.engine.statements.sequences import (
+    alter_sequence,
+    check_all_defaults,
     check_defaults,
     create_sequence,
     drop_sequences,
-    restart_sequence,
     restarted,
     with_identities,
+    without_tables,
 )
 from raydb.engine.statements.types import create_type, drop_types
 from raydb.errors import IntegrityError, ProgrammingError
@@ -76,8 +78,8 @@ def apply_definition(statement: ast.Definition, context: StatementContext) -> tu
             return create_sequence(statement, snapshot), -1
         case ast.CreateType():
             return create_type(statement, context), -1
-        case ast.RestartSequence():
-            return restart_sequence(statement, snapshot), -1
+        case ast.AlterSequence() | ast.RenameSequence():
+            return alter_sequence(statement, snapshot), -1
         case ast.Reindex():
             return _reindex(statement, context), -1
         case ast.Calibrate():
@@ -136,7 +138,9 @@ def _settle_new(table: Table, snapshot: Snapshot, context: StatementContext) -> 
     after = snapshot.with_table(table)
     if find_object(table.name, context.snapshot.tables, "table") is None:
         return after
-    return settle(context, after, f"table '{table.name}' cannot be replaced")
+    what = f"table '{table.name}' cannot be replaced"
+    check_all_defaults(after, what)
+    return settle(context, after, what)
 
 
 def _create_table_as(
@@ -186,8 +190,7 @@ def _drop_tables(statement: ast.Drop, context: StatementContext) -> Snapshot:
     for name in names:
         gone = [other for other in names if other != name]
         check_drop(name, _without(snapshot.tables, gone))
-    for name in names:
-        snapshot = snapshot.without_table(name)
+    snapshot = without_tables(names, snapshot, cascade=statement.cascade)
     listed = ", ".join(f"'{name}'" for name in names)
     what = f"table{'s' if len(names) > 1 else ''} {listed} cannot be dropped"
     return settle(context, snapshot, what, cascade=statement.cascade)

@@ -11,17 +11,18 @@ from raydb import sql
 from raydb.engine.statements.names import names_to_drop
 from raydb.errors import ProgrammingError
 from raydb.names import find_object, is_same, known_object
+from raydb.sql import ast
 from raydb.storage.tables.alter import redefine
-from raydb.storage.tables.sequence import Sequence
+from raydb.storage.tables.sequence import MOST, Sequence, SequenceOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     import pyarrow as pa
 
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.context.statement_context import StatementContext
-    from raydb.sql import ast
+    from raydb.storage.tables.sequence import Identity
     from raydb.storage.tables.table import Table, TableDefinition
 
 
@@ -43,16 +44,51 @@ def drop_sequences(statement: ast.Drop, snapshot: Snapshot) -> Snapshot:
     """Return the snapshot without some sequences; CASCADE drops the defaults that need them."""
     names = names_to_drop("sequence", statement.names, snapshot.sequences, statement.if_exists)
     for name in names:
+        if (owner := _owner(name, snapshot)) is not None:
+            raise _needed("dropped", name, owner[0], owner[1].column)
+    snapshot = _without_defaults(names, snapshot, cascade=statement.cascade)
+    left = {name: each for name, each in snapshot.sequences.items() if name not in names}
+    return replace(snapshot, sequences=left)
+
+
+def _without_defaults(names: Iterable[str], snapshot: Snapshot, *, cascade: bool) -> Snapshot:
+    """Return the snapshot without the defaults that need some sequences, which are dropped.
+
+    Raises ProgrammingError for one without CASCADE.
+    """
+    for name in names:
         for table, column in list(_users(name, snapshot)):
-            owns = any(each.sequence == name for each in table.definition.identities)
-            if owns or not statement.cascade:
-                raise _needed("dropped", name, table, column, "" if owns else "; CASCADE drops it")
+            if not cascade:
+                raise _needed("dropped", name, table, column, "; CASCADE drops it")
             table = snapshot.tables[table.name]  # noqa: PLW2901  (an earlier default is gone)
             kept = tuple(each for each in table.definition.defaults if each[0] != column)
             definition = replace(table.definition, defaults=kept)
             snapshot = snapshot.with_table(redefine(table, definition, snapshot.tables))
-    left = {name: each for name, each in snapshot.sequences.items() if name not in names}
-    return replace(snapshot, sequences=left)
+    return snapshot
+
+
+def without_tables(names: Collection[str], snapshot: Snapshot, *, cascade: bool) -> Snapshot:
+    """Return the snapshot without some tables, and the sequences of their columns.
+
+    Raises ProgrammingError where a default of another table needs one, unless that goes as well.
+    """
+    owned = [
+        each.sequence for name in names for each in snapshot.tables[name].definition.identities
+    ]
+    for name in names:
+        snapshot = snapshot.without_table(name)
+    return _without_defaults(owned, snapshot, cascade=cascade)
+
+
+def check_all_defaults(snapshot: Snapshot, what: str) -> None:
+    """Raise ProgrammingError for a default that lacks its sequence; `what` is not possible then."""
+    for table in snapshot.tables.values():
+        for column, text in table.definition.defaults:
+            for name in sql.sequences_of(text):
+                if find_object(name, snapshot.sequences, "sequence") is None:
+                    raise ProgrammingError(
+                        f"{what}: column '{column}' of table '{table.name}' needs sequence '{name}'"
+                    )
 
 
 def _users(name: str, snapshot: Snapshot) -> Iterator[tuple[Table, str]]:
@@ -97,14 +133,15 @@ def with_identities(
     return changed, snapshot
 
 
-def without_column(name: str, column: str, snapshot: Snapshot) -> Snapshot:
+def without_column(name: str, column: str, snapshot: Snapshot, *, cascade: bool) -> Snapshot:
     """Return the snapshot without the sequence of a column that is dropped from a table."""
     table = snapshot.tables[name]
     own = {each.sequence for each in table.definition.identities if each.column == column}
     kept = tuple(each for each in table.definition.identities if each.column != column)
     definition = replace(table.definition, identities=kept)
     left = {name: each for name, each in snapshot.sequences.items() if name not in own}
-    return replace(snapshot.with_table(replace(table, definition=definition)), sequences=left)
+    after = replace(snapshot.with_table(replace(table, definition=definition)), sequences=left)
+    return _without_defaults(own, after, cascade=cascade)
 
 
 def restarted(table: Table, snapshot: Snapshot) -> Snapshot:
@@ -115,12 +152,86 @@ def restarted(table: Table, snapshot: Snapshot) -> Snapshot:
     return snapshot
 
 
-def restart_sequence(statement: ast.RestartSequence, snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot in which a sequence begins again."""
+def alter_sequence(
+    statement: ast.AlterSequence | ast.RenameSequence, snapshot: Snapshot
+) -> Snapshot:
+    """Return the snapshot in which a sequence has another name, other options, or begins again."""
     if statement.if_exists and find_object(statement.name, snapshot.sequences, "sequence") is None:
         return snapshot
-    name = known_object(statement.name, snapshot.sequences, "sequence")
-    return snapshot.with_sequence(snapshot.sequences[name].restarted(statement.value))
+    sequence = snapshot.sequences[known_object(statement.name, snapshot.sequences, "sequence")]
+    owner = _owner(sequence.name, snapshot)
+    if isinstance(statement, ast.RenameSequence):
+        return _renamed(sequence, statement.to, owner, snapshot)
+    options = _altered_options(sequence, statement, owner)
+    if statement.restarts:
+        altered = Sequence(sequence.name, options).restarted(statement.value)
+    else:
+        altered = sequence.altered(sequence.name, options)
+    if owner is not None:
+        table, identity = owner
+        snapshot = _with_identity(table, identity, replace(identity, options=options), snapshot)
+    return snapshot.with_sequence(altered)
+
+
+def _owner(name: str, snapshot: Snapshot) -> tuple[Table, Identity] | None:
+    """Return the table and the identity that a sequence is of, None where it is of none."""
+    for table in snapshot.tables.values():
+        for identity in table.definition.identities:
+            if identity.sequence == name:
+                return table, identity
+    return None
+
+
+def _altered_options(
+    sequence: Sequence, statement: ast.AlterSequence, owner: tuple[Table, Identity] | None
+) -> SequenceOptions:
+    old, most = sequence.options, MOST
+    if owner is not None:
+        table, identity = owner
+        most = 2 ** (table.definition.schema.field(identity.column).type.bit_width - 1) - 1
+    known = {
+        "START": old.start,
+        "INCREMENT": old.increment,
+        "MINVALUE": old.low,
+        "MAXVALUE": old.high,
+    }
+    start, increment, low, high = {**known, **statement.numbers}.values()
+    cycles = old.cycles if statement.cycles is None else statement.cycles
+    assert increment is not None
+    return SequenceOptions.of(sequence.name, start, increment, low, high, cycles=cycles, most=most)
+
+
+def _renamed(
+    sequence: Sequence, to: str, owner: tuple[Table, Identity] | None, snapshot: Snapshot
+) -> Snapshot:
+    """Return the snapshot in which a sequence, and whatever default needs it, has another name."""
+    taken = find_object(to, snapshot.sequences, "sequence")
+    if taken is not None and (taken != sequence.name or taken == to):
+        raise ProgrammingError(f"sequence '{taken}' exists already")
+    if owner is not None:
+        table, identity = owner
+        snapshot = _with_identity(table, identity, replace(identity, sequence=to), snapshot)
+    for name, column in [(each.name, column) for each, column in _users(sequence.name, snapshot)]:
+        table = snapshot.tables[name]
+        defaults = dict(table.definition.defaults)
+        defaults[column] = sql.renamed_sequence(defaults[column], sequence.name, to)
+        definition = replace(table.definition, defaults=tuple(defaults.items()))
+        snapshot = snapshot.with_table(replace(table, definition=definition))
+    sequences = {
+        to if name == sequence.name else name: each for name, each in snapshot.sequences.items()
+    }
+    sequences[to] = sequence.altered(to, sequence.options)
+    return replace(snapshot, sequences=sequences)
+
+
+def _with_identity(
+    table: Table, identity: Identity, changed: Identity, snapshot: Snapshot
+) -> Snapshot:
+    identities = tuple(
+        changed if each == identity else each for each in table.definition.identities
+    )
+    definition = replace(table.definition, identities=identities)
+    return snapshot.with_table(replace(table, definition=definition))
 
 
 def restart_identity(column: str, value: int | None, table: Table, snapshot: Snapshot) -> Snapshot:

@@ -12,7 +12,7 @@ from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.options import SWITCH, one_of, read_options, whole_number
 from raydb.sql.parse.query import query_of, refuse_parameters, refuse_queries
 from raydb.sql.parse.reader import TokenReader, parse_tree
-from raydb.sql.parse.sequence import read_restart, read_sequence
+from raydb.sql.parse.sequence import read_alter_sequence, read_restart, read_sequence
 from raydb.sql.parse.stored_expressions import stored_text
 from raydb.sql.parse.table_definition import define, table_definition
 from raydb.sql.types import data_type_of
@@ -220,7 +220,7 @@ def _cascade(reader: TokenReader) -> bool:
     return reader.accept_any("CASCADE", "RESTRICT") == "CASCADE"
 
 
-def read_alter(reader: TokenReader) -> ast.AlterTable | ast.RenameView | ast.RestartSequence:
+def read_alter(reader: TokenReader) -> ast.Definition:
     """Read ALTER TABLE, VIEW or SEQUENCE, the word ALTER being read."""
     kind = reader.take().text.upper()
     if kind not in ("TABLE", "VIEW", "SEQUENCE"):
@@ -231,7 +231,7 @@ def read_alter(reader: TokenReader) -> ast.AlterTable | ast.RenameView | ast.Res
         reader.expect("RENAME", "TO")
         return ast.RenameView(name, if_exists, str(reader.name("the new name")))
     if kind == "SEQUENCE":
-        return ast.RestartSequence(name, if_exists, read_restart(reader))
+        return read_alter_sequence(name, if_exists, reader)
     alterations = reader.separated(lambda: _alteration(name, reader))
     if len(alterations) > 1 and any(isinstance(each, alter.RenameTable) for each in alterations):
         raise ProgrammingError("RENAME TO stands alone in an ALTER TABLE")

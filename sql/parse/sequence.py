@@ -37,36 +37,71 @@ def read_sequence(reader: TokenReader, replace: bool) -> ast.CreateSequence:
         raise ProgrammingError("CREATE OR REPLACE SEQUENCE takes no IF NOT EXISTS")
     name = reader.relation("the name of a sequence")
     numbers: dict[str, int | None] = {}
-    cycles = False
+    cycles: bool | None = False
     while reader.peek() is not None:
-        word = reader.accept_any(*_OPTIONS)
-        match word:
-            case "CYCLE":
-                cycles = True
-            case "NO":
-                reader.accept_any("MINVALUE", "MAXVALUE", "CYCLE")
-            case None:
-                raise reader.error("START, INCREMENT, MINVALUE, MAXVALUE or CYCLE")
-            case _:
-                reader.accept_any("WITH", "BY", "=")
-                if word in numbers:
-                    raise ProgrammingError(f"sequence '{name}' has {word} twice")
-                numbers[word] = _whole(reader)
+        cycles = _read_option(name, reader, numbers, cycles)
     options = SequenceOptions.of(
         name,
         numbers.get("START"),
         1 if (increment := numbers.get("INCREMENT")) is None else increment,
         numbers.get("MINVALUE"),
         numbers.get("MAXVALUE"),
-        cycles=cycles,
+        cycles=bool(cycles),
     )
     return ast.CreateSequence(name, options, if_not_exists, replace)
+
+
+def read_alter_sequence(
+    name: str, if_exists: bool, reader: TokenReader
+) -> ast.AlterSequence | ast.RenameSequence:
+    """Read what follows ALTER SEQUENCE name."""
+    if reader.accept("RENAME", "TO"):
+        return ast.RenameSequence(name, if_exists, str(reader.name("the new name")))
+    if reader.accept("OWNED"):
+        raise NotSupportedError("ALTER SEQUENCE ... OWNED BY is not supported")
+    numbers: dict[str, int | None] = {}
+    cycles: bool | None = None
+    restarts, value = False, None
+    while reader.peek() is not None or not (numbers or restarts or cycles is not None):
+        if reader.at_any("RESTART"):
+            restarts, value = True, read_restart(reader)
+        else:
+            cycles = _read_option(name, reader, numbers, cycles, "RESTART, RENAME, ")
+    numbers.pop("CACHE", None)
+    return ast.AlterSequence(name, if_exists, numbers, cycles, restarts, value)
+
+
+def _read_option(
+    name: str,
+    reader: TokenReader,
+    numbers: dict[str, int | None],
+    cycles: bool | None,
+    others: str = "",
+) -> bool | None:
+    """Read an option of a sequence into `numbers`; return whether it cycles now."""
+    word = reader.accept_any(*_OPTIONS)
+    if word == "CYCLE":
+        return True
+    if word == "NO":
+        word = reader.accept_any("MINVALUE", "MAXVALUE", "CYCLE")
+        if word == "CYCLE":
+            return False
+        value = None
+    elif word is not None:
+        reader.accept_any("WITH", "BY", "=")
+        value = _whole(reader)
+    if word is None:
+        raise reader.error(f"{others}START, INCREMENT, MINVALUE, MAXVALUE or CYCLE")
+    if word in numbers:
+        raise ProgrammingError(f"sequence '{name}' has {word} twice")
+    numbers[word] = value
+    return cycles
 
 
 def read_restart(reader: TokenReader) -> int | None:
     """Read RESTART [WITH value]; None is where the sequence began."""
     reader.expect("RESTART")
-    if not reader.accept("WITH") and (reader.peek() is None or reader.at_any(",")):
+    if not reader.accept("WITH") and (reader.peek() is None or reader.at_any(",", *_OPTIONS)):
         return None
     return _whole(reader)
 

@@ -68,6 +68,19 @@ def nextval_text(name: str) -> str:
     return text_of(exp.Anonymous(this="nextval", expressions=[exp.Literal.string(name)]))
 
 
+def renamed_sequence(text: str, name: str, to: str) -> str:
+    """Return a stored expression that takes the values of a sequence under another name.
+
+    >>> renamed_sequence("NEXTVAL('s') + 1", "s", "t")
+    "NEXTVAL('t') + 1"
+    """
+    tree = stored_tree(text)
+    for call in nodes_of(tree, exp.Anonymous):
+        if call.name.lower() == "nextval" and is_same(call.expressions[0].name, name):
+            call.set("expressions", [exp.Literal.string(to)])
+    return text_of(tree)
+
+
 def sequences_of(text: str) -> frozenset[str]:
     """Return the names of the sequences that a stored expression takes values of."""
     calls = nodes_of(stored_tree(text), exp.Anonymous) if "nextval" in text.lower() else []

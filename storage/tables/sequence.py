@@ -171,6 +171,21 @@ class Sequence:
         rest = options.high - following if options.increment > 0 else following - options.low
         return max(rest // abs(options.increment) + 1, 0) if rest >= 0 else 0
 
+    def altered(self, name: str, options: SequenceOptions) -> Sequence:
+        """Return a sequence with another name or other options, which goes on where this stands.
+
+        Both give out values together. Raises DataError where it stands before its first value.
+        """
+        following, step = self.position.read()[0], options.increment
+        if following < options.low if step > 0 else following > options.high:
+            raise DataError(
+                f"the next value of sequence '{self.name}', {following}, is not within"
+                f" {options.low} to {options.high}; RESTART WITH gives it another one"
+            )
+        changed = Sequence(name, options)
+        object.__setattr__(changed, "position", self.position)
+        return changed
+
     def restarted(self, value: int | None = None) -> Sequence:
         """Return a sequence that begins again, with a value or where this one began.
 
