@@ -5,6 +5,9 @@
 The sets become columns, and the statement runs once over all of them. Where that cannot be, or
 fails, halves of them run, down to one set alone: what it answers is the answer, and its error names
 it.
+
+Outside of a transaction it is one statement: where others were faster it runs once more, on what
+they have committed, while nobody else commits.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import pyarrow as pa
 
 from raydb.engine.session.result import Result
 from raydb.errors import (
+    ConflictError,
     DataError,
     Error,
     IntegrityError,
@@ -27,7 +31,7 @@ from raydb.errors import (
 from raydb.interrupts import check_interrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from raydb.engine.catalog.database import Database
     from raydb.engine.session.session import Session
@@ -59,11 +63,52 @@ def run_many(
         raise ProgrammingError(
             f"executemany() takes a series of sets of parameters, not a {type(parameters).__name__}"
         )
-    runs = _Runs(session, text, running)
-    with _all_or_none(session.database):
+    database = session.database
+
+    def run() -> Result:
+        runs = _Runs(session, text, running)
         for block in _blocks(parameters):
             runs.run(block)
-    return runs.result()
+        return runs.result()
+
+    if database.in_transaction:
+        with _all_or_none(database):
+            return run()
+    try:
+        return _committed(database, run)
+    except _CommitError as error:
+        # It was right on its own snapshot. A generator gives its sets once alone.
+        if not isinstance(parameters, list | tuple):
+            raise error.reason from None
+    with database.alone():
+        try:
+            return _committed(database, run)
+        except _CommitError as error:
+            raise error.reason from None
+
+
+class _CommitError(Exception):
+    """What others have committed does not let the runs be committed."""
+
+    def __init__(self, reason: Error) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+def _committed(database: Database, run: Callable[[], Result]) -> Result:
+    """Make what runs write one transaction."""
+    database.begin()
+    try:
+        result = run()
+    except BaseException:
+        if database.in_transaction:
+            database.rollback()
+        raise
+    try:
+        database.commit()
+    except (ConflictError, IntegrityError, DataError, NotSupportedError) as error:
+        raise _CommitError(error) from error
+    return result
 
 
 class _Runs:
@@ -142,22 +187,13 @@ def _blocks(parameters: Iterable[Parameters]) -> Iterator[list[Parameters]]:
 
 @contextmanager
 def _all_or_none(database: Database) -> Iterator[None]:
-    """Make what is written one transaction, or a part of the one that was begun."""
-    begins = not database.in_transaction
-    if begins:
-        database.begin()
-    else:
-        database.savepoint(_SAVED)
+    """Let what is written be a part of the transaction that was begun, as a whole."""
+    database.savepoint(_SAVED)
     try:
         yield
-        if begins:
-            database.commit()
-        else:
-            database.release(_SAVED)
+        database.release(_SAVED)
     except BaseException:
-        if begins and database.in_transaction:
-            database.rollback()
-        elif database.in_transaction:
+        if database.in_transaction:
             database.rollback_to(_SAVED)
             database.release(_SAVED)
         raise

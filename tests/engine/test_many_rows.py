@@ -302,3 +302,63 @@ def test_errors_of_values_of_many_rows_are_those_of_one_statement(con, sql, valu
     with pytest.raises(raydb.Error, match=error):
         con.execute(sql.format(", ".join(["(?, ?)"] * 20)), values)
     assert len(shops(con)) == 1
+
+
+class Meddled(list):
+    """Sets of parameters; before the first time that they are read to the end, others commit."""
+
+    meddle = None
+
+    def __iter__(self):
+        yield from super().__iter__()
+        if self.meddle is not None:
+            meddle, self.meddle = self.meddle, None
+            meddle()
+
+
+@pytest.mark.parametrize(
+    ("statement", "sets", "expected"),
+    [
+        ("UPDATE t SET v = v + ? WHERE k = ?", [(1, 1), (2, 2)] * 3, [(1, 103), (2, 106), (9, 9)]),
+        ("DELETE FROM t WHERE k = ? AND v >= ?", [(k, 0) for k in range(5)], [(9, 9)]),
+        (
+            "INSERT INTO t VALUES (?, ?) ON CONFLICT (k) DO NOTHING",
+            [(k, 0) for k in (9, 10, 11, 12)],
+            [(1, 100), (2, 100), (9, 9), (10, 0), (11, 0), (12, 0)],
+        ),
+    ],
+)
+def test_sets_are_tried_again_beside_other_writers(statement, sets, expected):
+    con = raydb.connect()
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v INTEGER)")
+    con.execute("INSERT INTO t VALUES (1, 0), (2, 0)")
+    other = con.duplicate()
+
+    def meddle():
+        other.execute("UPDATE t SET v = 100; INSERT INTO t VALUES (9, 9)")
+
+    meddled = Meddled(sets)
+    meddled.meddle = meddle
+    con.executemany(statement, meddled)
+    assert con.execute("FROM t ORDER BY k").fetchall() == expected
+    assert not con.in_transaction
+
+
+def test_a_generator_is_read_once():
+    con = raydb.connect()
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v INTEGER); INSERT INTO t VALUES (1, 0)")
+    other = con.duplicate()
+
+    def sets():
+        yield 1, 1
+        other.execute("UPDATE t SET v = 100")
+
+    with pytest.raises(raydb.ConflictError):
+        con.executemany("UPDATE t SET v = v + ? WHERE k = ?", sets())
+    assert con.execute("FROM t").fetchall() == [(1, 100)]
+    with con.duplicate() as third:
+        third.begin()
+        third.executemany("UPDATE t SET v = ? WHERE k = ?", [(5, 1)])
+        other.execute("UPDATE t SET v = 101")
+        with pytest.raises(raydb.ConflictError):
+            third.commit()
