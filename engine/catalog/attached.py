@@ -9,7 +9,7 @@ way through plans, rules, scans and BVHs.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -218,20 +218,14 @@ class JoinedSnapshot(Snapshot):
 
 def join_snapshots(own: Snapshot, attached: Sequence[Attached], current: str) -> JoinedSnapshot:
     """Return the catalog of a statement: a connection's own database and those attached to it."""
-    tables, views = dict(own.tables), dict(own.views)
-    bvhs, indexes = dict(own.bvhs), dict(own.vector_indexes)
-    calibrations = dict(own.calibrations)
+    joined = {each.name: dict(getattr(own, each.name)) for each in fields(Snapshot)}
     keys = {}
     for each, prefix in zip(attached, prefixes(own, attached), strict=True):
         added = each.under(prefix)
-        tables |= added.tables
-        views |= added.views
-        bvhs |= added.bvhs
-        indexes |= added.vector_indexes
-        calibrations |= added.calibrations
+        for name, known in joined.items():
+            known.update(getattr(added, name))
         keys[each.name] = {key.removeprefix(prefix): key for key in (*added.tables, *added.views)}
-    others = (own.sequences, own.types)
-    return JoinedSnapshot(tables, views, bvhs, indexes, calibrations, *others, keys, current)
+    return JoinedSnapshot(**joined, attached=keys, current=current)
 
 
 def prefixes(own: Snapshot, attached: Sequence[Attached]) -> list[str]:
