@@ -30,10 +30,11 @@ CREATE TABLE sale (
     id INTEGER PRIMARY KEY, place INTEGER NOT NULL REFERENCES place (p_id),
     product INTEGER NOT NULL REFERENCES product (r_id), day DATE NOT NULL, note VARCHAR,
     tiny TINYINT, small SMALLINT, whole INTEGER NOT NULL, large BIGINT, amount DECIMAL(12, 2),
-    ratio DOUBLE, ok BOOLEAN);
+    ratio DOUBLE, ok BOOLEAN, maybe INTEGER);
 INSERT INTO sale SELECT range, range % 300, range * 7 % 70000, DATE '2026-01-01' + range % 400,
     'note ' || range % 700, range % 100, range % 1000, range, range * 1000000007,
-    (range % 5000)::DECIMAL(12, 2) / 4, range / 7.0, range % 2 = 0 FROM range({_ROWS});
+    (range % 5000)::DECIMAL(12, 2) / 4, range / 7.0, range % 2 = 0, nullif(range % 9, 3)
+    FROM range({_ROWS});
 CREATE INDEX sale_day ON sale (day);
 """  # noqa: S608  (a number of ours)
 
@@ -48,6 +49,8 @@ SELECT city, brand, day, sum(whole), sum(large), min(amount), max(whole) FROM sa
     JOIN place ON place = p_id JOIN product ON product = r_id
     WHERE region IN ('region 1', 'region 3') GROUP BY city, brand, day;
 SELECT count(*), count(tiny), sum(tiny), sum(small), min(ratio), max(amount), sum(large) FROM sale;
+SELECT size, region, sum(maybe), count(maybe), max(amount) FROM sale JOIN place ON place = p_id
+    JOIN product ON product = r_id WHERE day > DATE '2026-02-01' GROUP BY size, region;
 SELECT city, sum(large * 200000), sum(whole - tiny) FROM sale JOIN place ON place = p_id
     WHERE ok GROUP BY city;
 """
@@ -58,11 +61,13 @@ CREATE BVH regions ON sale (
     SCAN (region, day), GROUP BY (city, brand), AGGREGATE (amount, whole, ratio, large));
 CREATE BVH sizes ON sale (SCAN (size, ok), GROUP BY (brand), AGGREGATE (tiny, small, amount))
     WITH (sieve = true);
+CREATE BVH kinds ON sale (SCAN (day), GROUP BY (size, region), AGGREGATE (maybe, amount));
+CREATE BVH rare ON sale (SCAN (day, note, small), AGGREGATE (amount, tiny));
 """
 
 _CHANGES = """
 INSERT INTO sale SELECT id + 100000, place, product, day, note, tiny, small, whole, large, amount,
-    ratio, ok FROM sale WHERE id < 2000;
+    ratio, ok, maybe FROM sale WHERE id < 2000;
 DELETE FROM sale WHERE id % 9 = 0;
 UPDATE sale SET whole = whole + 1 WHERE id = 5;
 """
