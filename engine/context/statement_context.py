@@ -74,6 +74,10 @@ class StatementContext:
         assert rows is not None
         return stored_table(rows)
 
+    def run_in_blocks(self, logical: Plan, tables: Mapping[str, Table]) -> Iterator[pa.Table]:
+        """Yield the rows of `run`, some at a time."""
+        return self.queries.run_bound_in_blocks(logical, tables, self)
+
     def memory_limit(self) -> int | None:
         """Return the bytes that the statement may hold beside what is kept, None for any number."""
         limit = parse_limit(self.settings[MEMORY_LIMIT])

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from raydb import sql
     from raydb.engine.context.statement_context import StatementContext
+    from raydb.engine.operators.relation import Relation
     from raydb.engine.session.plan_cache import PreparedPlan
     from raydb.sql import ast
 
@@ -114,18 +115,30 @@ def stream(prepared: PreparedPlan, context: StatementContext) -> Stream:
     return Stream(prepared.names, prepared.types, blocks, context.warnings)
 
 
+def run_in_blocks(prepared: PreparedPlan, context: StatementContext) -> Iterator[pa.Table]:
+    """Yield the rows of a plan, some at a time. Raises LateValueError for a text file, as `run`."""
+    if prepared.post_aggregate is not None:
+        yield run(prepared, context).rows
+        return
+    for block in _relations(prepared, _new_run(prepared, context)):
+        yield typed_table(block.table(), prepared.types)
+
+
+def _relations(prepared: PreparedPlan, jobs: JobRun) -> Iterator[Relation]:
+    with jobs.context.new_memory() as memory:
+        sources = Sources(jobs.tables, jobs.rows, jobs.context, memory, deferred=prepared.deferred)
+        yield from stream_plan(prepared.plan, sources)
+    _end_run(jobs)
+
+
 def _blocks(prepared: PreparedPlan, jobs: JobRun) -> Blocks:
     """Yield the columns of a plan's rows, some rows at a time."""
     are_out = False
     try:
-        with jobs.context.new_memory() as memory:
-            sources = Sources(
-                jobs.tables, jobs.rows, jobs.context, memory, deferred=prepared.deferred
-            )
-            for block in stream_plan(prepared.plan, sources):
-                columns = zip(block.columns.values(), prepared.types, strict=True)
-                yield [typed_column(*each) for each in columns]
-                are_out = True
+        for block in _relations(prepared, jobs):
+            columns = zip(block.columns.values(), prepared.types, strict=True)
+            yield [typed_column(*each) for each in columns]
+            are_out = True
     except LateValueError as error:
         if not are_out:
             raise
@@ -133,7 +146,6 @@ def _blocks(prepared: PreparedPlan, jobs: JobRun) -> Blocks:
             f"{error}, and rows of the stream are out: tell the types with read_csv(..., types"
             " => {...}) or find them from all rows with sample_size => -1"
         ) from None
-    _end_run(jobs)
 
 
 def explain(

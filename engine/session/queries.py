@@ -32,7 +32,7 @@ from raydb.storage.enums import has_enums
 from raydb.storage.formats.copy import write_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.session.changes import Changes
@@ -140,6 +140,12 @@ class Queries:
     ) -> Result:
         """Return the rows of a bound query, which may scan some tables beside the database's."""
         return plan_runner.run(self._plan(logical, tables, context), context)
+
+    def run_bound_in_blocks(
+        self, logical: Plan, tables: Mapping[str, Table], context: StatementContext
+    ) -> Iterator[pa.Table]:
+        """Yield the rows of a bound query, some at a time; see `run_bound`."""
+        return plan_runner.run_in_blocks(self._plan(logical, tables, context), context)
 
     def stream(self, select: ast.Select, context: StatementContext) -> Stream:
         """Return the rows of a query to come."""

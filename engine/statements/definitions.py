@@ -15,6 +15,7 @@ from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.alter import alter_table, drop_references
 from raydb.engine.statements.calibrate import calibrate_index, recalibrated
 from raydb.engine.statements.dependents import bind_view, settle
+from raydb.engine.statements.load import append_batches, is_streamed, rows_of_query
 from raydb.engine.statements.names import check_free, names_to_drop, table_called, view_called
 from raydb.engine.statements.sequences import (
     alter_sequence,
@@ -36,6 +37,7 @@ from raydb.sql import ast
 from raydb.storage.enums import stored_field
 from raydb.storage.formats.format import copied
 from raydb.storage.tables.alter import redefine
+from raydb.storage.tables.changes import apply_change
 from raydb.storage.tables.constraints import append_rows, check_drop, define_table, frozen
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table, TableDefinition
@@ -166,7 +168,11 @@ def _create_table_as(
         ]
     )
     table = define_table(TableDefinition(name, schema), snapshot.tables)
-    if statement.with_data:
+    if statement.with_data and is_streamed(files):
+        batches = rows_of_query(logical, files, table.definition, context)
+        for change in append_batches(batches, table.definition, context).changes:
+            table = apply_change(change, {**snapshot.tables, name: table})[name]
+    elif statement.with_data:
         found = context.run(logical, files)
         is_borrowed = any(each.rows.is_borrowed for each in files.values())
         rows = copied(found) if is_borrowed else found

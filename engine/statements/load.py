@@ -14,15 +14,18 @@ import pyarrow as pa
 from raydb.engine.catalog.stored_rows import write_part
 from raydb.engine.statements.row_changes import RowChanges
 from raydb.interrupts import beside
+from raydb.planner.expressions.casts.cast import cast_values
+from raydb.storage.formats.format import copied
 from raydb.storage.tables.changes import Append, Load
 from raydb.storage.tables.parts import ArrowPart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from raydb.engine.context.statement_context import StatementContext
+    from raydb.planner.plan.nodes import Plan
     from raydb.storage.tables.parts import FilePart
-    from raydb.storage.tables.table import TableDefinition
+    from raydb.storage.tables.table import Table, TableDefinition
 
 # A file of so many bytes in memory is final: no checkpoint merges it with others.
 FILE_BYTES = 40 << 20
@@ -68,8 +71,27 @@ def append_batches(
     if parts:
         change = Load(definition.name, tuple(parts))
         return RowChanges.of(change, change.row_count)
-    appended = pa.concat_tables([definition.schema.empty_table(), *waiting])
+    appended = pa.concat_tables(waiting) if waiting else definition.schema.empty_table()
     return RowChanges.of(Append(definition.name, appended), appended.num_rows)
+
+
+def is_streamed(files: Mapping[str, Table]) -> bool:
+    """Tell whether a query's rows are to be appended as they come: they are those of text files."""
+    return any(table.rows.is_streamed for table in files.values())
+
+
+def rows_of_query(
+    logical: Plan,
+    files: Mapping[str, Table],
+    definition: TableDefinition,
+    context: StatementContext,
+) -> Iterator[pa.Table]:
+    """Yield the rows of a query, some at a time, as rows of a table."""
+    schema = pa.schema([field.with_nullable(True) for field in definition.schema])
+    for found in context.run_in_blocks(logical, files):
+        rows = copied(found) if any(each.rows.is_borrowed for each in files.values()) else found
+        columns = map(cast_values, rows.columns, schema.types)
+        yield pa.Table.from_arrays(list(columns), schema=schema)
 
 
 def waited_for(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:

@@ -17,7 +17,7 @@ from raydb.engine.context.progress import report
 from raydb.engine.session.rejects import keep_rejects
 from raydb.engine.session.settings import check_file
 from raydb.engine.session.statement_sources import open_sources
-from raydb.engine.statements.load import append_batches, waited_for
+from raydb.engine.statements.load import append_batches, is_streamed, rows_of_query, waited_for
 from raydb.engine.statements.row_changes import (
     RowChanges,
     returned_columns,
@@ -89,11 +89,14 @@ def _insert(
 ) -> RowChanges:
     logical, files, catalog = bind_write(statement, context)
     conflict = sql.bind_conflict(statement, catalog)
+    columns = returned_columns(logical, len(definition.schema))
+    if is_streamed(files) and conflict is None and not columns:
+        batches = rows_of_query(logical, files, definition, context)
+        return append_batches(_checked(batches, definition, context), definition, context)
     found = _run(logical, files, context)
     rows, returned = split_rows(found, 0, definition)
     pass_over_chosen(rows, definition, context.snapshot)
     check_rows(definition, rows, "row", definition.checks, context)
-    columns = returned_columns(logical, len(definition.schema))
     if conflict is not None:
         check_required(definition, rows)
         if conflict.updates:
@@ -113,7 +116,7 @@ def _copy(
     columns, options = statement.columns, statement.options
     batches = read_batches(statement.path, definition, columns, options, counted)
     complete = _completed(waited_for(batches), columns, definition, context)
-    changed = append_batches(complete, definition, context)
+    changed = append_batches(_checked(complete, definition, context), definition, context)
     keep_rejects(context)
     report(f"COPY {definition.name}: check rows", 0.0)
     return changed
@@ -125,18 +128,26 @@ def _completed(
     definition: TableDefinition,
     context: StatementContext,
 ) -> Iterator[pa.Table]:
-    """Yield rows with the defaults of columns that a file does not hold, and check them."""
+    """Yield rows with the defaults of columns that a file does not hold."""
     names = definition.schema.names if columns is None else columns
     given = {fold(name) for name in names}
     missing = [name for name, _ in definition.defaults if fold(name) not in given]
     defaults = [sql.bind_default(definition, name) for name in missing]
-    first = 0
     for some in batches:
         rows = some
         values = compute(defaults, rows, context) if defaults else []
         for name, column in zip(missing, values, strict=True):
             position = rows.schema.get_field_index(name)
             rows = rows.set_column(position, rows.schema.field(position), column)
+        yield rows
+
+
+def _checked(
+    batches: Iterator[pa.Table], definition: TableDefinition, context: StatementContext
+) -> Iterator[pa.Table]:
+    """Yield new rows for which all CHECKs hold; identities go on behind them."""
+    first = 0
+    for rows in batches:
         pass_over_chosen(rows, definition, context.snapshot)
         check_rows(definition, rows, "row", definition.checks, context, first)
         first += rows.num_rows

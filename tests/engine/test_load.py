@@ -128,3 +128,47 @@ def test_an_interrupted_load_leaves_nothing(con, monkeypatch):
         con.execute("COPY t FROM 'r.csv'")
     assert files() == before
     assert con.execute("SELECT count(*) FROM t").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    ("statement", "written"),
+    [
+        ("CREATE TABLE u AS SELECT id, kind, name FROM 'r.csv'", True),
+        ("INSERT INTO t SELECT id, kind, upper(name) AS name FROM 'r.csv' WHERE kind < 6", True),
+        ("INSERT INTO t SELECT id, kind, name FROM 'r.csv' ORDER BY id DESC", True),
+        ("INSERT INTO t SELECT id, kind, name FROM 'r.csv' RETURNING id", False),
+        ("INSERT INTO t SELECT id, kind, name FROM 'r.csv' LIMIT 10", False),
+    ],
+)
+def test_rows_of_a_query_over_a_text_file_are_written_as_they_come(
+    con, monkeypatch, statement, written
+):
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, kind INTEGER CHECK (kind < 7), name TEXT)")
+    original, calls = load.write_part, []
+    monkeypatch.setattr(load, "write_part", lambda *some: calls.append(some) or original(*some))
+    write()
+    with raydb.connect() as memory:
+        memory.execute("CREATE TABLE t (id INTEGER, kind INTEGER, name TEXT)")
+        memory.execute(statement)
+        con.execute(statement)
+        assert bool(calls) == written
+        name = "u" if "u AS" in statement else "t"
+        for _ in range(2):
+            query = f"SELECT * FROM {name} ORDER BY id"
+            assert con.execute(query).fetchall() == memory.execute(query).fetchall()
+            con.close()
+            con = raydb.connect("shop")
+    con.close()
+
+
+def test_a_value_that_comes_late_changes_the_types_of_what_is_loaded(con):
+    """The rows before it are written again, and their first files are given up."""
+    write(n29000="29000,late,x")
+    con.execute("CREATE TABLE t AS SELECT * FROM 'r.csv'")
+    assert con.execute("SELECT kind FROM t WHERE id >= 28999 LIMIT 2").fetchall() == [
+        ("5",),
+        ("late",),
+    ]
+    assert con.execute("SELECT count(*) FROM t").fetchone() == (ROWS,)
+    con.execute("CHECKPOINT")
+    assert len(files()) == 1
