@@ -76,7 +76,7 @@ class StatementContext:
 
     def run_in_blocks(self, logical: Plan, tables: Mapping[str, Table]) -> Iterator[pa.Table]:
         """Yield the rows of `run`, some at a time."""
-        return self.queries.run_bound_in_blocks(logical, tables, self)
+        return map(stored_table, self.queries.run_bound_in_blocks(logical, tables, self))
 
     def memory_limit(self) -> int | None:
         """Return the bytes that the statement may hold beside what is kept, None for any number."""
