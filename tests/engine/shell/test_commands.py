@@ -369,3 +369,28 @@ def test_a_script_is_told_that_loops_are_compiled(
     told = capfd.readouterr()
     assert told.out == ""
     assert told.err == "compiling loops, once on this machine: it takes 10 to 25 seconds ...\n"
+
+
+def test_attached_databases(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "other.raydb"
+    with raydb.connect(path) as other:
+        other.execute('CREATE TABLE town (name VARCHAR); CREATE VIEW "Big ones" AS FROM town')
+    attach = f"ATTACH '{path}' AS other; CREATE TABLE own (i INTEGER)"
+    listed, _ = run(capfd, ":memory:", attach, ".databases", ".tables", ".tables o%")
+    assert listed.splitlines() == [
+        "raydb: in memory",
+        f"other: {path}",
+        "own             other.Big ones  other.town",
+        "own",
+    ]
+    assert "town" not in run(capfd, ":memory:", attach, ".schema")[0]
+    with raydb.connect() as con:
+        con.execute(attach)
+        completer = SqlCompleter(con)
+        for text, expected in (
+            ("SELECT * FROM oth", ["other"]),
+            ("SELECT * FROM other.", ['"Big ones"', "town"]),
+            ("SELECT * FROM other.to", ["town"]),
+        ):
+            found = completer.get_completions(Document(text), CompleteEvent())
+            assert [each.text for each in found] == expected
