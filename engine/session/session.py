@@ -96,7 +96,7 @@ class Session:
         """
         warnings: list[str] = []
         try:
-            with _locating_names(text):
+            with _naming_errors(text):
                 result = self._run_text(text, parameters, running or Running(), warnings)
         finally:
             self.databases.release()
@@ -113,7 +113,7 @@ class Session:
         None where they are to run one by one. Raises what a run raises, and ProgrammingError
         where one would see what another has written.
         """
-        with _locating_names(text):
+        with _naming_errors(text):
             context = self._begin(sets[0], running, [])
             statements = self.queries.parse(text, context)
             if len(statements) > 1 or not sql.may_run_at_once(statements[0]):
@@ -145,7 +145,7 @@ class Session:
 
         They are those of the database as it is now. Raises ProgrammingError for any other text.
         """
-        with _locating_names(text):
+        with _naming_errors(text):
             self.databases.catch_up()
             context = self._begin(parameters, running or Running(), [])
             statements = sql.parse(text)
@@ -358,10 +358,11 @@ class Session:
 
 
 @contextmanager
-def _locating_names(text: str) -> Iterator[None]:
-    """Let errors about a text tell the place, and refuse what is nested too deeply to be planned.
+def _naming_errors(text: str) -> Iterator[None]:
+    """Let errors about a text tell the place, and what the system refuses be OperationalError.
 
-    What binds may still be too deep for the planner, such as a chain of many views.
+    What is nested too deeply to be planned is refused: what binds may still be too deep for the
+    planner, such as a chain of many views. Modules that are imported late need descriptors.
     """
     try:
         with sql.refuse_deep_nesting():
@@ -369,6 +370,8 @@ def _locating_names(text: str) -> Iterator[None]:
     except (ProgrammingError, NotSupportedError) as error:
         sql.locate_name(error, text)
         raise
+    except (ImportError, OSError) as error:
+        raise OperationalError(f"the system refused what the statement needs: {error}") from error
 
 
 def _reading_files(run: Callable[[StatementContext], T], context: StatementContext) -> T:

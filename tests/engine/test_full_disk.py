@@ -1,9 +1,11 @@
-"""A disk without a byte left: what frees space works, and the rest is an error."""
+"""A disk without a byte left, or no descriptor: what needs none works, the rest is an error."""
 
 from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -114,3 +116,29 @@ def test_without_a_reserve_the_disk_is_told_to_be_full(con, disk):
     with pytest.raises(raydb.OperationalError, match="no space left on device"):
         con.execute("DROP TABLE large")
     assert con.execute("SELECT count(*) FROM large").fetchone() == (50_000,)
+
+
+WITHOUT_DESCRIPTORS = """\
+import os, resource
+import raydb
+con = raydb.connect()
+con.execute("SELECT 1")
+next_one = os.open("/dev/null", os.O_RDONLY)
+_, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (next_one, hard))
+os.close(next_one)
+try:
+    con.execute("SELECT '2026-01-01'::TIMESTAMPTZ AT TIME ZONE 'Europe/Oslo'")
+except raydb.OperationalError as error:
+    print(error)
+print(con.execute("SELECT 1 + 1").fetchall())
+"""
+
+
+def test_a_module_that_cannot_be_opened_is_an_operational_error() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_DESCRIPTORS], capture_output=True, text=True, check=True
+    )
+    said, answer = run.stdout.splitlines()
+    assert said.startswith("the system refused what the statement needs: [Errno 24]")
+    assert answer == "[(2,)]"
