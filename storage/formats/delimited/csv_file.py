@@ -49,7 +49,7 @@ class Csv(Format):
         "delimiter": Setting("the character between fields", ANY),
         "quote": Setting("the character around fields", ANY),
         "escape": Setting("what stands before a quote within quotes", ANY),
-        "null": Setting("the text of NULL, unquoted, or a list of such texts", ANY),
+        "null": Setting("the text of NULL, or a list of such texts", ANY),
         "compression": Setting("gzip, zstd, none or auto", ANY),
         "skip": Setting("lines to leave out at the beginning", _READING),
         "date_format": Setting("how dates are written, as in strptime", _READING),

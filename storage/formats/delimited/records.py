@@ -33,8 +33,8 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 class Layout:
     """How a delimited file spells its records.
 
-    `delimiter`, `quote` and `decimal` are one ASCII character each; `nulls` are the unquoted texts
-    of NULL, the first of which is written; `null_strings` tells whether they are NULL in a VARCHAR
+    `delimiter`, `quote` and `decimal` are one ASCII character each; `nulls` are the texts of
+    NULL, the first of which is written; `null_strings` tells whether they are NULL in a VARCHAR
     column too. `trailing`: a delimiter follows the last field. `date_format` and `timestamp_format`
     are those of strptime, None for ISO 8601. `comment` begins one, '' for none. `padded`: fields
     that a record lacks are NULL. `lenient`: a record that cannot be read is left out.
