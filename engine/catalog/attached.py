@@ -9,6 +9,7 @@ way through plans, rules, scans and BVHs.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, ValuesView
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -17,6 +18,7 @@ from raydb.engine.catalog.database import Database
 from raydb.engine.catalog.shared_database import SharedDatabase
 from raydb.engine.catalog.snapshot import Snapshot
 from raydb.engine.catalog.store import Store
+from raydb.errors import DatabaseError
 from raydb.planner.catalog import CATALOG, relations
 from raydb.planner.expressions.nodes import Attribute, rewrite
 from raydb.planner.stars.star import canonical_definition
@@ -24,7 +26,7 @@ from raydb.storage.durable.database_directory import DatabaseDirectory
 from raydb.storage.sqlite.database import SqliteDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from raydb.engine.catalog.stored_bvh import StoredBvh
     from raydb.planner.catalog import BvhDefinition, CatalogInfo, Relations
@@ -127,6 +129,7 @@ class Attached:
         self._source = source
         self._is_held = False
         self._known: tuple[Snapshot, str, Snapshot] | None = None
+        self._lost: _Lost | None = None
 
     @property
     def name(self) -> str:
@@ -135,16 +138,22 @@ class Attached:
 
     @property
     def own(self) -> Snapshot:
-        """The version that statements read, by its own names."""
-        return self._source.snapshot
+        """The version that statements read, by its own names; an empty one while it is lost."""
+        return self._source.snapshot if self._lost is None else self._lost.snapshot
 
     def catch_up(self, *, holds: bool) -> None:
         """Go on with what others have committed.
 
-        holds: whether a transaction is active, which reads the version of its first statement.
+        Where that fails, only the statements fail that name the database. holds: whether a
+        transaction is active, which reads the version of its first statement.
         """
-        if not (holds and self._is_held):
+        if self._lost is None and holds and self._is_held:
+            return
+        try:
             self._source.catch_up()
+            self._lost = None
+        except DatabaseError as error:
+            self._lost = _Lost(error)
         self._is_held = holds
 
     def release(self) -> None:
@@ -164,9 +173,37 @@ class Attached:
             known = self._known = own, prefix, under_prefix(own, prefix)
         return known[2]
 
+    def keys(self, prefix: str) -> Mapping[str, str]:
+        """Return the key of each table and view by its name, with a prefix before all names."""
+        if self._lost is not None:
+            return self._lost
+        snapshot = self.under(prefix)
+        return {key.removeprefix(prefix): key for key in (*snapshot.tables, *snapshot.views)}
+
     def close(self) -> None:
         """Give everything back."""
         self._source.close()
+
+
+class _Lost(Mapping[str, str]):
+    """The names of a database that cannot be read: whoever looks for one gets the error."""
+
+    def __init__(self, error: DatabaseError) -> None:
+        self._error = error
+        self.snapshot = Snapshot({})
+
+    def __getitem__(self, _: str) -> str:
+        raise self._error
+
+    def __iter__(self) -> Iterator[str]:
+        raise self._error
+
+    def __len__(self) -> int:
+        raise self._error
+
+    def values(self) -> ValuesView[str]:
+        """Return no keys: the catalog has nothing of this database."""
+        return ValuesView({})
 
 
 def open_attached(attach: ast.Attach) -> Attached:
@@ -219,12 +256,12 @@ class JoinedSnapshot(Snapshot):
 def join_snapshots(own: Snapshot, attached: Sequence[Attached], current: str) -> JoinedSnapshot:
     """Return the catalog of a statement: a connection's own database and those attached to it."""
     joined = {each.name: dict(getattr(own, each.name)) for each in fields(Snapshot)}
-    keys = {}
+    keys: dict[str, Mapping[str, str]] = {}
     for each, prefix in zip(attached, prefixes(own, attached), strict=True):
         added = each.under(prefix)
         for name, known in joined.items():
             known.update(getattr(added, name))
-        keys[each.name] = {key.removeprefix(prefix): key for key in (*added.tables, *added.views)}
+        keys[each.name] = each.keys(prefix)
     return JoinedSnapshot(**joined, attached=keys, current=current)
 
 

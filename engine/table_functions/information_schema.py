@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
+from raydb.errors import DatabaseError
 from raydb.planner.catalog import CATALOG, MAIN
 from raydb.planner.plan.table_function import RowsFunction
+from raydb.running import current
 from raydb.sql.parse.schema_names import INFORMATION
 from raydb.storage.enums import EnumType, typed_schema
 from raydb.storage.nested import leaf_types
@@ -67,13 +69,22 @@ def _tables(call: FunctionCall) -> Iterator[Row]:
 
 
 def _relations(call: FunctionCall) -> Iterator[tuple[str, str, str]]:
-    """Yield the database, the name and the key of each table and then of each view."""
+    """Yield the database, the name and the key of each table and then of each view.
+
+    An attached database that cannot be read is left out, with a warning.
+    """
     catalog = call.catalog
+    found = []
+    for database, known in catalog.relations.databases.items():
+        try:
+            found += [(database, name, key) for name, key in known.items()]
+        except DatabaseError as error:
+            running = current.get()
+            if running is not None:
+                text = f"the tables of '{database}' are left out: {error.sentence}"
+                running.remarks.warnings.append(text)
     for kind in (catalog.tables, catalog.views):
-        for database, known in catalog.relations.databases.items():
-            for name, key in known.items():
-                if key in kind:
-                    yield database, name, key
+        yield from (each for each in found if each[2] in kind)
 
 
 def _columns(call: FunctionCall) -> Iterator[Row]:

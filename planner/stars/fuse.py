@@ -59,6 +59,8 @@ def fuse(
     """Plan a star on one BVH, or say why that can't be."""
     if bvh.obstacle is not None:
         return f"BVH '{bvh.definition.name}' serves no query: {bvh.obstacle}"
+    if not all(_has_codes(key.type) for _, key in star.keys):
+        return "a group key is an INTERVAL or of a nested type, whose values have no codes"
     masks, residual_predicates = _mask_hierarchies(star, bvh)
     keys_of, residual_keys = _split_keys(star.keys, bvh)
     held = {expression: i for i, expression in enumerate(bvh.definition.aggregate)}
@@ -174,13 +176,18 @@ def _split_keys(
     keys_of: dict[int, list[tuple[Column, pa.Array]]] = {}
     residual = []
     for column, key in keys:
-        number = _hierarchy_of(key, bvh)
+        number = _hierarchy_of(key, bvh) if _has_codes(key.type) else None
         values = None if number is None else _evaluate_codes(key, number, bvh)
         if number is None or values is None:
             residual.append((column, key))
         else:
             keys_of.setdefault(number, []).append((column, values))
     return keys_of, tuple(residual)
+
+
+def _has_codes(kind: pa.DataType) -> bool:
+    """Whether `encode_column` takes values of a type: Arrow puts no others in order."""
+    return not (pa.types.is_nested(kind) or pa.types.is_interval(kind))
 
 
 def _split_values(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -41,8 +42,9 @@ class SqliteDatabase:
     """
 
     def __init__(self, path: str, *, all_varchar: bool) -> None:
-        self._path, self._all_varchar = path, all_varchar
-        self._reading = Reading(path)
+        self._path, self._file = path, Path(path).absolute()
+        self._all_varchar = all_varchar
+        self._reading = Reading(self._path, self._file)
         self.tables: Mapping[str, Table] = {}
         try:
             self.catch_up()
@@ -60,7 +62,7 @@ class SqliteDatabase:
         self._reading.end()
         if not self._reading.is_usable:
             # Who reads rows of a stream goes on with the connection, which is closed behind it.
-            self._reading = Reading(self._path)
+            self._reading = Reading(self._path, self._file)
         reading = self._reading
         version = reading.begin()
         if reading.version == version:

@@ -6,7 +6,6 @@ import os
 import sqlite3
 import time
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raydb.errors import DatabaseError, DataError, Error, OperationalError
@@ -15,6 +14,7 @@ from raydb.running import Interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     Row = tuple[object, ...]
 
@@ -29,14 +29,18 @@ _BATCH_ROWS = 10_000
 
 
 class Reading:
-    """A connection for reading. version: of the file; None before the first transaction."""
+    """A connection for reading. version: of the file; None before the first transaction.
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    path: as messages have it. file: where the file is, whatever the working directory.
+    """
+
+    def __init__(self, path: str, file: Path) -> None:
+        self.path, self._file = path, file
         self.version: int | None = None
         self.open_cursors = 0
         self._process = os.getpid()
-        uri = f"{Path(path).absolute().as_uri()}?mode=ro"
+        self._identity = self._find()
+        uri = f"{file.as_uri()}?mode=ro"
         with self._reported():
             self._connection = sqlite3.connect(
                 uri, uri=True, isolation_level=None, check_same_thread=False, timeout=0
@@ -47,9 +51,20 @@ class Reading:
     def is_usable(self) -> bool:
         """Whether it can go to another version: no rows of this one are still to be read.
 
-        A connection cannot be used in a process that was forked.
+        A connection cannot be used in a process that was forked, and reads a file to the end that
+        another one has taken the place of. Raises OperationalError where there is none.
         """
-        return not self.open_cursors and self._process == os.getpid()
+        is_same = self._find() == self._identity
+        return is_same and not self.open_cursors and self._process == os.getpid()
+
+    def _find(self) -> tuple[int, int]:
+        """Return what tells the file from all others."""
+        try:
+            status = self._file.stat()
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise OperationalError(f"{self._what} cannot be read: {reason}") from None
+        return status.st_dev, status.st_ino
 
     def begin(self) -> int:
         """Begin a transaction, and return the version of the file that it reads.

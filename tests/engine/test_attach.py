@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -384,3 +385,33 @@ def test_exports_and_dumps_leave_attached_databases_out(
 ) -> None:
     con.execute(f"EXPORT DATABASE '{tmp_path / 'saved'}'")
     assert "city" not in (tmp_path / "saved" / "schema.sql").read_text()
+
+
+@pytest.mark.parametrize("kind", ["raydb", "sqlite"])
+def test_a_database_that_is_lost(tmp_path: Path, kind: str) -> None:
+    path, away = tmp_path / "other", tmp_path / "away"
+    if kind == "raydb":
+        raydb.connect(path).execute("CREATE TABLE t AS SELECT 1 AS i").connection.close()
+    else:
+        with sqlite3.connect(path) as file:
+            file.execute("CREATE TABLE t AS SELECT 1 AS i")
+        file.close()
+    with raydb.connect() as con:
+        con.execute(f"ATTACH '{path}' AS o; CREATE VIEW v AS FROM o.t; CREATE TABLE i AS FROM v")
+        path.rename(away)
+        for query in ("FROM o.t", "FROM v", "SHOW TABLES FROM o", "USE o; FROM t"):
+            with pytest.raises(raydb.OperationalError, match=r"database '.*other' "):
+                con.execute(query)
+        con.execute("USE raydb; INSERT INTO i VALUES (2); ALTER TABLE i ADD COLUMN j INTEGER")
+        assert ask(con, "SELECT i FROM i ORDER BY i") == [1, 2]
+        assert ask(con, "SHOW DATABASES") == ["o", "raydb"]
+        con.execute(f"EXPORT DATABASE '{tmp_path / 'saved'}'")
+        cursor = con.execute("SELECT table_name FROM information_schema.tables ORDER BY 1")
+        assert cursor.fetchall() == [("i",), ("v",)]
+        (warning,) = [text for _, text in cursor.messages]
+        assert str(warning).startswith("the tables of 'o' are left out: ")
+        away.rename(path)
+        assert ask(con, "FROM v") == [1]
+        path.rename(away)
+        con.execute("DETACH o")
+        assert ask(con, "SHOW DATABASES") == ["raydb"]

@@ -211,6 +211,18 @@ def test_a_locked_file(
     assert ask(con, "SELECT count(*) FROM s.sale") == [3]
 
 
+def test_a_file_that_takes_the_place_of_another_one(
+    con: raydb.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ask(con, "SELECT count(*) FROM s.sale") == [3]
+    with sqlite3.connect(tmp_path / "new.db") as new:
+        new.executescript("CREATE TABLE sale (id INTEGER); INSERT INTO sale VALUES (7)")
+    new.close()
+    (tmp_path / "new.db").replace(tmp_path / "x.db")
+    assert ask(con, "SELECT count(*) FROM s.sale") == [1]
+    assert ask(con, "FROM s.sale") == [7]
+
+
 # -- files
 
 

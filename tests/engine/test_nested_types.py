@@ -271,3 +271,18 @@ def test_integers_within_values_of_frames() -> None:
     for name in ("s", "l", "m", "ls"):
         assert list(map(plain, ours[name])) == list(map(plain, theirs[name]))
     assert str(ours["n"].dtype) == "float64"
+
+
+@pytest.mark.parametrize("key", ["{'a': k}", "[k]", "INTERVAL (n) DAY", "{'a': i}"])
+def test_keys_without_codes_over_a_bvh(key: str) -> None:
+    queries = (
+        f"SELECT {key} AS g, n, sum(i) FROM t WHERE n > 0 GROUP BY ALL ORDER BY sum(i)",
+        f"SELECT count(DISTINCT {key}), sum(i) FROM t WHERE n > 0",
+        f"SELECT k, count({key}) FROM t GROUP BY k ORDER BY k",
+    )
+    with raydb.connect() as con:
+        con.execute("CREATE TABLE t (k VARCHAR, n INTEGER, i INTEGER)")
+        con.execute("INSERT INTO t VALUES ('a', 1, 1), ('a', 2, 3), ('b', 1, 9), (NULL, NULL, 27)")
+        expected = [con.execute(query).fetchall() for query in queries]
+        con.execute("CREATE BVH b ON t (SCAN (k, n), GROUP BY (k, n), AGGREGATE (i))")
+        assert [con.execute(query).fetchall() for query in queries] == expected

@@ -47,6 +47,8 @@ def read_part(
     for all. Raises ArrowInvalid.
     """
     places = range(len(schema)) if chosen is None else chosen
+    if not part:
+        return pa.schema([schema.field(place) for place in places]).empty_table()
     texts = [place for place in places if _is_text(schema.types[place])]
     try:
         table = _read(part, schema, layout, chosen, quoted_nulls=not texts)

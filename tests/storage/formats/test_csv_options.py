@@ -230,6 +230,13 @@ def test_what_is_left_out_is_in_a_table(con):
     assert con.execute("SELECT count(*) FROM reject_errors").fetchone() == (2,)
 
 
+def test_all_rows_may_be_left_out(con):
+    write("a,b\nx,1\ny,2\n")
+    query = "FROM read_csv('f.csv', ignore_errors => true, types => {'a': 'INT'})"
+    assert con.execute(query).fetchall() == []
+    assert con.execute("SELECT count(*) FROM reject_errors").fetchone() == (2,)
+
+
 def test_the_rows_are_the_same_whatever_columns_are_asked_for(con):
     chance = random.Random(3)
     lines = [f"{n},{'x' if chance.random() < 0.001 else n},{n % 7}" for n in range(60_000)]
