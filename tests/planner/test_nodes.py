@@ -49,6 +49,8 @@ QUERIES = [
     "SELECT * FROM motif_count(sale, src => 'city_id', dst => 'day', time => 'day', "
     "motif => 'a->b, b->c', delta => 5)",
     "SELECT k, sum(n) FROM day GROUP BY k",
+    "SELECT country, sum(price) FROM sale JOIN city ON city_id = id "
+    "WHERE day < (SELECT max(k) FROM day) GROUP BY country",
 ]
 
 
