@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from raydb.planner.expressions.nodes import Literal, rewrite, substitute
+from raydb.planner.expressions.evaluator import evaluate
+from raydb.planner.expressions.nodes import Call, Literal, rewrite, substitute
 from raydb.planner.plan.nodes.aggregate import GroupedRows
 from raydb.planner.rules.fold_constants import fold
 from raydb.planner.stars.star import canonical
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from raydb.planner.expressions.nodes import Column, Expression
     from raydb.planner.plan.nodes import Aggregate, PhysicalPlan, Star
     from raydb.planner.plan.nodes.node import Calls, Items
+
+# Functions that do not ask for each of their arguments.
+_CONDITIONAL = ("and", "case", "coalesce", "or")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -57,12 +61,27 @@ class DeferredScan(GroupedRows):
 
 
 def with_values(star: Star, values: Mapping[Column, Literal]) -> Star:
-    """Return a star with the values of its subqueries as constants."""
+    """Return a star with the values of its subqueries as constants.
+
+    Raises DataError where one that has to be a value had several rows.
+    """
 
     def known(predicate: Expression) -> Expression:
-        return canonical(rewrite(substitute(predicate, values), fold))
+        given = substitute(predicate, values)
+        _check_single(given)
+        return canonical(rewrite(given, fold))
 
     return replace(star, predicates=tuple(map(known, star.predicates)), given=())
+
+
+def _check_single(expression: Expression) -> None:
+    """Evaluate `single`, even if no row ever asks for it; but not where only some rows would."""
+    match expression:
+        case Call(function="single", arguments=(Literal(), Literal())):
+            evaluate(expression, {}, 1)
+        case Call(function=function, arguments=arguments) if function not in _CONDITIONAL:
+            for argument in arguments:
+                _check_single(argument)
 
 
 def without_values(star: Star) -> Star:

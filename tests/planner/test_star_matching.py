@@ -216,8 +216,12 @@ def test_what_a_subquery_gives_is_asked_again_when_its_table_has_changed():
     con.execute("UPDATE day SET d_year = 2000 WHERE d_id = 10")
     assert answer(con, query) == [(4,)]
     several = "(SELECT d_year FROM day)"
-    with pytest.raises(raydb.DataError, match="more than one row"):
-        con.execute(query.replace("(SELECT max(d_year) FROM day)", several))
+    # No sale at all asks for it.
+    for condition in ("", " AND price < 0", " AND 1 = 0"):
+        for path in ("on", "off"):
+            con.execute(f"SET fused_path = '{path}'")
+            with pytest.raises(raydb.DataError, match="more than one row"):
+                con.execute(query.replace("(SELECT max(d_year) FROM day)", several) + condition)
 
 
 def answer(con, query):
