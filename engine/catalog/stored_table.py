@@ -154,13 +154,20 @@ def _type(described: Described) -> pa.DataType:
     return field.type
 
 
+def _columns(described: Described) -> tuple[str, ...]:
+    found = described.texts()
+    if not found:
+        raise described.fault("the name of a column at least")
+    return found
+
+
 def _unique_key(described: Described) -> UniqueKey:
-    return UniqueKey(*_fields(described, 1, Described.texts, Described.text))
+    return UniqueKey(*_fields(described, 1, _columns, Described.text))
 
 
 def _foreign_key(described: Described) -> ForeignKey:
-    texts, text = Described.texts, Described.text
-    return ForeignKey(*_fields(described, 3, texts, text, texts, text, Described.flag))
+    text = Described.text
+    return ForeignKey(*_fields(described, 3, _columns, text, _columns, text, Described.flag))
 
 
 def _check(described: Described) -> Check:
@@ -180,8 +187,8 @@ def _index(described: Described) -> Index:
         integer = Described.integer
         return IvfOptions(*_fields(found, 3, _metric, integer, integer, _quantization))
 
-    texts, text = Described.texts, Described.text
-    index = Index(*_fields(described, 4, text, texts, flags, Described.flag, options))
+    text = Described.text
+    index = Index(*_fields(described, 4, text, _columns, flags, Described.flag, options))
     if len(index.descending) != len(index.columns):
         raise described.fault("an index with a direction for each column")
     if index.ivf is not None and len(index.columns) != 1:

@@ -141,7 +141,8 @@ def _hierarchy(arrays: StoredArrays, described: Described, number: int) -> Hiera
     # Every coordinate occurs: a part of the codes lies at each.
     steps = np.flatnonzero(np.diff(scan_codes, prepend=-1))
     scan_count = described["scan_count"].integer(0 if len(scan_codes) == 0 else 1)
-    if len(scan_codes) and not np.array_equal(scan_codes[steps], np.arange(scan_count)):
+    is_whole = len(steps) == scan_count and np.array_equal(scan_codes[steps], np.arange(scan_count))
+    if len(scan_codes) and not is_whole:
         raise arrays.fault(name, f"ascending, with each of {scan_count} coordinates", "others")
     columns = tuple(each.integer() for each in described["columns"].items())
     levels = _levels_from_bytes(arrays, f"levels{number}", len(columns), len(scan_codes))

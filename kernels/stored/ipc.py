@@ -34,7 +34,8 @@ def read_table(data: NDArray[Any] | memoryview) -> pa.Table | None:
             return None
         table = pa.ipc.open_stream(source).read_all()
         table.validate(full=True)
-    except (pa.ArrowException, OSError, EOFError, struct.error):
+    # A name that is no UTF-8 is a UnicodeError, which is a ValueError as ArrowInvalid is.
+    except (pa.ArrowException, OSError, EOFError, ValueError, struct.error):
         return None
     return table
 

@@ -266,12 +266,43 @@ def _forge_directory(file: Path, chance: random.Random) -> str:
     """Change what a file's directory says of an array; its own check sum is right."""
     directory, start, data = _directory(file)
     changed, what = _forge_json(directory, chance, "directory")
-    text = json.dumps(changed).encode()
+    _write_directory(file, changed, data[start:])
+    return what
+
+
+def _write_directory(file: Path, directory: Any, arrays: bytes) -> None:
+    text = json.dumps(directory).encode()
     digest = xxhash.xxh3_64_intdigest(text)
     header = sections.HEADER.pack(sections.MAGIC, sections.VERSION, len(text), digest)
     size = -(-(len(header) + len(text)) // sections.ALIGNMENT) * sections.ALIGNMENT
-    file.write_bytes((header + text).ljust(size, b"\0") + data[start:])
-    return what
+    file.write_bytes((header + text).ljust(size, b"\0") + arrays)
+
+
+def forge_at(path: Path, kind: str, place: tuple[str | int, ...], value: Any) -> None:
+    """Change one value of a file of that ending, in the manifest's state for ".man"."""
+
+    def change(known: manifests.Manifest) -> manifests.Manifest:
+        text = json.dumps(_changed(json.loads(known.state), place, value)).encode()
+        return manifests.Manifest(known.version, known.log_id, known.files, text)
+
+    if kind == ".man":
+        _rewrite(path, change)
+        return
+    file = min(path.rglob(f"*{kind}"))
+    file.chmod(0o600)
+    directory, start, data = _directory(file)
+    _write_directory(file, _changed(directory, place, value), data[start:])
+    _register(path, file)
+
+
+def _changed(whole: Any, place: tuple[str | int, ...], value: Any) -> Any:
+    *outer, last = place
+    inner = whole
+    for step in outer:
+        inner = inner[step]
+    assert last in inner if isinstance(inner, dict) else last < len(inner)
+    inner[last] = value
+    return whole
 
 
 def _forge_array(arrays: dict[str, Any], name: str, chance: random.Random) -> str:

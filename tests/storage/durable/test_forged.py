@@ -10,12 +10,14 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from forged import QUERIES, build, forge
+from forged import QUERIES, build, forge, forge_at
 
 import raydb
 from raydb.errors import OperationalError
 from raydb.kernels.stored.described import Described
+from raydb.kernels.stored.ipc import read_table
 from raydb.kernels.stored.stored_arrays import StoredArrays, below, between, flags, rising, spans
 
 FORGED = int(os.environ.get("RAYDB_FORGED", "15"))
@@ -60,6 +62,21 @@ def test_what_is_forged_is_found(tmp_path):
             kinds.add(told.split(":")[0])
         shutil.rmtree(path)
     assert kinds >= {".bvh", ".ivf", ".cal", ".keys", ".man", ".log"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "value"),
+    [
+        (".bvh", ("properties", "bvh", "hierarchies", 0, "scan_count"), 2**31),
+        (".bvh", ("properties", "bvh", "hierarchies", 0, "scan_count"), 2**62),
+        (".man", ("tables", 0, "primary_key", 0), []),
+    ],
+)
+def test_counts_are_compared_before_anything_is_made_of_them(tmp_path, kind, place, value):
+    build(tmp_path / "x.raydb")
+    forge_at(tmp_path / "x.raydb", kind, place, value)
+    with pytest.raises(OperationalError, match="is damaged"):
+        raydb.connect(tmp_path / "x.raydb")
 
 
 @pytest.mark.parametrize(
@@ -112,6 +129,16 @@ def test_json_is_taken_by_its_type(read):
     text = b'{"a": [1], "n": 7, "flag": true, "nan": NaN, "text": "cosine"}'
     with pytest.raises(OperationalError, match=r"'1\.man' is damaged: expected state"):
         read(Described.parse(text, "1.man", "state"))
+
+
+def test_a_stream_whose_names_are_no_text_is_none():
+    sink = pa.BufferOutputStream()
+    table = pa.table({"name": [1]})
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    written = sink.getvalue().to_pybytes()
+    assert read_table(memoryview(written)).equals(table)
+    assert read_table(memoryview(written.replace(b"name", b"nam\xff"))) is None
 
 
 @pytest.mark.parametrize("text", [b"{", b"\xff", b"[" * 100_000, b"1" * 10_000])
