@@ -185,7 +185,7 @@ def test_errors_are_sqlalchemys(engine):
         ask(engine, sa.text("SELECT * FROM shops"))
 
 
-@pytest.mark.parametrize("is_on_disk", [False, True])
+@pytest.mark.parametrize("is_on_disk", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_sixteen_threads_have_connections_of_their_own(tmp_path, is_on_disk):
     url = f"raydb:///{tmp_path / 'shop.raydb'}" if is_on_disk else "raydb://"
     engine = sa.create_engine(url, pool_size=4, max_overflow=4)

@@ -39,7 +39,7 @@ def run(program: str, *options: str) -> subprocess.CompletedProcess[str]:
     ("program", "options"),
     [
         ("kills.py", "--kills 10 --steps 30"),
-        ("kills.py", "--kills 6 --connections 4"),
+        pytest.param("kills.py", "--kills 6 --connections 4", marks=pytest.mark.long),
         ("power_loss.py", "--states 60 --steps 20"),
         ("failing_calls.py", "--statements 20 --share 0.02"),
         ("full_disk.py", "--statements 40"),

@@ -237,6 +237,7 @@ def test_all_rows_may_be_left_out(con):
     assert con.execute("SELECT count(*) FROM reject_errors").fetchone() == (2,)
 
 
+@pytest.mark.long
 def test_the_rows_are_the_same_whatever_columns_are_asked_for(con):
     chance = random.Random(3)
     lines = [f"{n},{'x' if chance.random() < 0.001 else n},{n % 7}" for n in range(60_000)]
