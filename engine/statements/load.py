@@ -1,6 +1,6 @@
 """Rows that come some at a time, on their way into a table: many go to files as they come.
 
-rows of 64 MB    a FlatStor file, which the change names     storage/tables/changes.py: Load
+rows of 40 MB    a FlatStor file, which the change names     storage/tables/changes.py: Load
 fewer            a table in memory                           Append
 """
 
@@ -15,6 +15,7 @@ from raydb.engine.catalog.stored_rows import write_part
 from raydb.engine.statements.row_changes import RowChanges
 from raydb.interrupts import beside
 from raydb.planner.expressions.casts.cast import cast_values
+from raydb.room import keep_rows
 from raydb.storage.formats.format import copied
 from raydb.storage.tables.changes import Append, Load
 from raydb.storage.tables.parts import ArrowPart
@@ -56,18 +57,14 @@ def append_batches(
         held = 0
         parts.append(write_part(part, definition, files))
 
-    with context.new_memory() as memory:
-        context.running.keep_rows = memory.keep_rows  # for files that are read as a whole
-        try:
-            for rows in batches:
-                waiting.append(rows if files is not None else memory.keep_rows(rows))
-                held += rows.nbytes
-                if files is not None and held >= most:
-                    write()
-            if parts and waiting:
+    with context.keeping_rows():  # those of files that are read as a whole, too
+        for rows in batches:
+            waiting.append(rows if files is not None else keep_rows(rows))
+            held += rows.nbytes
+            if files is not None and held >= most:
                 write()
-        finally:
-            context.running.keep_rows = None
+        if parts and waiting:
+            write()
     if parts:
         change = Load(definition.name, tuple(parts))
         return RowChanges.of(change, change.row_count)

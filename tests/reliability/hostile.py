@@ -47,7 +47,8 @@ def main() -> None:
     failed = False
     for kind in options.kinds:
         report = run(kind, -(-options.cases * SHARES[kind] // shares), options.seed)
-        print(f"{kind}: {report}", *report.failures[:20], sep="\n", flush=True)
+        print(f"{kind}: {report}", *report.failures[:20], sep="\n")
+        print("seeds:", *(failure.seed for failure in report.failures), flush=True)
         failed |= bool(report.failures)
     if failed:
         raise SystemExit(1)

@@ -121,6 +121,11 @@ def _parts_of(maps: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
     return lists, keys, values
 
 
+def _listed(lists: pa.Array, parts: pa.Array) -> pa.Array:
+    """Return the keys or the values of all entries as the lists that the maps have of them."""
+    return pa.ListArray.from_arrays(offsets_of(lists), parts, mask=missing(lists))
+
+
 @_of_map(
     "map_keys(map)",
     "the keys: map_keys(MAP {'a': 1}) -> ['a']",
@@ -128,8 +133,8 @@ def _parts_of(maps: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
 )
 @of_columns
 def _keys(_: Call, maps: pa.Array) -> pa.Array:
-    lists, keys, _values = _parts_of(maps)
-    return pa.ListArray.from_arrays(offsets_of(lists), keys, mask=missing(lists))
+    lists, keys, _ = _parts_of(maps)
+    return _listed(lists, keys)
 
 
 @_of_map(
@@ -139,8 +144,8 @@ def _keys(_: Call, maps: pa.Array) -> pa.Array:
 )
 @of_columns
 def _values(_: Call, maps: pa.Array) -> pa.Array:
-    lists, _keys, values = _parts_of(maps)
-    return pa.ListArray.from_arrays(offsets_of(lists), values, mask=missing(lists))
+    lists, _, values = _parts_of(maps)
+    return _listed(lists, values)
 
 
 @_of_map(
