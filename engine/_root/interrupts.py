@@ -15,7 +15,7 @@ import threading
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from raydb.memory_release import give_back
+from raydb.memory_release import at_work, give_back
 from raydb.running import Interrupt, Running, current
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def beside(compute: Callable[[], T], row_count: int | None = None) -> T:
         while not work.done.acquire(timeout=WAIT_S):
             check_interrupt()
     except BaseException:
-        work.is_left = True
+        work.leave()
         raise
     # Nothing stays with the work, which refers to itself: its rows would wait for the collector.
     failure, work.failure = work.failure, None
@@ -97,9 +97,15 @@ class _Work(Generic[T]):
         self.done = threading.Lock()
         self.done.acquire()
 
+    def leave(self) -> None:
+        """Let it end alone: nobody wants what comes of it, or has come of it just now."""
+        self.is_left = True
+        self._forget()
+
     def run(self) -> None:
         """Compute, and keep what comes of it."""
         current.set(self._running)
+        at_work.add(self)
         assert self._compute is not None
         try:
             self.found.append(self._compute())
@@ -107,8 +113,12 @@ class _Work(Generic[T]):
             self.failure = error
         finally:
             self._compute = None
+            at_work.discard(self)
             self.done.release()
             if self.is_left:
-                self.found.clear()
-                self.failure = None
+                self._forget()
                 give_back()
+
+    def _forget(self) -> None:
+        self.found.clear()
+        self.failure = None

@@ -23,12 +23,19 @@ if TYPE_CHECKING:
 # Less than this is kept: the next statement is likely to want it.
 _KEPT_BYTES = 2**26
 
-# What the process held at the last release, beside Arrow's own.
+# What the process held after a release while nothing was at work, beside Arrow's own.
 _base_bytes = 0
+
+# The statements that run, and the work that interrupted ones have left.
+at_work: set[object] = set()
 
 
 def give_back() -> None:
-    """Return freed memory to the system where it is much: 20 us if not, else some ms a GB."""
+    """Return freed memory to the system where it is much: 20 us if not, else some ms a GB.
+
+    While others are at work, what they hold cannot be told from what is kept for good, so whoever
+    ends next asks again.
+    """
     global _base_bytes  # noqa: PLW0603  (of the process, as its memory is)
     if _unused_bytes() < _base_bytes + _KEPT_BYTES:
         return
@@ -36,7 +43,8 @@ def give_back() -> None:
     trim = _malloc_trim()
     if trim is not None:
         trim(0)
-    _base_bytes = _unused_bytes()
+    if not at_work:
+        _base_bytes = _unused_bytes()
 
 
 def drop_rows(error: BaseException | None, *, is_ours: bool) -> None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
 from raydb.errors import Error, InternalError, NotSupportedError, OperationalError
 from raydb.late_interrupt import LateInterrupt
-from raydb.memory_release import drop_rows, give_back
+from raydb.memory_release import at_work, drop_rows, give_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -212,6 +212,7 @@ class Running:
     def __enter__(self) -> Self:
         self._before = current.set(self)
         self._start = time.perf_counter()
+        at_work.add(self)
         return self
 
     def __exit__(
@@ -222,6 +223,7 @@ class Running:
     ) -> None:
         assert self._before is not None
         current.reset(self._before)
+        at_work.discard(self)
         self._release_interrupt(at_once=False)
         if time.perf_counter() - self._start > _LONG_S:
             is_known = isinstance(error, Interrupt | KeyboardInterrupt | Error)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import raydb
-from raydb import running
+from raydb import memory_release, running
 from raydb.engine.operators.window import window
 from raydb.flatstor import write_table
 from raydb.interrupts import beside
@@ -82,22 +82,49 @@ def test_an_interrupted_window_ends_with_its_step(monkeypatch):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "sql",
+    ("sql", "module", "function"),
     [
-        "SELECT max(r), max(m) FROM (SELECT sum(x) OVER (PARTITION BY k ORDER BY x, id) AS r,"
-        " max(x) OVER (PARTITION BY k ORDER BY id) AS m FROM t) q",
-        "SELECT count(*), max(m) FROM (SELECT id % 1000000 AS g, median(x) AS m,"
-        " count(DISTINCT k), stddev(x) FROM t GROUP BY g) q",
-        "SELECT * FROM t ORDER BY x, id",
+        (
+            "SELECT max(r), max(m) FROM (SELECT sum(x) OVER (PARTITION BY k ORDER BY x, id) AS r,"
+            " max(x) OVER (PARTITION BY k ORDER BY id) AS m FROM t) q",
+            "window.window",
+            "_compute",
+        ),
+        (
+            "SELECT count(*), max(m) FROM (SELECT id % 1000000 AS g, median(x) AS m,"
+            " count(DISTINCT k), stddev(x) FROM t GROUP BY g) q",
+            "aggregate.aggregate",
+            "rows_of",
+        ),
+        ("SELECT * FROM t ORDER BY x, id", "sort", "row_order"),
     ],
 )
-def test_an_interrupted_process_has_its_memory_back(sql):
-    """What stays are compiled loops and the like; the rows would be some 500 MB."""
+def test_an_interrupted_process_has_its_memory_back(sql, module, function):
+    """What stays are compiled loops and the like."""
     program = Path(__file__).parent / "interrupted_statement.py"
-    command = [sys.executable, str(program), sql]
+    command = [sys.executable, str(program), sql, f"raydb.engine.operators.{module}", function]
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert found[0] == "False", "a thread is still at work"
-    assert int(found[1]) < 150e6
+    taken, left = map(int, found[1:])
+    assert taken > 100e6 > left
+
+
+def test_what_others_hold_at_a_release_is_asked_for_again(monkeypatch):
+    """Else as much as the others held would stay once they have ended."""
+    held = []
+    released = []
+    monkeypatch.setattr(memory_release, "_base_bytes", 100e6)
+    monkeypatch.setattr(memory_release, "_unused_bytes", lambda: held[0])
+    monkeypatch.setattr(memory_release, "_malloc_trim", lambda: lambda _: released.append(held[0]))
+    monkeypatch.setattr(memory_release, "at_work", {"another statement"})
+    held[:] = [700e6]
+    memory_release.give_back()
+    memory_release.at_work.clear()
+    held[:] = [500e6]
+    memory_release.give_back()
+    held[:] = [510e6]
+    memory_release.give_back()
+    assert released == [700e6, 500e6]
 
 
 def test_what_a_thread_has_computed_is_the_callers_alone():
