@@ -31,10 +31,16 @@ class PlannerOptions:
 
 def plan_query(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan:
     """Optimize a bound plan and choose how to run each part of it."""
-    from raydb.planner.lower import lower
     from raydb.planner.optimizer import optimize
 
-    return lower(optimize(plan, catalog), catalog, options)
+    return choose_plan(optimize(plan, catalog), catalog, options)
 
 
-__all__ = ["PlannerOptions", "plan_query"]
+def choose_plan(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan:
+    """Choose how to run each part of an optimized plan."""
+    from raydb.planner.lower import lower
+
+    return lower(plan, catalog, options)
+
+
+__all__ = ["PlannerOptions", "choose_plan", "plan_query"]

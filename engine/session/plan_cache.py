@@ -1,7 +1,8 @@
 """The plan cache: statements that ran before start further on the next time.
 
     the same text and parameters     the physical plan, ready to run
-    the same but for constants       the template: literals are filled in, and the query is planned
+    the same but for constants       the template: its rules have run, literals are filled in, and
+                                     how the query runs is chosen
     the same text, writing rows      the parsed statement
 
 Plans and templates are right for one snapshot; a new one empties the cache.
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from raydb.engine.fused.table_scan import TableJob
     from raydb.kernels.backends.backend import PreparedJob
     from raydb.planner import PlannerOptions
-    from raydb.planner.plan.nodes import PhysicalPlan, Plan
+    from raydb.planner.plan.nodes import PhysicalPlan
     from raydb.planner.stars.deferred import DeferredScan
     from raydb.planner.stars.delta import DeltaScan
     from raydb.planner.stars.fused_scan import FusedScanAggregate
@@ -149,15 +150,15 @@ class PlanCache:
             _, (_, dropped) = self._plans.popitem(last=False)
             self._size_bytes -= dropped
 
-    def filled(self, shape: sql.Shape | None, parameters: Parameters) -> Plan | None:
-        """Return the bound plan of a text from a template of its shape."""
+    def filled(self, shape: sql.Shape | None, parameters: Parameters) -> sql.Filled | None:
+        """Return a template of a text's shape, filled in."""
         if shape is None:
             return None
         for template in self._templates.get(shape.key, ()):
-            plan = template.plan(shape.constants, parameters)
-            if plan is not None:
+            filled = template.fill(shape.constants, parameters)
+            if filled is not None:
                 self._templates.move_to_end(shape.key)
-                return plan
+                return filled
         return None
 
     def keep_template(self, shape: sql.Shape, template: sql.Template) -> None:

@@ -9,6 +9,7 @@ differs from such a text in constants or parameters at its bound plan.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -24,7 +25,7 @@ from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.names import table_called
 from raydb.engine.statements.write import bind_write
 from raydb.errors import ProgrammingError
-from raydb.planner import plan_query
+from raydb.planner import choose_plan, plan_query
 from raydb.planner.plan.common_tables import contents, tables_of
 from raydb.planner.plan.nodes import Aggregate, Plan
 from raydb.sql import ast
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from raydb.engine.session.changes import Changes
     from raydb.engine.session.plan_runner import Stream
     from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.expressions.nodes import Column
+    from raydb.planner.plan.nodes import PhysicalPlan
     from raydb.storage.tables.table import Table
 
 
@@ -69,10 +72,10 @@ class Queries:
         if prepared is not None:
             return self._run_again(prepared, key, context)
         caching = Caching(key, sql.shape_of(text))
-        logical = self.cache.filled(caching.shape, context.parameters)
-        if logical is None:
+        filled = self.cache.filled(caching.shape, context.parameters)
+        if filled is None:
             return caching
-        return self._run_new(self._plan(logical, {}, context), caching, context)
+        return self._run_new(self._plan_filled(filled, context), caching, context)
 
     def parse(self, text: str, context: StatementContext) -> Sequence[ast.Statement]:
         """Return the statements of a text; one that takes parameters is likely to come again."""
@@ -98,9 +101,9 @@ class Queries:
             return self._run_new(self._prepare(select, context), caching, context)
         files, catalog = self._describe(select, context)
         template = sql.bind_template(select, catalog, context.parameters, shape)
-        logical = template.plan(shape.constants, context.parameters)
-        assert logical is not None, "a template fits the query that it was made of"
-        prepared = self._plan(logical, files, context, reads_clock=template.reads_clock)
+        filled = template.fill(shape.constants, context.parameters)
+        assert filled is not None, "a template fits the query that it was made of"
+        prepared = self._plan(filled.bound(), files, context, reads_clock=template.reads_clock)
         if not (files or template.reads_clock):
             self.cache.expect(self._changes.databases.snapshot)
             self.cache.keep_template(shape, template)
@@ -221,12 +224,35 @@ class Queries:
             self._changes.use_bvhs(tables_of(logical), context)
         catalog = self._changes.databases.snapshot.with_changes(files).describe()
         plan = plan_query(logical, catalog, context.settings.planner)
-        columns = logical.columns
-        return PreparedPlan(
-            plan,
-            tuple(column.name for column in columns),
-            tuple(column.type for column in columns),
-            prepare_post_aggregate(plan),
-            files=files,
-            reads_clock=reads_clock or "now" in found,
-        )
+        return _prepared(plan, logical.columns, files, reads_clock=reads_clock or "now" in found)
+
+    def _plan_filled(self, filled: sql.Filled, context: StatementContext) -> PreparedPlan:
+        """Plan a query of a known shape; the rules run where they depend on its constants."""
+        template = filled.template
+        if Aggregate in template.contents:
+            self._changes.use_bvhs(template.tables, context)
+        catalog = self._changes.databases.snapshot.describe()
+        options = context.settings.planner
+        optimized = filled.optimized(catalog)
+        if optimized is None:
+            plan = plan_query(filled.bound(), catalog, options)
+        else:
+            plan = choose_plan(optimized, catalog, options)
+        return _prepared(plan, template.columns, reads_clock="now" in template.contents)
+
+
+def _prepared(
+    plan: PhysicalPlan,
+    columns: Sequence[Column],
+    files: Mapping[str, Table] = MappingProxyType({}),
+    *,
+    reads_clock: bool,
+) -> PreparedPlan:
+    return PreparedPlan(
+        plan,
+        tuple(column.name for column in columns),
+        tuple(column.type for column in columns),
+        prepare_post_aggregate(plan),
+        files=files,
+        reads_clock=reads_clock,
+    )

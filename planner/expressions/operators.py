@@ -96,7 +96,7 @@ def arithmetic(function: str, left: Expression, right: Expression) -> Expression
     """
     if not (is_temporal(left.type) or is_temporal(right.type)):
         return _of_numbers(function, left, right)
-    verb = _VERBS[function].format(describe(left), describe(right))
+    operands = left, right
     left, right = _beside(function, left, right.type), _beside(function, right, left.type)
     if left.type != right.type and is_moment(left.type) and is_moment(right.type):
         left, right = unify((left, right), "combine")
@@ -105,6 +105,7 @@ def arithmetic(function: str, left: Expression, right: Expression) -> Expression
         left, right = right, left
         rule = _RULES.get((function, _kind(left), _kind(right)))
     if rule is None:
+        verb = _VERBS[function].format(*map(describe, operands))
         raise ProgrammingError(f"cannot {verb}")
     name, data_type = rule
     if name == "divide_interval" or _kind(right) == "number":

@@ -6,6 +6,9 @@ While a query is bound, a `SlotLiteral` stands for the literal of a slot. The bi
 type and whether it is NULL, for whatever replaces it has that type and is not NULL. It may convert
 it: the slot records that and replays it with the new literal, which must come to the same types.
 Whoever reads the value itself, in whatever way, pins the slot: the plan is for that value only.
+
+The rules change a bound plan with a `Hole` for each of these literals. They compare and hash
+expressions all the time, so a hole is equal to itself alone.
 """
 
 from __future__ import annotations
@@ -34,14 +37,15 @@ class Slot:
     values: its literal, and what conversions made of that.
     """
 
-    def __init__(self, literal: Literal) -> None:
+    def __init__(self, literal: Literal, kind: type[SlotLiteral] | None = None) -> None:
         self.is_pinned = False
         self.values = [literal]
+        self._kind = SlotLiteral if kind is None else kind
         self._steps: list[tuple[int, Conversion, tuple[Any, ...], pa.DataType]] = []
 
     def stand_in(self) -> SlotLiteral:
         """Return what stands for the literal itself."""
-        return SlotLiteral(self, 0)
+        return self._kind(self, 0)
 
     def convert(self, place: int, conversion: Conversion, arguments: tuple[Any, ...]) -> Any:
         """Return what stands for a converted literal. That it has no conversion is its value's."""
@@ -51,7 +55,7 @@ class Slot:
             return value
         self._steps.append((place, conversion, arguments, value.type))
         self.values.append(value)
-        return SlotLiteral(self, len(self.values) - 1)
+        return self._kind(self, len(self.values) - 1)
 
     def replay(self, literal: Literal | None) -> list[Literal] | None:
         """Return the values with another literal, None where the plan would be another one."""
@@ -65,7 +69,7 @@ class Slot:
                 value = conversion(values[place], *arguments)
             except Error:
                 return None
-            if value is None or value.type != kind:
+            if value is None or value.is_null or value.type != kind:
                 return None
             values.append(value)
         return values
@@ -104,6 +108,24 @@ class SlotLiteral(Literal):
 
     def __hash__(self) -> int:
         return hash((self.value, self.type))
+
+
+class Hole(SlotLiteral):
+    """The literal of a slot for the rules: another one may be equal to it now and not later."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Hole):
+            return False
+        return self.slot is other.slot and self.place == other.place
+
+    def __hash__(self) -> int:
+        return hash((id(self.slot), self.place))
+
+    def __repr__(self) -> str:
+        # What the operands of a canonical expression are ordered by.
+        return f"Hole(type={self.type})"
 
 
 def records_conversion(

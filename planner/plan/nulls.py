@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
 
 if TYPE_CHECKING:
@@ -18,8 +20,8 @@ _STRICT = (*COMPARISONS, "add", "subtract", "multiply", "divide", "modulo", "neg
 def is_never_null(expression: Expression, known: Collection[Column]) -> bool:
     """Tell whether an expression cannot be NULL where the known columns are not."""
     match expression:
-        case Literal(value=value):
-            return value is not None
+        case Literal():
+            return not expression.is_null
         case Column():
             return expression in known
         case Call(function="is_null" | "not_distinct"):
@@ -36,8 +38,8 @@ def is_never_null(expression: Expression, known: Collection[Column]) -> bool:
 def rejects_null(predicate: Expression, columns: Collection[Column]) -> bool:
     """Tell whether a predicate cannot be true where all of the columns are NULL."""
     match predicate:
-        case Literal(value=value):
-            return value is not True
+        case Literal(type=kind):
+            return kind != pa.bool_() or predicate.value is not True
         case Call(function="and", arguments=parts):
             return any(rejects_null(part, columns) for part in parts)
         case Call(function="or", arguments=parts):
@@ -55,8 +57,8 @@ def _is_null_with(expression: Expression, columns: Collection[Column]) -> bool:
     match expression:
         case Column():
             return expression in columns
-        case Literal(value=value):
-            return value is None
+        case Literal():
+            return expression.is_null
         case Call(function="in", arguments=(operand, *_)):
             return _is_null_with(operand, columns)
         case Call(function=function, arguments=arguments) if function in _STRICT:

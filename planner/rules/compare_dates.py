@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.slots import records_conversion
 from raydb.planner.expressions.types import TIMESTAMP
 
 if TYPE_CHECKING:
@@ -56,10 +57,19 @@ def _compare(expression: Expression) -> Expression:
 
 def _with_date(function: str, cast: Call, constant: Literal) -> Expression | None:
     (operand,) = cast.arguments
-    if operand.type != pa.date32() or constant.type != TIMESTAMP or constant.value is None:
+    if operand.type != pa.date32() or constant.type != TIMESTAMP or constant.is_null:
         return None
-    if constant.value.time() != dt.time():
+    day = _day_of_midnight(constant)
+    if day is None:
         if function not in _OF_DAY:
             return None  # never equal; rare, and NULL has to stay NULL
         function = _OF_DAY[function]
-    return Call(function, (operand, Literal(constant.value.date(), pa.date32())), pa.bool_())
+        day = Literal(constant.value.date(), pa.date32())
+    return Call(function, (operand, day), pa.bool_())
+
+
+@records_conversion
+def _day_of_midnight(constant: Literal) -> Literal | None:
+    """Return the day that begins with a moment; None for a later one."""
+    moment = constant.value
+    return Literal(moment.date(), pa.date32()) if moment.time() == dt.time() else None

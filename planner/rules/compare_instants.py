@@ -16,6 +16,7 @@ import pyarrow as pa
 from raydb.planner.expressions.columns.zones import is_steady_around
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.slots import records_conversion
 from raydb.planner.expressions.types import TIMESTAMP, TIMESTAMPTZ
 
 if TYPE_CHECKING:
@@ -35,22 +36,27 @@ def _compare(expression: Expression) -> Expression:
         case Call(
             function, (Literal() as constant, Call("cast_in_zone", (shown, Literal() as zone)))
         ) if function in _COMPARISONS:
-            moment = _moment(constant, shown, zone)
+            moment = _moment_of(constant, shown, zone)
             return expression if moment is None else Call(function, (moment, shown), pa.bool_())
         case Call(
             function, (Call("cast_in_zone", (shown, Literal() as zone)), Literal() as constant)
         ) if function in _COMPARISONS:
-            moment = _moment(constant, shown, zone)
+            moment = _moment_of(constant, shown, zone)
             return expression if moment is None else Call(function, (shown, moment), pa.bool_())
         case _:
             return expression
 
 
-def _moment(constant: Literal, shown: Expression, zone: Literal) -> Literal | None:
+def _moment_of(constant: Literal, shown: Expression, zone: Literal) -> Literal | None:
     """Return what clocks show at an instant; None where that is not the same comparison."""
-    is_known = constant.value is not None and zone.value is not None
+    is_known = not (constant.is_null or zone.is_null)
     if constant.type != TIMESTAMPTZ or shown.type != TIMESTAMP or not is_known:
         return None
+    return _moment(constant, Literal(zone.value, zone.type))
+
+
+@records_conversion
+def _moment(constant: Literal, zone: Literal) -> Literal | None:
     instant = pa.array([constant.value], TIMESTAMPTZ).view(pa.int64()).to_numpy()
     if not is_steady_around(int(instant[0]), zone.value):
         return None

@@ -2,10 +2,12 @@
 
     shape = shape_of("SELECT ... WHERE d_year = 1993")     its key is that of "... WHERE d_year = 7"
     template = bind_template(select, catalog, parameters, shape)
-    plan = template.plan(shape.constants, parameters)
+    filled = template.fill(shape.constants, parameters)
+    plan = filled.bound()
 
 The constants of a text are found without a parser. A constant may differ only where the tree has
-one at just that place; all others belong to the text.
+one at just that place; all others belong to the text. What the planner's rules make of the plan is
+kept too, with the same literals open in it.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from raydb.errors import Error
 from raydb.planner.expressions.literals import constant
 from raydb.planner.expressions.nodes import Column, Literal
-from raydb.planner.expressions.slots import SlotLiteral
+from raydb.planner.expressions.slots import Hole, Slot, SlotLiteral
+from raydb.planner.optimizer import optimize
+from raydb.planner.plan.common_tables import contents, tables_of
 from raydb.planner.plan.nodes import Scan
 from raydb.running import time_zone
 from raydb.sql.bind.binding import Binding
@@ -32,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.expressions.slots import Slot
     from raydb.planner.plan.nodes import Plan
     from raydb.sql.ast import Select
 
@@ -45,6 +48,9 @@ _PARTS = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
+# The literals of each slot, as the text has them and as conversions have made them.
+_Literals: TypeAlias = "Mapping[Slot, Sequence[Literal]]"
+
 # What stands in a key for a string, a number with a point and one without.
 _MARKS = {"'": "\0s", ".": "\0d", "": "\0i"}
 _MARK = re.compile("\0[sdi]")
@@ -110,7 +116,9 @@ def bind_template(
 class Template:
     """A bound plan in which the literals of slots are left open.
 
-    reads_clock: whether it is for the time of binding only, like that of a `BoundQuery`.
+    columns: those of the plan. contents, tables: what is in it, and what it scans, as
+    `common_tables.contents` and `tables_of` tell. reads_clock: whether it is for the time of
+    binding only, like that of a `BoundQuery`.
     """
 
     def __init__(
@@ -129,11 +137,14 @@ class Template:
         self._parameters = {
             name: (slots.parameters.get(name), literal) for name, literal in parameters.items()
         }
-        self._plan = plan
-        self._build = _builder(plan, {})
+        self.columns = plan.columns
+        self.contents = contents(plan)
+        self.tables = tables_of(plan)
+        self._bound = _OpenPlan(plan)
+        self._optimized: _OptimizedPlan | None = None
 
-    def plan(self, constants: Sequence[str], parameters: Parameters) -> Plan | None:
-        """Return the plan for other constants and parameters, None where it is another plan.
+    def fill(self, constants: Sequence[str], parameters: Parameters) -> Filled | None:
+        """Return the query with other constants and parameters, None where its plan is another.
 
         Raises ProgrammingError if a parameter is missing, left over or of no type of SQL.
         """
@@ -145,11 +156,19 @@ class Template:
                 return None
             if slot is not None:
                 literals[slot] = values
-        if self._build is None:
-            return self._plan
-        with refuse_deep_nesting():
-            plan: Plan = self._build(_Filling(literals))
-        return plan
+        return Filled(self, literals)
+
+    def bound(self, literals: _Literals) -> Plan:
+        """Return the bound plan with the literals of its slots."""
+        return self._bound.fill(literals)
+
+    def optimized(self, literals: _Literals, catalog: CatalogInfo) -> Plan | None:
+        """Return the plan that the rules make of the bound one; None where they have to run."""
+        if "now" in self.contents:
+            return None
+        if self._optimized is None:
+            self._optimized = _OptimizedPlan(self._bound, literals, catalog)
+        return self._optimized.fill(literals)
 
     def _replay(
         self, constants: Sequence[str], parameters: Parameters
@@ -170,6 +189,66 @@ class Template:
                 yield slot, None
 
 
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A template with the literals of its slots."""
+
+    template: Template
+    literals: _Literals
+
+    def bound(self) -> Plan:
+        """Return the bound plan."""
+        return self.template.bound(self.literals)
+
+    def optimized(self, catalog: CatalogInfo) -> Plan | None:
+        """Return the plan behind the rules, where these need not run again for the literals.
+
+        catalog: one of the snapshot that the template is kept for.
+        """
+        return self.template.optimized(self.literals, catalog)
+
+
+class _OpenPlan:
+    """A plan with stand-ins for the literals of slots."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._build = _builder(plan, {})
+
+    def fill(self, literals: _Literals) -> Plan:
+        if self._build is None:
+            return self._plan
+        with refuse_deep_nesting():
+            plan: Plan = self._build(_Filling(literals))
+        return plan
+
+
+class _OptimizedPlan:
+    """What the rules make of a bound plan whose literals are holes.
+
+    A rule that reads a literal, or estimates with it, pins the hole: the plan is then for this
+    value only.
+    """
+
+    def __init__(self, bound: _OpenPlan, literals: _Literals, catalog: CatalogInfo) -> None:
+        self._holes = {
+            slot: [Slot(each, Hole) for each in all_of] for slot, all_of in literals.items()
+        }
+        holes = {slot: [hole.stand_in() for hole in all_of] for slot, all_of in self._holes.items()}
+        self._open = _OpenPlan(optimize(bound.fill(holes), catalog))
+
+    def fill(self, literals: _Literals) -> Plan | None:
+        filled: dict[Slot, Sequence[Literal]] = {}
+        for slot, holes in self._holes.items():
+            for hole, literal in zip(holes, literals[slot], strict=True):
+                is_same = repr(literal) == repr(hole.values[0])
+                values = hole.values if is_same else hole.replay(literal)
+                if values is None:
+                    return None
+                filled[hole] = values
+        return self._open.fill(filled)
+
+
 def _literal(text: str) -> Literal | None:
     """Return the literal of a constant as it is written, None for one that no type holds."""
     try:
@@ -184,7 +263,7 @@ def _literal(text: str) -> Literal | None:
 class _Filling:
     """The literals of slots, and the nodes that were made with them, by the nodes of the plan."""
 
-    literals: Mapping[Slot, Sequence[Literal]]
+    literals: _Literals
     made: dict[int, Any] = field(default_factory=dict)
 
 

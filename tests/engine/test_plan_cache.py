@@ -13,6 +13,7 @@ import pytest
 import raydb
 from raydb import running, sql
 from raydb.engine.session import plan_cache, queries
+from raydb.planner import optimizer
 
 SCHEMA = """
     CREATE TABLE t (a TINYINT, b BIGINT, c DECIMAL(9, 2), d DATE, e VARCHAR, f DOUBLE, g BOOLEAN);
@@ -34,14 +35,14 @@ class Calls:
     """Counts how often texts were parsed and queries bound and planned."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.counts = {"parse": 0, "bind_template": 0, "plan_query": 0}
-        for module, name in ((sql, "parse"), (sql, "bind_template"), (queries, "plan_query")):
+        self.counts = {"parse": 0, "bind_template": 0, "_prepared": 0}
+        for module, name in ((sql, "parse"), (sql, "bind_template"), (queries, "_prepared")):
             monkeypatch.setattr(module, name, self._counting(name, getattr(module, name)))
 
     def _counting(self, name: str, function: Any) -> Any:
-        def call(*arguments: Any) -> Any:
+        def call(*arguments: Any, **options: Any) -> Any:
             self.counts[name] += 1
-            return function(*arguments)
+            return function(*arguments, **options)
 
         return call
 
@@ -78,6 +79,30 @@ def test_other_constants_are_not_bound_again(con: raydb.Connection, calls: Calls
     assert calls.since() == (0, 0, 2)
 
 
+def test_rules_run_once_for_all_constants(
+    con: raydb.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = []
+    monkeypatch.setattr(optimizer, "watchers", [lambda rule, *_: ran.append(rule)])
+    text = "SELECT e, sum(b) FROM t WHERE d >= DATE '2024-01-{}' + INTERVAL '1 month' GROUP BY e"
+    for day, expected in ((1, ["3", "y"]), (2, ["3"]), (20, ["3"]), (9, ["3"]), (31, ["3"])):
+        ran.clear()
+        assert sorted(row[0] for row in rows(con, text.format(day))) == expected
+        assert bool(ran) == (day in (1, 2))
+
+
+def test_rules_run_again_where_they_read_a_constant(
+    con: raydb.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = []
+    monkeypatch.setattr(optimizer, "watchers", [lambda rule, *_: ran.append(rule)])
+    text = "SELECT t.a FROM t JOIN v ON t.b = v.b JOIN v AS w ON w.b = t.b WHERE t.a < {}"
+    for most, expected in ((2, [1]), (3, [1, 2]), (4, [1, 2, 3])):
+        ran.clear()
+        assert sorted(row[0] for row in rows(con, text.format(most))) == expected
+        assert ran, "the order of joins is estimated with the constant"
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -103,6 +128,7 @@ def test_other_constants_are_not_bound_again(con: raydb.Connection, calls: Calls
         ("f = 0.0", "f = 0.5"),
         ("a = (SELECT min(a) FROM t WHERE b > 5)", "a = (SELECT min(a) FROM t WHERE b > 15)"),
         ("1 = 1", "1 = 2"),
+        ("a = try_cast('1' AS INTEGER)", "a = try_cast('x' AS INTEGER)"),
         ("b / 10 = 1", "b / 0 = 1"),
         ("round(c, 1) = 1.0", "round(c, 2) = 1.0"),
         ("e = 'a' 'b'", "e = 'x' ''"),
