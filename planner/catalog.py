@@ -151,7 +151,8 @@ class CatalogInfo:
     `views` maps a view's name to the text of its query; `vector_indexes` has the arrays of each
     index with `ivf`, by its name, and `calibrations` those of each that has any. What is in an
     attached database is there under a key, see `Relations`; `attached` has the keys of its tables
-    and views by name, and `current` is the database of names that name none.
+    and views by name, `attached_types` its named types, and `current` is the database of names that
+    name none.
     """
 
     tables: Mapping[str, TableInfo]
@@ -162,6 +163,7 @@ class CatalogInfo:
     sequences: Mapping[str, NumberSequence] = field(default_factory=dict)
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
     attached: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    attached_types: Mapping[str, Mapping[str, pa.DataType]] = field(default_factory=dict)
     current: str = CATALOG
 
     @property

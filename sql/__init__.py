@@ -41,7 +41,7 @@ from raydb.sql.parse.parser import each_statement as each_statement
 from raydb.sql.parse.parser import parse as parse
 from raydb.sql.parse.reader import locate_name as locate_name
 from raydb.sql.parse.schema_names import unknown_database as unknown_database
-from raydb.sql.parse.schema_names import unknown_schema as unknown_schema
+from raydb.sql.parse.schema_names import unknown_qualifier as unknown_qualifier
 from raydb.sql.parse.stored_expressions import nextval_text as nextval_text
 from raydb.sql.parse.stored_expressions import renamed_check as renamed_check
 from raydb.sql.parse.stored_expressions import renamed_sequence as renamed_sequence

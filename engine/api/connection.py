@@ -288,7 +288,11 @@ class Connection:
         """Run a statement once for each set of parameters, all or none."""
         _check_text(sql)
         with self._lock, self._running() as running:
-            return run_many(self._open_session(), sql, parameters, running)
+            session = self._open_session()
+            try:
+                return run_many(session, sql, parameters, running)
+            finally:
+                session.databases.release()
 
 
 class _Batches:

@@ -28,6 +28,8 @@ from raydb.storage.sqlite.database import SqliteDatabase
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    import pyarrow as pa
+
     from raydb.engine.catalog.stored_bvh import StoredBvh
     from raydb.planner.catalog import BvhDefinition, CatalogInfo, Relations
     from raydb.planner.expressions.nodes import Expression
@@ -42,8 +44,8 @@ class Source(Protocol):
     def snapshot(self) -> Snapshot:
         """The version that statements read."""
 
-    def catch_up(self) -> None:
-        """Go on with what others have committed."""
+    def catch_up(self, *, waits: bool) -> None:
+        """Go on with what others have committed; see `SqliteDatabase.catch_up`."""
 
     def release(self) -> None:
         """Let others write freely until `catch_up`: nothing is read meanwhile."""
@@ -71,8 +73,9 @@ class DirectorySource:
         """The version that statements read."""
         return self._database.snapshot
 
-    def catch_up(self) -> None:
-        """Go on with what others have committed."""
+    def catch_up(self, *, waits: bool) -> None:
+        """Go on with what others have committed; they lock nobody out."""
+        del waits
         self._database.catch_up()
 
     def release(self) -> None:
@@ -99,9 +102,9 @@ class SqliteSource:
         """The version that statements read."""
         return self._snapshot
 
-    def catch_up(self) -> None:
+    def catch_up(self, *, waits: bool) -> None:
         """Begin to read the newest version."""
-        if self._database.catch_up():
+        if self._database.catch_up(waits=waits):
             self._snapshot = Snapshot(self._database.tables)
 
     def release(self) -> None:
@@ -122,11 +125,10 @@ class Attached:
     attach: the statement that attached it.
     """
 
-    def __init__(self, attach: ast.Attach, source: Source) -> None:
-        self.attach = attach
-        self.path = str(Path(attach.path).absolute())
+    def __init__(self, attach: ast.Attach) -> None:
+        self.attach = replace(attach, path=str(Path(attach.path).absolute()))
         self.identity = identity_of(attach.path)
-        self._source = source
+        self._source: Source | None = None
         self._is_held = False
         self._known: tuple[Snapshot, str, Snapshot] | None = None
         self._lost: _Lost | None = None
@@ -137,33 +139,56 @@ class Attached:
         return self.attach.name
 
     @property
+    def path(self) -> str:
+        """Where it is, whatever the working directory."""
+        return self.attach.path
+
+    @property
     def own(self) -> Snapshot:
         """The version that statements read, by its own names; an empty one while it is lost."""
-        return self._source.snapshot if self._lost is None else self._lost.snapshot
+        if self._lost is not None:
+            return self._lost.snapshot
+        assert self._source is not None, "it is read after it has caught up"
+        return self._source.snapshot
 
-    def catch_up(self, *, holds: bool) -> None:
+    def catch_up(self, *, holds: bool, waits: bool = False) -> None:
         """Go on with what others have committed.
 
         Where that fails, only the statements fail that name the database. holds: whether a
-        transaction is active, which reads the version of its first statement.
+        transaction is active, which reads the version of its first statement. waits: whether for a
+        program that has locked the file.
         """
         if self._lost is None and holds and self._is_held:
             return
         try:
-            self._source.catch_up()
+            if self._source is None:
+                self._source = _open(self.attach)
+            self._source.catch_up(waits=waits)
             self._lost = None
         except DatabaseError as error:
             self._lost = _Lost(error)
         self._is_held = holds
 
+    def require(self, *, holds: bool) -> None:
+        """Catch up, waiting for a program that has locked the file. Raises what hinders it."""
+        self.catch_up(holds=holds, waits=True)
+        if self._lost is not None:
+            raise self._lost.error
+
+    def is_lost_by(self, error: DatabaseError) -> bool:
+        """Say whether an error is the one that statements get which name the database."""
+        return self._lost is not None and self._lost.error is error
+
     def release(self) -> None:
         """End a statement that no transaction is around."""
-        self._source.release()
+        self._is_held = False
+        if self._source is not None:
+            self._source.release()
 
     def use_bvhs(self, tables: Iterable[str], prefix: str) -> None:
         """Let the BVHs on some tables, given by their keys, leave deleted rows out."""
         own = frozenset(key.removeprefix(prefix) for key in tables if key.startswith(prefix))
-        if own:
+        if own and self._source is not None:
             self._source.use_bvhs(own)
 
     def under(self, prefix: str) -> Snapshot:
@@ -182,35 +207,36 @@ class Attached:
 
     def close(self) -> None:
         """Give everything back."""
-        self._source.close()
+        if self._source is not None:
+            self._source.close()
 
 
 class _Lost(Mapping[str, str]):
     """The names of a database that cannot be read: whoever looks for one gets the error."""
 
     def __init__(self, error: DatabaseError) -> None:
-        self._error = error
+        self.error = error
         self.snapshot = Snapshot({})
 
     def __getitem__(self, _: str) -> str:
-        raise self._error
+        raise self.error
 
     def __iter__(self) -> Iterator[str]:
-        raise self._error
+        raise self.error
 
     def __len__(self) -> int:
-        raise self._error
+        raise self.error
 
     def values(self) -> ValuesView[str]:
         """Return no keys: the catalog has nothing of this database."""
         return ValuesView({})
 
 
-def open_attached(attach: ast.Attach) -> Attached:
+def _open(attach: ast.Attach) -> Source:
     """Open what ATTACH names. Raises OperationalError where that fails."""
     if attach.kind == "sqlite" or (attach.kind is None and is_sqlite(attach.path)):
-        return Attached(attach, SqliteSource(attach.path, all_varchar=attach.all_varchar))
-    return Attached(attach, DirectorySource(attach.path))
+        return SqliteSource(attach.path, all_varchar=attach.all_varchar)
+    return DirectorySource(attach.path)
 
 
 def is_sqlite(path: str) -> bool:
@@ -235,17 +261,23 @@ def identity_of(path: str) -> tuple[int, int] | None:
 class JoinedSnapshot(Snapshot):
     """A snapshot with those of attached databases.
 
-    attached: the key of each table and view of an attached database, by its name. current: the
-    database of names that name none.
+    attached: the key of each table and view of an attached database, by its name. attached_types:
+    its named types. current: the database of names that name none.
     """
 
     attached: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    attached_types: Mapping[str, Mapping[str, pa.DataType]] = field(default_factory=dict)
     current: str = CATALOG
 
     def describe(self) -> CatalogInfo:
         """Return what the binder and the planner see."""
         info = Snapshot.describe(self)
-        return replace(info, attached=self.attached, current=self.current)
+        return replace(
+            info,
+            attached=self.attached,
+            attached_types=self.attached_types,
+            current=self.current,
+        )
 
     @property
     def relations(self) -> Relations:
@@ -262,7 +294,8 @@ def join_snapshots(own: Snapshot, attached: Sequence[Attached], current: str) ->
         for name, known in joined.items():
             known.update(getattr(added, name))
         keys[each.name] = each.keys(prefix)
-    return JoinedSnapshot(**joined, attached=keys, current=current)
+    types = {each.name: each.own.types for each in attached}
+    return JoinedSnapshot(**joined, attached=keys, attached_types=types, current=current)
 
 
 def prefixes(own: Snapshot, attached: Sequence[Attached]) -> list[str]:

@@ -15,14 +15,13 @@ from raydb.engine.catalog.attached import (
     Attached,
     identity_of,
     join_snapshots,
-    open_attached,
     prefixes,
 )
 from raydb.engine.session.settings import check_file
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
 from raydb.names import find_object, is_same
 from raydb.planner.catalog import CATALOG
-from raydb.sql import ast, unknown_database, unknown_schema
+from raydb.sql import ast, unknown_database, unknown_qualifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from raydb.engine.catalog.database import Database
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.session.settings import Settings
+    from raydb.errors import DatabaseError
 
 
 class Databases:
@@ -68,6 +68,14 @@ class Databases:
         for each in self._attached:
             each.catch_up(holds=self._own.in_transaction)
 
+    def wait_for(self, error: DatabaseError) -> None:
+        """Wait for a database that a statement names, which an error has told to be locked.
+
+        Raises LockedError where it stays so.
+        """
+        (locked,) = (each for each in self._attached if each.is_lost_by(error))
+        locked.require(holds=self._own.in_transaction)
+
     def release(self) -> None:
         """End a statement."""
         if self._attached and not self._own.in_transaction:
@@ -97,7 +105,7 @@ class Databases:
         found = self.current if name is None else find_object(name, names, "database")
         if found is None:
             assert name is not None
-            raise unknown_schema(name, names)
+            raise unknown_qualifier(name, names)
         if found != CATALOG:
             raise OperationalError(f"database '{found}' is attached, and so read-only")
 
@@ -134,11 +142,17 @@ class Databases:
             raise ProgrammingError(f"a database is attached as '{known.name}' already")
         if statement.path == ":memory:":
             raise NotSupportedError(
-                "a database in memory cannot be attached: what is attached is read-only"
+                "a database in memory cannot be attached: what is attached is read-only;"
+                " raydb.connect() opens one"
             )
         check_file(statement.path, settings)
         self._check_new(statement.path, known)
-        attached = open_attached(statement)
+        attached = Attached(statement)
+        try:
+            attached.require(holds=False)
+        except BaseException:
+            attached.close()
+            raise
         if known is not None:
             self._detach(known.name)
         self._attached = (*self._attached, attached)
@@ -171,8 +185,9 @@ class Databases:
 
     def duplicate_into(self, other: Databases) -> None:
         """Attach to another session what is attached here."""
-        for each in self._attached:
-            other._attached = (*other._attached, open_attached(each.attach))
+        other._attached = tuple(Attached(each.attach) for each in self._attached)
+        other.catch_up()
+        other.release()
         other.current = self.current
 
     def close(self) -> None:

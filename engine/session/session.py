@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar, assert_never, get_args
 
 import pyarrow as pa
@@ -38,6 +39,7 @@ from raydb.kernels.backends.cpu.threads import use_processors
 from raydb.running import Remarks, Running
 from raydb.sql import ast
 from raydb.storage.formats.text_part import LateValueError
+from raydb.storage.sqlite.reading import LockedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -153,7 +155,7 @@ class Session:
                 raise ProgrammingError("a text whose rows are streamed is one query")
             select = statements[0]
             try:
-                rows = _reading_files(lambda some: self.queries.stream(select, some), context)
+                rows = _again_where_due(lambda some: self.queries.stream(select, some), context)
             finally:
                 self.databases.release()
             return rows.in_zone(context.settings[TIME_ZONE])
@@ -189,7 +191,7 @@ class Session:
         statements = self.queries.parse(text, context)
         if len(statements) == 1 and isinstance(statements[0], ast.Select):
             select = statements[0]
-            result = _reading_files(lambda some: self.queries.ask(select, known, some), context)
+            result = _again_where_due(lambda some: self.queries.ask(select, known, some), context)
             self._save_sequences()
             return result
         for statement in statements:
@@ -237,7 +239,7 @@ class Session:
         """
 
         def run() -> Result:
-            return _reading_files(lambda some: self._dispatch(statement, some), begin())
+            return _again_where_due(lambda some: self._dispatch(statement, some), begin())
 
         return self.changes.whole(statement, run)
 
@@ -292,7 +294,8 @@ class Session:
         """Write a folder of the database as it is now, or run what such a folder says."""
         if isinstance(statement, ast.ImportDatabase):
             for each in statements_of(statement, self.settings):
-                self._dispatch(each, self._begin((), context.running, context.warnings))
+                begun = self._begin((), context.running, context.warnings)
+                _again_where_due(partial(self._dispatch, each), begun)
             return
         begins = not self.database.in_transaction
         if begins:
@@ -374,12 +377,19 @@ def _naming_errors(text: str) -> Iterator[None]:
         raise OperationalError(f"the system refused what the statement needs: {error}") from error
 
 
-def _reading_files(run: Callable[[StatementContext], T], context: StatementContext) -> T:
-    """Run what may read files; again, where a value tells another type than those before it."""
+def _again_where_due(run: Callable[[StatementContext], T], context: StatementContext) -> T:
+    """Run a statement, and again where it has to wait or to know more.
+
+    A value of a file may tell another type than those before it, and an attached database that the
+    statement names may be locked for a moment.
+    """
     try:
         return run(context)
     except LateValueError:
-        return run(replace(context, whole_sample=True))
+        context = replace(context, whole_sample=True)
+    except LockedError as error:
+        context.databases.wait_for(error)
+    return _again_where_due(run, context)
 
 
 def _listed(rows: pa.Table) -> Result:

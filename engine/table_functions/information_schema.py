@@ -23,7 +23,7 @@ from raydb.storage.tables.table import Check, ForeignKey, UniqueKey, constraint_
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from raydb.planner.catalog import TableInfo
     from raydb.planner.plan.table_function import FunctionCall
@@ -88,6 +88,7 @@ def _relations(call: FunctionCall) -> Iterator[tuple[str, str, str]]:
 
 
 def _columns(call: FunctionCall) -> Iterator[Row]:
+    types = _types_of(call)
     for database, name, key in _relations(call):
         known = call.catalog.tables.get(key)
         if known is None:
@@ -106,22 +107,27 @@ def _columns(call: FunctionCall) -> Iterator[Row]:
                 sql_type_name(field.type),
                 *_digits(field.type),
                 *_identity(identity),
-                sql_type_name(field.type, _same_types(field.type, call)),
+                sql_type_name(field.type, _same_types(field.type, types[database])),
             )
 
 
-def _same_types(kind: pa.DataType, call: FunctionCall) -> set[str]:
-    """Return the names of the ENUMs in a type that are still what they were."""
-    types = call.catalog.types
+def _types_of(call: FunctionCall) -> Mapping[str, Mapping[str, pa.DataType]]:
+    """Return the named types of each database."""
+    return {CATALOG: call.catalog.types, **call.catalog.attached_types}
+
+
+def _same_types(kind: pa.DataType, types: Mapping[str, pa.DataType]) -> set[str]:
+    """Return the names of the ENUMs in a type that are still what they were, of some types."""
     named = {each.type_name: each for each in leaf_types(kind) if isinstance(each, EnumType)}
     return {name for name, each in named.items() if types.get(name) == each}
 
 
 def _types(call: FunctionCall) -> Iterator[Row]:
-    """Yield types in the order in which they were made."""
-    for name, kind in call.catalog.types.items():
-        written = sql_type_name(kind, _same_types(kind, call) - {name})
-        yield CATALOG, MAIN, name, "ENUM" if isinstance(kind, EnumType) else "ALIAS", written
+    """Yield the types of each database in the order in which they were made."""
+    for database, types in _types_of(call).items():
+        for name, kind in types.items():
+            written = sql_type_name(kind, _same_types(kind, types) - {name})
+            yield database, MAIN, name, "ENUM" if isinstance(kind, EnumType) else "ALIAS", written
 
 
 def _identity(identity: Identity | None) -> tuple[str | None, ...]:

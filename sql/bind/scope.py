@@ -224,13 +224,20 @@ def find_table(scope: Scope, name: str) -> ScopeTable:
     """Return the table that has a name in FROM."""
     if (found := _table(scope, name)) is not None:
         return found
-    alias = next((table.name for table in scope.tables if is_same(table.written, name)), "")
+    alias = next((table.name for table in scope.tables if _hides(table, name)), "")
     if alias:
         raise ProgrammingError(f"table '{name}' is not in FROM; did you mean its alias '{alias}'?")
     if isinstance(name, Qualified):
         raise ProgrammingError(f"table '{name.database}.{name}' is not in FROM")
     known = [table.name for table in scope.tables if table.name]
     raise ProgrammingError(f"table '{name}' is not in FROM{did_you_mean(name, known)}")
+
+
+def _hides(table: ScopeTable, name: str) -> bool:
+    """Say whether a table has another name in FROM than one that is written before a column."""
+    if isinstance(name, Qualified) and table.database:
+        return is_same(table.written, name) and is_same(table.database, name.database)
+    return is_same(table.written, name)
 
 
 def _table(scope: Scope, name: str) -> ScopeTable | None:

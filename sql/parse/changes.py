@@ -106,6 +106,10 @@ def read_copy(reader: TokenReader) -> ast.Copy | ast.CopyTo:
         select = query_of(reader.text, reader.parenthesised())
         reader.expect("TO")
         return ast.CopyTo(select, *_file_and_options(reader, "TO STDOUT"))
+    if reader.accept("FROM", "DATABASE"):
+        raise NotSupportedError(
+            "COPY FROM DATABASE is not supported; EXPORT DATABASE and IMPORT DATABASE copy one"
+        )
     table = reader.relation("the name of a table")
     columns = reader.names("the name of a column") if reader.at_any("(") else None
     if reader.accept("TO"):

@@ -38,10 +38,18 @@ def database_of(database: str | None, schema: str) -> str | None:
     return database
 
 
-def unknown_schema(name: str, databases: Iterable[str] = ()) -> ProgrammingError:
-    """Return the error for a schema that there is not; databases: what else it might have been."""
-    near = did_you_mean(name, (MAIN, INFORMATION, *databases))
+def unknown_schema(name: str) -> ProgrammingError:
+    """Return the error for a schema of a database that there is not."""
+    near = did_you_mean(name, (MAIN, INFORMATION))
     return ProgrammingError(f"schema '{name}' does not exist{near}")
+
+
+def unknown_qualifier(name: str, databases: Iterable[str]) -> ProgrammingError:
+    """Return the error for what stands before a table and is none of the databases."""
+    near = did_you_mean(name, (MAIN, INFORMATION, *databases))
+    return ProgrammingError(
+        f"schema '{name}' does not exist, and no database is attached as '{name}'{near}"
+    )
 
 
 def unknown_database(name: str, databases: Iterable[str]) -> ProgrammingError:

@@ -36,7 +36,7 @@ _TABLES = (
 
 
 class SqliteDatabase:
-    """An SQLite file. tables: its tables and views in the version that is read.
+    """An SQLite file. tables: its tables and views in the version that is read, none at first.
 
     Between `catch_up` and `release` a transaction of SQLite keeps that version.
     """
@@ -46,25 +46,20 @@ class SqliteDatabase:
         self._all_varchar = all_varchar
         self._reading = Reading(self._path, self._file)
         self.tables: Mapping[str, Table] = {}
-        try:
-            self.catch_up()
-            self.release()
-        except BaseException:
-            self.close()
-            raise
 
-    def catch_up(self) -> bool:
+    def catch_up(self, *, waits: bool) -> bool:
         """Read the newest version from now on; say whether it is another one than before.
 
-        Raises OperationalError where the file is locked or cannot be read, DatabaseError for one
-        that is damaged or no database of SQLite.
+        waits: whether it waits for a program that has locked the file. Raises LockedError where one
+        has, OperationalError for a file that cannot be read, DatabaseError for one that is damaged
+        or no database of SQLite.
         """
         self._reading.end()
         if not self._reading.is_usable:
             # Who reads rows of a stream goes on with the connection, which is closed behind it.
             self._reading = Reading(self._path, self._file)
         reading = self._reading
-        version = reading.begin()
+        version = reading.begin(waits=waits)
         if reading.version == version:
             return False
         try:
@@ -159,17 +154,19 @@ class _TableReader:
     def _read(self, names: Sequence[str], limit: str) -> Iterator[Callable[[], pa.Table]]:
         source = _quoted(self.table)
         if not names:
-            for ((count,),) in self.reading.batches(_query("count(*)", source)):
+            for ((count,),) in self.reading.batches(_query("count(*)", source), self.table):
                 assert isinstance(count, int)
                 yield partial(_without_columns, count)
             return
         wanted = [pa.field(name, self.schema.field(name).type) for name in names]
         written = ", ".join(
-            f"CAST({_quoted(name)} AS TEXT)" if self.all_varchar else _quoted(name)
+            f"CAST({_quoted(name)} AS TEXT) AS {_quoted(name)}"
+            if self.all_varchar
+            else _quoted(name)
             for name in names
         )
         first = 0
-        for batch in self.reading.batches(_query(written, source, limit)):
+        for batch in self.reading.batches(_query(written, source, limit), self.table):
             yield partial(self._table, wanted, batch, first)
             first += len(batch)
 

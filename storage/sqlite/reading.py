@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import time
 from contextlib import contextmanager
@@ -26,6 +27,10 @@ _PAUSE_S = 0.02
 _STEPS = 100_000
 
 _BATCH_ROWS = 10_000
+
+
+class LockedError(OperationalError):
+    """Another program writes to the file."""
 
 
 class Reading:
@@ -66,12 +71,12 @@ class Reading:
             raise OperationalError(f"{self._what} cannot be read: {reason}") from None
         return status.st_dev, status.st_ino
 
-    def begin(self) -> int:
+    def begin(self, *, waits: bool) -> int:
         """Begin a transaction, and return the version of the file that it reads.
 
-        It waits for those who write. Raises OperationalError where they take too long.
+        waits: whether it waits for others that write. Raises LockedError where they take too long.
         """
-        end = time.monotonic() + _WAIT_S
+        end = time.monotonic() + (_WAIT_S if waits else 0)
         while True:
             try:
                 with self._reported():
@@ -79,10 +84,10 @@ class Reading:
                     self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
                     (version,) = self._connection.execute("PRAGMA data_version").fetchone()
                 return int(version)
-            except _LockedError as error:
+            except LockedError:
                 self.end()
-                if time.monotonic() > end:
-                    raise OperationalError(str(error)) from None
+                if time.monotonic() >= end:
+                    raise
                 check_interrupt()
                 time.sleep(_PAUSE_S)
             except BaseException:
@@ -100,21 +105,22 @@ class Reading:
         with self._reported():
             return self._connection.execute(query).fetchall()
 
-    def batches(self, query: str) -> Iterator[Sequence[Row]]:
+    def batches(self, query: str, table: str) -> Iterator[Sequence[Row]]:
         """Yield the rows of a query on the version that was read last, some at a time.
 
-        Raises OperationalError where others have changed the file since, and no transaction has
-        kept that version.
+        table: what it reads. Raises DataError naming a column with a text that is not UTF-8, and
+        OperationalError where others have changed the file since, and no transaction has kept that
+        version.
         """
         if self._process != os.getpid():
             raise OperationalError(f"{self._what} was opened before this process was forked")
         begins = not self._connection.in_transaction
-        if begins and self.begin() != self.version:
+        if begins and self.begin(waits=True) != self.version:
             self.end()
             raise OperationalError(f"{self._what} was changed while it was read; try again")
         self.open_cursors += 1
         try:
-            with self._reported():
+            with self._reported(table):
                 cursor = self._connection.execute(query)
                 while batch := cursor.fetchmany(_BATCH_ROWS):
                     check_interrupt()
@@ -134,28 +140,26 @@ class Reading:
         return f"SQLite database '{self.path}'"
 
     @contextmanager
-    def _reported(self) -> Iterator[None]:
+    def _reported(self, table: str = "") -> Iterator[None]:
         """Raise what SQLite raises as an error that names the file."""
         try:
             yield
         except sqlite3.Error as error:
             check_interrupt()
-            raise self._error(error) from None
+            raise self._error(error, table) from None
 
-    def _error(self, error: sqlite3.Error) -> Error:
+    def _error(self, error: sqlite3.Error, table: str) -> Error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         reason = str(error)
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return _LockedError(f"{self._what} is locked by another program; try again")
+            return LockedError(f"{self._what} is locked by another program; try again")
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
             return DatabaseError(f"{self._what} cannot be read: {reason}")
         if "decode" in reason:
-            return DataError(f"{self._what} has a text that is not UTF-8")
+            column = re.search("column '(.*?)' with text", reason)
+            place = f", table '{table}', column '{column[1]}'" if table and column else ""
+            return DataError(f"{self._what}{place} has a text that is not UTF-8")
         return OperationalError(f"{self._what} cannot be read: {reason}")
-
-
-class _LockedError(OperationalError):
-    """Another program writes."""
 
 
 def _is_interrupted() -> int:

@@ -79,14 +79,20 @@ def test_names(con: raydb.Connection, query: str, answer: list[object]) -> None:
     [
         ("FROM shop.nope", "table 'shop.nope' does not exist"),
         ("FROM shop.sal", "did you mean 'sale'"),
-        ("FROM nope.sale", "schema 'nope' does not exist"),
+        ("FROM nope.sale", "schema 'nope' does not exist, and no database is attached as 'nope'"),
+        ("FROM shp.sale", "no database is attached as 'shp'; did you mean 'Shop'?"),
+        ("SELECT nope.sale.amount FROM sale", "table 'nope.sale' is not in FROM"),
+        ("INSERT INTO nope.sale VALUES (1)", "no database is attached as 'nope'"),
         ("FROM shop.nope.sale", "schema 'nope' does not exist"),
         ("SELECT sale.amount FROM shop.sale, sale", "it is in 'Shop' and in 'raydb'"),
         ("SELECT amount FROM shop.sale, sale", "column 'amount' is ambiguous"),
         ("SELECT 1 FROM shop.sale, shop.sale", "used twice"),
         ("SELECT shop.sale.nope FROM shop.sale", "column 'nope' does not exist"),
-        ("SELECT shop.sale.amount FROM sale", "schema 'shop' does not exist"),
-        ("SELECT shop.sale.amount FROM shop.sale AS s", "schema 'shop' does not exist"),
+        ("SELECT shop.sale.amount FROM sale", "table 'shop.sale' is not in FROM"),
+        (
+            "SELECT shop.sale.amount FROM shop.sale AS s",
+            "table 'sale' is not in FROM; did you mean its alias 's'",
+        ),
         ('FROM "Shop.sale"', "table 'Shop.sale' does not exist"),
         ("FROM shop.information_schema.tables", "one for all databases"),
     ],
@@ -156,7 +162,7 @@ def test_use(con: raydb.Connection) -> None:
         con.execute("USE nope")
 
 
-def test_what_is_listed(con: raydb.Connection, tmp_path: Path) -> None:
+def test_what_is_listed(con: raydb.Connection, shop: raydb.Connection, tmp_path: Path) -> None:
     assert ask(con, "SHOW DATABASES") == ["Shop", "raydb"]
     path = str(tmp_path / "shop.raydb")
     assert ask(con, "PRAGMA database_list") == [(0, "raydb", None), (1, "Shop", path)]
@@ -170,6 +176,14 @@ def test_what_is_listed(con: raydb.Connection, tmp_path: Path) -> None:
     columns = "SELECT column_name FROM information_schema.columns WHERE table_catalog = 'Shop'"
     assert ask(con, f"{columns} AND table_name = 'big'") == ["amount"]
     assert ask(con, "DESCRIBE shop.city")[0] == ("c_id", "INTEGER", "NO", "PRI", None, None)
+    shop.execute("CREATE TYPE mood AS ENUM ('sad', 'glad'); CREATE TABLE day (m mood[])")
+    con.execute("CREATE TYPE mood AS ENUM ('other')")
+    assert ask(con, "FROM information_schema.user_defined_types") == [
+        ("raydb", "main", "mood", "ENUM", "ENUM('other')"),
+        ("Shop", "main", "mood", "ENUM", "ENUM('sad', 'glad')"),
+    ]
+    declared = "SELECT declared_type FROM information_schema.columns WHERE table_name = 'day'"
+    assert ask(con, declared) == ["mood[]"]
     assert ask(con, "SELECT max FROM (SELECT 1 AS max)") == [1]
     assert len(ask(con, "SUMMARIZE shop.sale")) == 2
 
@@ -193,6 +207,7 @@ def test_attach_and_detach(con: raydb.Connection, tmp_path: Path) -> None:
         "DETACH raydb": "is the connection's own",
         "BEGIN; DETACH shop": "within a transaction",
         "PRAGMA nope": "is not supported",
+        "COPY FROM DATABASE shop TO raydb": "EXPORT DATABASE and IMPORT DATABASE copy one",
     }
     for statement, message in refused.items():
         with pytest.raises(raydb.Error, match=message):
@@ -410,7 +425,12 @@ def test_a_database_that_is_lost(tmp_path: Path, kind: str) -> None:
         assert cursor.fetchall() == [("i",), ("v",)]
         (warning,) = [text for _, text in cursor.messages]
         assert str(warning).startswith("the tables of 'o' are left out: ")
-        away.rename(path)
+        with con.duplicate() as again:
+            assert ask(again, "SELECT sum(i) FROM i") == [3]
+            with pytest.raises(raydb.OperationalError, match=r"database '.*other' "):
+                again.execute("FROM v")
+            away.rename(path)
+            assert ask(again, "FROM v") == [1]
         assert ask(con, "FROM v") == [1]
         path.rename(away)
         con.execute("DETACH o")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
+import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -140,10 +142,12 @@ def test_a_later_value_of_an_undeclared_column(
 
 
 def test_a_text_that_is_not_utf8(con: raydb.Connection, other: sqlite3.Connection) -> None:
-    other.execute("CREATE TABLE t (c TEXT)")
-    other.execute("INSERT INTO t VALUES (CAST(x'ff' AS TEXT))")
-    with pytest.raises(raydb.DataError, match="a text that is not UTF-8"):
-        con.execute("SELECT c FROM s.t")
+    other.execute("CREATE TABLE t (ok INTEGER, c TEXT)")
+    other.execute("INSERT INTO t VALUES (1, CAST(x'ff' AS TEXT))")
+    place = "table 't', column 'c' has a text that is not UTF-8"
+    with pytest.raises(raydb.DataError, match=place):
+        con.execute("SELECT ok, c FROM s.t")
+    assert ask(con, "SELECT ok FROM s.t") == [1]
 
 
 # -- versions
@@ -180,6 +184,13 @@ def test_a_transaction_reads_one_version(con: raydb.Connection, other: sqlite3.C
 def test_nobody_waits_between_statements(con: raydb.Connection, other: sqlite3.Connection) -> None:
     assert ask(con, "SELECT count(*) FROM s.sale") == [3]
     other.execute("PRAGMA busy_timeout = 0")
+    other.execute("DELETE FROM sale WHERE id = 1")
+    con.execute("CREATE TABLE own (k BIGINT)")
+    for count in (2, 5):
+        con.executemany("INSERT INTO own SELECT id FROM s.sale WHERE id > ?", [(0,)] * count)
+        other.execute("DELETE FROM sale WHERE id = 2")
+    con.execute("BEGIN; FROM s.sale")
+    con.commit()
     other.execute("DELETE FROM sale")
     assert ask(con, "SELECT count(*) FROM s.sale") == [0]
 
@@ -200,15 +211,71 @@ def test_a_stream_keeps_its_version(
     assert found == list(range(20))
 
 
-def test_a_locked_file(
-    con: raydb.Connection, other: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses of statements that wait for a locked file, which are none here."""
+    pauses: list[float] = []
     monkeypatch.setattr(reading, "_WAIT_S", 0.05)
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=pauses.append)
+    monkeypatch.setattr(reading, "time", clock)
+    return pauses
+
+
+def test_a_locked_file(
+    con: raydb.Connection, other: sqlite3.Connection, waits: list[float]
+) -> None:
+    con.execute("CREATE VIEW v AS SELECT count(*) FROM s.sale; PREPARE p AS FROM v")
     other.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(raydb.OperationalError, match="is locked by another program; try again"):
-        con.execute("SELECT count(*) FROM s.sale")
+    for query in ("SELECT count(*) FROM s.sale", "FROM v", "EXECUTE p", "BEGIN; FROM v"):
+        waits.clear()
+        with pytest.raises(raydb.OperationalError, match="is locked by another program; try again"):
+            con.execute(query)
+        assert waits, query
+    con.rollback()
     other.execute("COMMIT")
-    assert ask(con, "SELECT count(*) FROM s.sale") == [3]
+    assert ask(con, "FROM v") == [3]
+
+
+def test_a_locked_file_hinders_no_other_statements(
+    con: raydb.Connection, other: sqlite3.Connection, waits: list[float]
+) -> None:
+    other.execute("BEGIN EXCLUSIVE")
+    con.execute("CREATE TABLE t (i INTEGER); BEGIN; INSERT INTO t VALUES (1); COMMIT")
+    con.executemany("INSERT INTO t VALUES (?)", [(2,), (3,)])
+    assert ask(con, "SELECT sum(i) FROM t") == [6]
+    with con.duplicate() as again:
+        assert ask(again, "SELECT sum(i) FROM t") == [6]
+        assert not waits
+        other.execute("COMMIT")
+        assert ask(again, "SELECT count(*) FROM s.sale") == [3]
+
+
+@pytest.mark.parametrize("begins", [False, True])
+def test_a_file_that_is_locked_for_a_moment(
+    con: raydb.Connection,
+    other: sqlite3.Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    begins: bool,
+) -> None:
+    con.execute("CREATE TABLE own AS SELECT 0 AS k")
+    for number, query in enumerate(
+        (
+            "SELECT count(*) FROM s.sale",
+            "SELECT count(*) FROM s.sale",
+            "INSERT INTO own SELECT count(*) FROM s.sale RETURNING k",
+            "UPDATE own SET k = (SELECT count(*) FROM s.sale) WHERE k = 0 RETURNING k",
+            "CREATE VIEW v AS SELECT count(*) FROM s.sale; FROM v",
+        )
+    ):
+        other.execute("BEGIN EXCLUSIVE")
+        other.execute("INSERT INTO sale (name) VALUES ('new')")
+        if begins:
+            con.execute("BEGIN; DELETE FROM own WHERE k = -1")
+        clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: other.execute("COMMIT"))
+        monkeypatch.setattr(reading, "time", clock)
+        assert ask(con, query) == [4 + number]
+        con.commit()
 
 
 def test_a_file_that_takes_the_place_of_another_one(

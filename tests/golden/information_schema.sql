@@ -111,19 +111,19 @@ DELETE FROM main.extra;
 DROP TABLE main.extra CASCADE;
 
 SELECT * FROM other.nation;
--- error: ProgrammingError: schema 'other' does not exist (line 1, column 15)
+-- error: ProgrammingError: schema 'other' does not exist, and no database is attached as 'other' (line 1, column 15)
 
 SELECT * FROM db.main.nation;
--- error: ProgrammingError: schema 'db' does not exist (line 1, column 15)
+-- error: ProgrammingError: schema 'db' does not exist, and no database is attached as 'db' (line 1, column 15)
 
 CREATE TABLE mian.x (a INTEGER);
--- error: ProgrammingError: schema 'mian' does not exist; did you mean 'main'? (line 1, column 14)
+-- error: ProgrammingError: schema 'mian' does not exist, and no database is attached as 'mian'; did you mean 'main'? (line 1, column 14)
 
 DROP TABLE other.nation;
--- error: ProgrammingError: schema 'other' does not exist (line 1, column 12)
+-- error: ProgrammingError: schema 'other' does not exist, and no database is attached as 'other' (line 1, column 12)
 
 SELECT other.nation.id FROM nation;
--- error: ProgrammingError: schema 'other' does not exist (line 1, column 8)
+-- error: ProgrammingError: table 'other.nation' is not in FROM (line 1, column 8)
 
 CREATE SCHEMA s;
 -- error: NotSupportedError: CREATE SCHEMA is not supported

@@ -28,7 +28,6 @@ from raydb.sql.bind.expression.constants import (
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
 from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.sql.parse.reader import name_in
-from raydb.sql.parse.schema_names import unknown_schema
 from raydb.sql.template.parameters import parameter_key
 
 if TYPE_CHECKING:
@@ -60,8 +59,7 @@ def _qualified(
         try:
             return context.resolve(name_in(parts[2]), Qualified(second, first)), parts[3:]
         except ProgrammingError as error:
-            is_known = any(is_same(each.database, first) for each in context.scope.tables)
-            wrong = error if is_known else unknown_schema(first)
+            wrong = error
     try:
         return context.resolve(second, first), parts[2:]
     except ProgrammingError as error:

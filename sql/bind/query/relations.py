@@ -13,7 +13,7 @@ from raydb.sql.bind.binding import new_column
 from raydb.sql.bind.query.with_clause import name_query, refer
 from raydb.sql.parse.parser import parse
 from raydb.sql.parse.reader import name_in
-from raydb.sql.parse.schema_names import unknown_schema
+from raydb.sql.parse.schema_names import unknown_qualifier
 from raydb.storage.enums import typed_schema
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def bind_relation(node: exp.Table, binding: Binding) -> Relation:
     database = relations.of(binding.database if qualifier is None else name_in(qualifier))
     if database is None:
         assert qualifier is not None
-        raise unknown_schema(qualifier.name, relations.databases)
+        raise unknown_qualifier(qualifier.name, relations.databases)
     known = relations.databases[database]
     name = find_object(written, known, "table")
     if name is None:
