@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import fold
 from raydb.planner.catalog import CATALOG, MAIN
 from raydb.sql import ast
-from raydb.sql.parse.options import SWITCH
+from raydb.sql.parse.options import SWITCH, read_list
 from raydb.sql.parse.schema_names import INFORMATION, unknown_schema
 
 if TYPE_CHECKING:
@@ -37,19 +38,9 @@ def read_attach(reader: TokenReader) -> ast.Attach:
             f"a database cannot be attached as '{name}'; ATTACH ... AS gives it another name"
         )
     options: dict[str, str | bool] = {}
-
-    def read_option() -> None:
-        option = reader.word("the name of an option")
-        if option not in _OPTIONS:
-            near = did_you_mean(option, _OPTIONS)
-            raise ProgrammingError(f"ATTACH has no option '{option}'{near}")
-        if option in options:
-            raise ProgrammingError(f"the option '{option}' of ATTACH is given twice")
-        reader.accept("=")
-        options[option] = _value(option, reader)
-
     if reader.at_any("("):
-        reader.listed(read_option)
+        owner = f"ATTACH of '{name}'"
+        options = read_list(reader, _OPTIONS, "ATTACH", owner, partial(_value, reader=reader))
     if options.get("read_only") is False:
         raise NotSupportedError("READ_ONLY false is not supported: what is attached is read-only")
     kind = options.get("type")
@@ -65,6 +56,7 @@ def read_attach(reader: TokenReader) -> ast.Attach:
 
 def _value(option: str, reader: TokenReader) -> str | bool:
     """Return the value of an option: a type, or a switch, which is on where it stands alone."""
+    reader.accept("=")
     if option != "type":
         if reader.at_any(",", ")"):
             return True

@@ -1,4 +1,4 @@
-"""The options of `WITH (name = value, ...)`, and the values that they take."""
+"""The options of `WITH (name = value, ...)` and of ATTACH, and the values that they take."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, TypeVar
 from raydb.errors import ProgrammingError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from raydb.sql.parse.reader import TokenReader
 
 _Word = TypeVar("_Word", bound=str)
+_Value = TypeVar("_Value")
 
 SWITCH = {"true": True, "on": True, "false": False, "off": False}
 _WHOLE = re.compile(r"\d{1,10}", re.ASCII)
@@ -22,7 +23,23 @@ def read_options(
     reader: TokenReader, known: Sequence[str], kind: str, owner: str
 ) -> dict[str, str]:
     """Read the options if WITH comes next; `kind` has those `known`, and `owner` is one of it."""
-    given: dict[str, str] = {}
+
+    def value(_: str) -> str:
+        reader.expect("=")
+        return "".join(reader.accept_any(sign) or "" for sign in "-.") + reader.take().text
+
+    return read_list(reader, known, kind, owner, value) if reader.accept("WITH") else {}
+
+
+def read_list(
+    reader: TokenReader,
+    known: Sequence[str],
+    kind: str,
+    owner: str,
+    value: Callable[[str], _Value],
+) -> dict[str, _Value]:
+    """Read options in parentheses, see `read_options`; value: reads what one of a name is given."""
+    given: dict[str, _Value] = {}
 
     def read_option() -> None:
         option = reader.word("the name of an option")
@@ -31,11 +48,9 @@ def read_options(
             raise ProgrammingError(f"option '{option}' of {kind} does not exist{near}")
         if option in given:
             raise ProgrammingError(f"the {owner} has the option '{option}' twice")
-        reader.expect("=")
-        given[option] = "".join(reader.accept_any(sign) or "" for sign in "-.") + reader.take().text
+        given[option] = value(option)
 
-    if reader.accept("WITH"):
-        reader.listed(read_option)
+    reader.listed(read_option)
     return given
 
 
