@@ -49,7 +49,8 @@ def read_part(
     places = range(len(schema)) if chosen is None else chosen
     if not part:
         return pa.schema([schema.field(place) for place in places]).empty_table()
-    texts = [place for place in places if _is_text(schema.types[place])]
+    types = schema.types  # a new list each time
+    texts = [place for place in places if _is_text(types[place])]
     try:
         table = _read(part, schema, layout, chosen, quoted_nulls=not texts)
     except pa.ArrowInvalid:
@@ -210,7 +211,8 @@ def fails(
             infinite.append(place)
     if infinite and _has_overflow(part, schema, layout, infinite):
         return True
-    whole = [place for place in chosen if pa.types.is_integer(schema.types[place])]
+    types = schema.types
+    whole = [place for place in chosen if pa.types.is_integer(types[place])]
     if not whole or re.search(rb"0[xX]", part) is None:
         return False
     texts = read_texts(part, len(schema), layout, whole)

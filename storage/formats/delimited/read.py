@@ -118,10 +118,11 @@ def tables_of(
     # What is wrong with the form of a .tbl file shows in its last column.
     every = names is None or not layout.quotes or layout.lenient
     chosen = None if every else [schema.get_field_index(name) for name in names or ()] or [0]
+    columns = list(schema)
     guessed = [
         place
-        for place in (range(len(schema)) if chosen is None else chosen)
-        if schema.names[place] in text.guessed and _is_number(schema.types[place])
+        for place in (range(len(columns)) if chosen is None else chosen)
+        if columns[place].name in text.guessed and _is_number(columns[place].type)
     ]
     blanks: list[int] = []
 

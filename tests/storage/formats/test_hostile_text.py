@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 
 import raydb
 from raydb.storage.formats.delimited import convert as delimited
+from raydb.storage.formats.delimited.read import DelimitedText, tables_of
+from raydb.storage.formats.delimited.records import Layout, Record
 from raydb.storage.formats.json.source import MAX_DEPTH, Nesting
+from raydb.storage.formats.text_file import TextFile
 
 # Beyond the rows that tell the types, a file is read column by column.
 ROWS = 21_000
@@ -130,6 +133,41 @@ def test_the_types_of_twice_as_many_columns_take_twice_the_bytes(con, monkeypatc
         counted.append(sum(given_bytes))
     assert counted[0] > 0
     assert counted[1] < 2.5 * counted[0]
+
+
+class CountedSchema:
+    """A schema that counts how often all its columns are listed."""
+
+    def __init__(self, schema):
+        self.schema = schema
+        self.listed = 0
+
+    def __len__(self):
+        return len(self.schema)
+
+    def __iter__(self):
+        self.listed += 1
+        return iter(self.schema)
+
+    def __getattr__(self, name):
+        self.listed += name in {"types", "names"}
+        return getattr(self.schema, name)
+
+
+def test_the_columns_of_a_part_are_listed_a_few_times_however_many_there_are(con):
+    width = 100
+    layout = Layout(",", quotes=True, nulls=("",), null_strings=True)
+    part = ",".join(["1"] * width).encode() + b"\n"
+    schema = CountedSchema(pa.schema([(f"c{n}", pa.int64()) for n in range(width)]))
+    assert not delimited.fails(part, schema, layout, range(width))
+    assert schema.listed < 10
+    write("wide.csv", part)
+    text = DelimitedText(
+        TextFile("wide.csv", None), layout, schema, Record(0, 0, 0, 1), len(part),
+        frozenset(schema.schema.names),
+    )  # fmt: skip
+    next(tables_of(text))
+    assert schema.listed < 10
 
 
 def test_more_columns_than_a_table_may_have(con):
