@@ -54,8 +54,11 @@ if TYPE_CHECKING:
 # the line that exceeds so many bytes.
 _FIRST_LINES = 256
 _SAMPLE_BYTES = 64 << 20
-# Every key is a column, so that lines whose keys all differ are mostly NULL: 0.5 GB.
+# Every key is a column, so that lines whose keys all differ are mostly NULL: 1 GB.
 _MAX_MISSING = 1 << 26
+# What one such NULL takes while Arrow reads it, and how many fit into any memory_limit.
+_MISSING_BYTES = 16
+_FEW_MISSING = 1 << 22
 _STRING = re.compile(rb'("(?:[^"\\\n]++|\\.)*+"\s*+:)|"(?:[^"\\\n]++|\\.)*+"')
 # Reading a line again, in Python, takes some microseconds.
 _LINES_A_CHECK = 4096
@@ -158,8 +161,7 @@ def _infer(file: TextFile) -> pa.Table:
     if head.size_bytes < file.size_bytes or _with_texts(rows.schema) != rows.schema:
         kinds = _with_texts(rows.schema)
         try:
-            # A line has two bytes at least.
-            if file.size_bytes // 2 * len(kinds) > _MAX_MISSING:
+            if _count_objects(file) * len(kinds) > _FEW_MISSING:
                 _check_keys(file)
             rows = _parse(file, kinds, "error")
         except (pa.ArrowException, UnicodeDecodeError):
@@ -173,6 +175,12 @@ def _infer(file: TextFile) -> pa.Table:
     return pa.table(columns, names=rows.column_names)
 
 
+def _count_objects(file: TextFile) -> int:
+    """Return how many objects a file has at most, those in others and in strings included."""
+    starts = range(0, file.size_bytes, BLOCK_BYTES)
+    return sum(file.read(start, BLOCK_BYTES).count(b"{") for start in starts)
+
+
 def _with_texts(schema: pa.Schema) -> pa.Schema:
     """Return columns with those that Arrow takes for timestamps as the strings that they are."""
     kinds = [pa.string() if pa.types.is_timestamp(kind) else kind for kind in schema.types]
@@ -180,7 +188,10 @@ def _with_texts(schema: pa.Schema) -> pa.Schema:
 
 
 def _check_keys(file: TextFile) -> None:
-    """Raise for lines with more keys than a table may have columns, or with too few in common."""
+    """Raise for lines with more keys than a table may have columns, or with too few in common.
+
+    Those that lack take memory, which memory_limit allows or not before Arrow asks for it.
+    """
     keys: set[bytes] = set()
     present = 0
     for line_count, line in enumerate(_lines(file, file.skip(0)), 1):
@@ -189,7 +200,10 @@ def _check_keys(file: TextFile) -> None:
         keys.update(found)
         if len(keys) > MAX_COLUMNS:
             raise too_many_columns(file.path, len(keys))
-        if line_count * len(keys) - present > _MAX_MISSING:
+        missing = line_count * len(keys) - present
+        if missing > _FEW_MISSING:
+            file.room.check(missing * _MISSING_BYTES)
+        if missing > _MAX_MISSING:
             raise NotSupportedError(
                 f"file '{file.path}', {file.record} {line.number}: {len(keys)} different keys up to"
                 " here, most of which most lines lack; name those to read with read_json(...,"

@@ -28,6 +28,8 @@ _MARKS = {ord(mark): 1 for mark in "[{"} | {ord(mark): 255 for mark in "]}"}
 _MARKS |= {ord('"'): _QUOTE, ord("\n"): _LINE_END, ord("\r"): _LINE_END}
 _TABLE = bytes(_MARKS.get(byte, 0) for byte in range(256))
 _OTHERS = bytes(set(range(256)) - _MARKS.keys())
+# What is counted at a time: a mark takes some 50 bytes.
+_PIECE_BYTES = 1 << 20
 # Most strings and the innermost values go before anything is counted, so that a few levels more
 # than the most may pass.
 _PAIRS = (b'""', b"[]", b"{}", b"[]", b"{}")
@@ -47,6 +49,10 @@ class Nesting:
         A line begins outside of strings, as it does for the parser. Brackets that nothing has
         opened count for nothing, so what is wrong with one line hides nothing in another.
         """
+        starts = range(0, len(piece), _PIECE_BYTES)
+        return any(self._follow(piece[start : start + _PIECE_BYTES]) for start in starts)
+
+    def _follow(self, piece: bytes) -> bool:
         text = self._escape + piece
         self._escape = text[len(text.rstrip(b"\\")) :]
         text = text[: len(text) - len(self._escape)]

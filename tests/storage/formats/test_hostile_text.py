@@ -6,6 +6,7 @@ import gc
 import gzip
 import json
 import re
+import tracemalloc
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,6 +18,7 @@ import raydb
 from raydb.storage.formats.delimited import convert as delimited
 from raydb.storage.formats.delimited.read import DelimitedText, tables_of
 from raydb.storage.formats.delimited.records import Layout, Record
+from raydb.storage.formats.json import json_lines
 from raydb.storage.formats.json.source import MAX_DEPTH, Nesting
 from raydb.storage.formats.text_file import TextFile
 
@@ -175,6 +177,35 @@ def test_more_columns_than_a_table_may_have(con):
     refused(con, "FROM 'wide.csv'", raydb.NotSupportedError, "has 100001 columns, where a table")
     write("wide.json", "{" + ",".join(f'"k{n}":1' for n in range(100_001)) + "}\n")
     refused(con, "FROM 'wide.json'", raydb.NotSupportedError, "has 100001 columns, where a table")
+
+
+def test_keys_that_most_lines_lack_are_refused_before_they_are_read(con, monkeypatch):
+    original, read_bytes = json_lines.arrow_json.read_json, [0]
+
+    def read_json(*arguments):
+        rows = original(*arguments)
+        read_bytes.append(rows.nbytes)
+        return rows
+
+    monkeypatch.setattr(json_lines.arrow_json, "read_json", read_json)
+    first = "{" + ",".join(f'"k{n}":1' for n in range(4000)) + "}\n"
+    write("keys.json", first + "{}\n" * 3000)
+    con.execute("SET memory_limit = '60MB'")
+    refused(con, "FROM 'keys.json'", raydb.OperationalError, "and memory_limit is 60 MB")
+    assert max(read_bytes) < 10e6  # the first lines alone
+    con.execute("SET memory_limit = '1GB'")
+    assert con.execute("SELECT sum(k3999), count(*) FROM 'keys.json'").fetchone() == (1, 3001)
+
+
+def test_a_long_line_of_brackets_is_followed_piece_by_piece():
+    line = b"[]" + b'"' + b"[" * (8 << 20)
+    tracemalloc.start()
+    try:
+        assert not Nesting().follow(line)
+        assert Nesting().follow(line[3:])
+        assert tracemalloc.get_traced_memory()[1] < 80e6  # mostly 50 for each byte of a piece
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("last", [200, 20_000])
