@@ -24,6 +24,7 @@ from raydb.planner.plan.nodes import (
     Filter,
     HashJoin,
     InnerJoin,
+    Limit,
     NoStar,
     OuterJoin,
     PhysicalPlan,
@@ -39,6 +40,7 @@ from raydb.planner.plan.nodes import (
 )
 from raydb.planner.stars.choose import choose_job
 from raydb.planner.stars.deferred import DeferredScan, with_values, without_values
+from raydb.planner.top_rows import find_top_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -84,6 +86,9 @@ def _lower(plan: Plan, lowering: Lowering) -> PhysicalPlan:
             # Rows of a table are found by a key where the predicate gives it.
             lookup = find_lookup([predicate], lowering.catalog.tables[scan.table])
             return replace(plan, source=replace(scan, lookup=lookup)) if lookup else plan
+        case Limit():
+            top = find_top_rows(plan, lowering.catalog)
+            return (plan if top is None else top).map_sources(go)
         case InnerJoin(sources=sources) if len(sources) != 2:
             raise AssertionError(f"order_joins left a join of {len(sources)} sources")
         case InnerJoin() | OuterJoin() | SemiJoin():

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from raydb.engine.operators.recursion import generations
 from raydb.engine.operators.relation import Relation, concatenate
-from raydb.engine.operators.scan import scan_slice
-from raydb.engine.operators.sort import sort
+from raydb.engine.operators.scan import large_scan, scan_slice
+from raydb.engine.operators.sort import SAMPLE_ROWS, early_values, sort
+from raydb.planner.expressions.evaluator import evaluate
+from raydb.planner.expressions.nodes import columns_of
 from raydb.planner.plan.nodes import (
     Filter,
     Limit,
@@ -23,11 +26,16 @@ from raydb.planner.plan.nodes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from raydb.engine.operators.run import Sources
-    from raydb.planner.expressions.nodes import Column
-    from raydb.planner.plan.nodes import PhysicalPlan
+    from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.planner.plan.nodes import PhysicalPlan, TopRows
+
+# Of a sample's rows so many at least say which rows are the first, and so many times as many the
+# next time.
+_FIRST_OF_SAMPLE = 8
+_GROWTH = 16
 
 
 def run_limit(plan: Limit, columns: Sequence[Column], sources: Sources) -> Relation:
@@ -87,3 +95,49 @@ def _over_working(plan: PhysicalPlan) -> PhysicalPlan:
             return WorkingTable(number, columns)
         case _:
             raise AssertionError(f"{type(plan).__name__} is above no recursion")
+
+
+def run_top_rows(plan: TopRows, columns: Sequence[Column], sources: Sources) -> Relation:
+    """Return the first rows of a sort, sought among few rows of a table before all of them."""
+    wanted = plan.offset + plan.count
+    live = {*columns, *plan.required_columns}
+    rows = None
+    for is_first in _first_of_table(plan, wanted, sources):
+        found = sources.rows_of(_only(plan.source, is_first), live)
+        if found.row_count >= wanted:
+            rows = found
+            break
+    rows = sources.rows_of(plan.source, live) if rows is None else rows
+    rows = sort(rows, plan.keys, wanted, sources.memory)
+    return rows.select(columns).slice(plan.offset, plan.count)
+
+
+def _first_of_table(plan: TopRows, wanted: int, sources: Sources) -> Iterator[Expression]:
+    """Yield predicates for the first rows of the table, each for more of them than the last."""
+    table = sources.tables[plan.scan.table]
+    read = sorted(columns_of(plan.value), key=lambda column: column.number)
+    if large_scan(table, read, sources.memory) is not None:
+        return  # it is read but once
+    numbers = np.arange(table.row_count) if table.live is None else np.flatnonzero(table.live)
+    if not len(numbers):
+        return
+    places = pa.array(numbers[:: max(len(numbers) // SAMPLE_ROWS, 1)])
+    names = [column.name for column in read]
+    taken = [values.take(places) for values in table.rows.columns(names)]
+    sample = evaluate(plan.value, dict(zip(read, taken, strict=True)), len(places))
+    # Twice as many as should do, for the filters may leave fewer of just these.
+    rows = 2 * wanted / max(plan.share, 1e-9)
+    count = max(int(rows * len(places) / len(numbers)), _FIRST_OF_SAMPLE)
+    while count * _GROWTH <= len(places):
+        is_first = early_values(plan.keys[0], plan.value, sample, count)
+        if is_first is None:
+            return
+        yield is_first
+        count *= _GROWTH
+
+
+def _only(plan: PhysicalPlan, predicate: Expression) -> PhysicalPlan:
+    """Return a plan of those rows only of a table for which a predicate over its columns holds."""
+    if isinstance(plan, Scan):
+        return Filter(plan, predicate) if columns_of(predicate) <= set(plan.columns) else plan
+    return plan.map_sources(lambda source: _only(source, predicate))

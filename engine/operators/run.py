@@ -18,7 +18,7 @@ from raydb.engine.context.memory import Memory
 from raydb.engine.operators.aggregate.run_aggregate import run_aggregate
 from raydb.engine.operators.blocks import blocks_of
 from raydb.engine.operators.join.join import run_join
-from raydb.engine.operators.limit import run_limit
+from raydb.engine.operators.limit import run_limit, run_top_rows
 from raydb.engine.operators.recursion import run_common_table, run_recursive, run_working_table
 from raydb.engine.operators.relation import Relation, column_name
 from raydb.engine.operators.scan import run_scan
@@ -45,6 +45,7 @@ from raydb.planner.plan.nodes import (
     SearchRows,
     Series,
     Sort,
+    TopRows,
     Union,
     Unnest,
     Values,
@@ -194,6 +195,7 @@ RUNNERS: Mapping[type[Node], Callable[[Any, list[Column], Sources], Relation]] =
     SearchRows: _run_search,
     Series: run_series,
     Sort: run_sort,
+    TopRows: run_top_rows,
     Union: run_union,
     Unnest: run_unnest,
     Values: run_values,

@@ -26,7 +26,11 @@ from raydb.engine.operators.relation import (
 )
 from raydb.errors import NotSupportedError
 from raydb.interrupts import beside, check_interrupt
+from raydb.planner.expressions.casts.cast import literal_value
 from raydb.planner.expressions.columns.order import order_codes, order_intervals
+from raydb.planner.expressions.evaluator import evaluate
+from raydb.planner.expressions.nodes import Call, Literal
+from raydb.planner.top_rows import is_comparable
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.context.memory import Memory
     from raydb.engine.operators.run import Sources
-    from raydb.planner.expressions.nodes import Column
+    from raydb.planner.expressions.nodes import Column, Expression
     from raydb.planner.plan.nodes import Sort, SortKey
 
 # Beyond this many rows a selection of the first ones, kept in a heap, loses to a sort.
@@ -51,6 +55,11 @@ _BYTES_A_ROW = 24
 _SAMPLE_ROWS_A_PART = 64
 _SEED = 3
 
+# Of so many rows the first ones tell which of the others come too late, where there are more rows
+# than several of such samples.
+SAMPLE_ROWS = 32_768
+_MANY_SAMPLES = 4
+
 
 def run_sort(plan: Sort, columns: Sequence[Column], sources: Sources) -> Relation:
     """Return some columns of a plan's rows in order."""
@@ -64,6 +73,8 @@ def sort(rows: Relation, keys: Sequence[SortKey], limit: int | None, memory: Mem
     Doubles are in total order, text is in order of its UTF-8 bytes.
     """
     is_short = limit is not None and limit <= min(_MAX_SELECTED_ROWS, rows.row_count // 8)
+    if limit is not None and is_short and keys:
+        rows = _without_late_rows(rows, keys[0], limit, memory)
     need = _COLUMN_COPIES * rows.size_bytes
     need += rows.row_count * (_BYTES_A_KEY * len(keys) + _BYTES_A_ROW)
     if need <= memory.room() or rows.row_count < 2:
@@ -85,6 +96,60 @@ def _sort(rows: Relation, keys: Sequence[SortKey], limit: int | None) -> Relatio
         return rows if order is None else rows.take(order)
 
     return beside(ordered, rows.row_count)
+
+
+def _without_late_rows(rows: Relation, key: SortKey, limit: int, memory: Memory) -> Relation:
+    """Return the rows without those that come after `limit` others by the first key alone.
+
+    A sample says which they are. To compare with one value takes a tenth of what it takes to
+    select by several keys.
+    """
+    step = rows.row_count // SAMPLE_ROWS
+    if step < _MANY_SAMPLES or not is_comparable(key.column.type):
+        return rows
+    places = pa.array(np.arange(0, rows.row_count, step))
+    sample = rows.select([key.column]).take(places).columns[key.column]
+    is_early = early_values(key, key.column, sample, limit)
+    if is_early is None:
+        return rows
+
+    def mask_of(values: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+        return pc.fill_null(evaluate(is_early, {key.column: values}, len(values)), False)
+
+    if _MANY_SAMPLES * pc.sum(mask_of(sample), min_count=0).as_py() > len(sample):
+        return rows
+
+    def keep(some: Relation) -> Relation:
+        mask = mask_of(some.columns[key.column])
+        return some.filter(mask, pc.sum(mask, min_count=0).as_py())
+
+    return for_each_morsel(rows, keep, list(rows.columns), memory)
+
+
+def early_values(
+    key: SortKey, value: Expression, sample: pa.ChunkedArray | pa.Array, count: int
+) -> Expression | None:
+    """Return the predicate that a value comes no later than `count` of a sample; None if all may.
+
+    value: what the key is.
+    """
+    is_null = Call("is_null", (value,), pa.bool_())
+    nulls = sample.null_count if key.nulls_first else 0
+    if nulls >= count:
+        return is_null
+    known = joined(sample).drop_null()
+    if nulls + len(known) < count:
+        return None
+    order = [("", "descending" if key.descending else "ascending")]
+    codes = order_codes(known)
+    last = known[pc.select_k_unstable(codes, k=count - nulls, sort_keys=order)[-1].as_py()]
+    try:
+        bound = Literal(literal_value(last), value.type)
+    except (ValueError, OverflowError):  # a date that Python does not have
+        return None
+    function = "greater_equal" if key.descending else "less_equal"
+    early = Call(function, (value, bound), pa.bool_())
+    return Call("or", (is_null, early), pa.bool_()) if key.nulls_first else early
 
 
 def row_order(rows: Relation, keys: Sequence[SortKey], limit: int | None) -> pa.Array | None:

@@ -27,7 +27,14 @@ def random_query(rng: Random, star: Star) -> Query:
     """Return a query: five in six are star queries, the others only look a little like one."""
     if rng.random() < 0.84:
         return star_query(rng, star)
-    shapes = (plain_query, distinct_query, left_join_query, attribute_join_query, union_query)
+    shapes = (
+        plain_query,
+        top_query,
+        distinct_query,
+        left_join_query,
+        attribute_join_query,
+        union_query,
+    )
     return rng.choice(shapes)(rng, star)
 
 
@@ -343,6 +350,25 @@ def plain_query(rng: Random, star: Star) -> Query:
     items += random_measures(rng, star.fact, 1)
     items = [f"{text} AS x{i}" for i, text in enumerate(items)]
     return Query(f"SELECT {', '.join(items)} {source}{where(conditions)}")
+
+
+def top_query(rng: Random, star: Star) -> Query:
+    """Return the first rows of a star join; they are ordered by all that is selected."""
+    roles = random_roles(rng, star)
+    attributes = [(role, column) for role in roles for column in role.table.attributes]
+    source, conditions = random_source(rng, roles, left_share=0.3)
+    conditions += random_predicates(rng, roles, attributes)
+    if rng.random() < 0.2:
+        conditions.append(random_membership(rng, star, roles))
+    items = [reference(rng, roles, *rng.choice(attributes)) for _ in range(rng.randint(1, 4))]
+    items += random_measures(rng, star.fact, 1)
+    rng.shuffle(items)
+    items = [f"{text} AS x{i}" for i, text in enumerate(items)]
+    order = random_order(rng, [f"x{i}" for i in range(len(items))], [])
+    if "LIMIT" not in order:
+        order += f" LIMIT {rng.choice((1, 2, 5))}"
+    sql = f"SELECT {', '.join(items)} {source}{where(conditions)}{order}"
+    return Query(sql, ordered=True)
 
 
 def distinct_query(rng: Random, star: Star) -> Query:

@@ -32,7 +32,11 @@ outcomes: Counter[str] = Counter()
 TINY_LIMITS = {
     "raydb.engine.fused.fold_values.DENSE_GROUPS": 3,
     "raydb.engine.operators.join.partners.MORSEL_ROWS": 16,
+    "raydb.engine.operators.limit.SAMPLE_ROWS": 32,
+    "raydb.engine.operators.limit._FIRST_OF_SAMPLE": 1,
+    "raydb.engine.operators.limit._GROWTH": 2,
     "raydb.engine.operators.relation.MORSEL_ROWS": 16,
+    "raydb.engine.operators.sort.SAMPLE_ROWS": 8,
     "raydb.kernels.backends.cpu.cpu_backend.BLOCK_ROWS": 7,
     "raydb.kernels.backends.cpu.cpu_backend.CHUNK_ROWS": 11,
     "raydb.kernels.backends.cpu.cpu_backend.CODE_CHUNK_ROWS": 5,
@@ -48,6 +52,8 @@ TINY_LIMITS = {
     "raydb.kernels.bvh.encode.BLOCK_ROWS": 11,
     "raydb.kernels.bvh.encode.FLAG_LIMIT": 4,
     "raydb.planner.stars.fused_scan.DENSE_GROUPS": 3,
+    "raydb.planner.top_rows.MIN_ROWS": 0,
+    "raydb.planner.top_rows._MANY": 1.0,
     "raydb.planner.stars.fuse.cell_intervals": functools.partial(cell_intervals, limit=3),
 }
 

@@ -18,7 +18,7 @@ from raydb.planner.plan.nodes.node import Node
 from raydb.planner.plan.nodes.project import Project, only_columns
 from raydb.planner.plan.nodes.scan import IndexLookup, Scan
 from raydb.planner.plan.nodes.search import Search, SearchRows
-from raydb.planner.plan.nodes.sort import Limit, Sort, SortKey
+from raydb.planner.plan.nodes.sort import Limit, Sort, SortKey, TopRows
 from raydb.planner.plan.nodes.star import Given, NoStar, Star
 from raydb.planner.plan.nodes.union import Union
 from raydb.planner.plan.nodes.unnest import Unnest
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 LogicalNode: TypeAlias = "InnerJoin | OuterJoin | SemiJoin | Apply | Search"
 ChosenNode: TypeAlias = (
     "HashJoin | FusedScanAggregate | FusedTableScan | DeltaScan | DeferredScan | SearchRows"
+    " | TopRows"
 )
 SharedNode: TypeAlias = (
     "Scan | Values | Series | CommonTable | WorkingTable | Aggregate"
@@ -71,6 +72,7 @@ __all__ = [
     "Sort",
     "SortKey",
     "Star",
+    "TopRows",
     "Union",
     "Unnest",
     "Values",
