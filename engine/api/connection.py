@@ -80,7 +80,8 @@ class Connection:
         self._interrupts = Interrupts()
         self._warnings: Sequence[str] = ()
         self.progress: Listener | None = None
-        warm_up()
+        if session.has_tables:
+            warm_up()  # Without tables the first fused job begins it, and reading files needs none.
 
     def cursor(self) -> Cursor:
         """Return a new cursor, which shares the connection's transaction, as PEP 249 says.

@@ -82,6 +82,11 @@ class Session:
         self._sequences = SequenceValues(read_only=read_only)
         self._folder = None if store is None or read_only else str(store.directory.folder)
 
+    @property
+    def has_tables(self) -> bool:
+        """Whether the database has any table."""
+        return bool(self.database.shared.committed.snapshot.tables)
+
     def duplicate(self) -> Session:
         """Return another session of the same database, which begins with the same settings."""
         session = Session(self.database.shared, read_only=self.read_only)

@@ -58,6 +58,22 @@ assert cli.main() == 0
     assert not modules & {"rich", *NEVER}
 
 
+def test_reading_text_files_loads_no_compiled_loops(tmp_path: Path) -> None:
+    path = tmp_path / "days.csv"
+    rows = "".join(f"{n},1992-0{n % 9 + 1}-01 00:0{n % 7}:00,0.5,a\n" for n in range(100_000))
+    path.write_text(f"id,at,part,name\n{rows}")
+    modules = imported(f"""
+import raydb, time
+from raydb.kernels.backends.cpu import warm
+warm.DELAY_SECONDS = 0
+con = raydb.connect()
+for _ in range(3):
+    assert con.execute("SELECT sum(id), sum(part) FROM {str(path)!r}").fetchall()
+time.sleep(0.1)
+""")
+    assert "numba" not in modules
+
+
 def test_module_is_the_command(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "raydb", "--csv", "-c"]
     done = subprocess.run([*command, "SELECT 1 AS one"], capture_output=True, text=True, check=True)

@@ -202,10 +202,9 @@ def test_twins_answer_before_the_loops_are_ready():
 def test_a_process_ends_cleanly_while_the_loops_get_ready(delay):
     done = run_python(f"""
         import time
-        import raydb
         from raydb.kernels.backends.cpu import warm
         warm.DELAY_SECONDS = 0
-        raydb.connect().close()
+        warm.start()
         time.sleep({delay})
         print("done")
     """)

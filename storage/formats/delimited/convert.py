@@ -34,6 +34,8 @@ BOOLEANS = (*_TRUE, *_FALSE)
 # What may stand before the digits of a number.
 _SIGNS = b" \t+-"
 _ZERO = ord("0")
+# Where fewer bytes than one in so many may be what is looked for, each is looked at on its own.
+_FEW_ZEROS = 64
 # No part of a file is larger; Arrow takes it as one block.
 _ONE_BLOCK = 2**31 - 1
 
@@ -238,28 +240,34 @@ def may_have_zeros(part: bytes, layout: Layout) -> bool:
     """
     data = np.frombuffer(part, np.uint8)
     marks = (layout.delimiter + layout.quote).encode() + b"\r\n"
-    large = [mark for mark in marks if mark > max(_SIGNS)]
+    most = max(marks + _SIGNS)
     for start in range(0, len(data), CACHED_BYTES):
+        # Two bytes before each that may be the zero, and one behind it.
         some = data[start : start + CACHED_BYTES + 3]
-        before, zeros = some[:-2], some[1:-1] == _ZERO
+        before, zeros = some[1:-2], some[2:-1] == _ZERO
         # Most of what may stand there is small, which one comparison tells of many bytes at a time.
-        possible = before <= max(_SIGNS)
-        for mark in large:
-            possible |= before == mark
-        zeros &= possible
-        zeros &= some[2:] - np.uint8(_ZERO) < 10
+        zeros &= before <= most
+        if np.count_nonzero(zeros) * _FEW_ZEROS > len(zeros):
+            # Those of dates are behind a sign, but that is behind a digit; 0.5 is no such number.
+            zeros &= some[3:] - np.uint8(_ZERO) < 10
+            zeros &= (some[:-3] <= most) | _is_one_of(before, marks)
         places = np.flatnonzero(zeros)
-        first = before[places]
-        leading = before[places[_is_one_of(first, _SIGNS)] - 1]
-        if _is_one_of(first, marks).any() or _is_one_of(leading, marks + _SIGNS).any():
+        places = places[some[places + 3] - np.uint8(_ZERO) < 10]
+        first = some[places + 1]
+        found = _is_one_of(first, _SIGNS) & _is_one_of(some[places], marks + _SIGNS)
+        if (found | _is_one_of(first, marks)).any():
             return True
-    return re.match(rb"[ \t+-]*0[0-9]", part) is not None
+    # Of the first field, whose beginning has less before it.
+    first = re.escape(marks + _SIGNS)
+    return re.match(rb"[" + first + rb"]*0[0-9]", part) is not None
 
 
 def _is_one_of(data: NDArray[np.uint8], some: bytes) -> NDArray[np.bool_]:
-    flags = np.zeros(256, np.bool_)
-    flags[[*some]] = True
-    return flags[data]
+    """Return where bytes are one of a few."""
+    found = data == some[0]
+    for each in some[1:]:
+        found |= data == each
+    return found
 
 
 def begins_with_zero(column: pa.ChunkedArray | pa.Array) -> bool:

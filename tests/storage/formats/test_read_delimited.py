@@ -20,6 +20,7 @@ import raydb
 from raydb.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
 from raydb.storage.formats.copy import read_rows
 from raydb.storage.formats.delimited import blocks, records
+from raydb.storage.formats.delimited.convert import may_have_zeros
 from raydb.storage.formats.delimited.csv_file import CSV
 from raydb.storage.tables.constraints import append_rows, define_table
 from raydb.storage.tables.table import TableDefinition, UniqueKey
@@ -524,6 +525,26 @@ def test_a_zero_behind_a_sign_is_no_number_in_any_block(tmp_path, monkeypatch):
         with raydb.connect() as con:
             answer = con.execute("SELECT b FROM 'late.csv' WHERE a = 1 AND b <> '-1'").fetchall()
         assert answer == [(late.strip('"'),)]
+
+
+@pytest.mark.parametrize("many", [b"", b"2001-01-01,0.5," * 5000])
+def test_a_zero_may_be_needless_wherever_its_field_lies(many):
+    def may(text):
+        return may_have_zeros(text, CSV.layout)
+
+    end = blocks.CACHED_BYTES
+    for first in range(end - 5, end + 3):
+        for field in (b",05", b",-05", b"\n+00", b'"05', b", 05", b"\r-01"):
+            text = many + b"7" * (first - len(many)) + field + b"7" * end
+            assert may(text), (first, field)
+        for field in (b"7-05", b",0.5", b"7 05", b",-0,", b",0,5", b",-5"):
+            # The last byte of the piece is no neighbour of the first one.
+            text = many + b"7" * (first - len(many)) + field
+            text += b"7" * ((-len(text)) % end - 2) + b",,,,"
+            assert not may(text + b"7" * end), (first, field)
+    for text in (b"05", b"-05", b",05", b"1,05", b"\n05", b'"05'):
+        assert may(text), text
+    assert not may(b"0.5,0")
 
 
 NOISE = st.sampled_from([b"1", b"0", b"-", b"x", b" ", b",", b'"', b"\n", b"\r", b"\r\n", b"\0",
