@@ -258,14 +258,14 @@ def may_have_zeros(part: bytes, layout: Layout) -> bool:
         if (found | _is_one_of(first, marks)).any():
             return True
     # Of the first field, whose beginning has less before it.
-    first = re.escape(marks + _SIGNS)
-    return re.match(rb"[" + first + rb"]*0[0-9]", part) is not None
+    before_digits = re.escape(marks + _SIGNS)
+    return re.match(rb"[" + before_digits + rb"]*0[0-9]", part) is not None
 
 
 def _is_one_of(data: NDArray[np.uint8], some: bytes) -> NDArray[np.bool_]:
     """Return where bytes are one of a few."""
-    found = data == some[0]
-    for each in some[1:]:
+    found = np.zeros(len(data), np.bool_)
+    for each in some:
         found |= data == each
     return found
 
