@@ -34,6 +34,7 @@ from raydb.planner.expressions.nodes import (
     Expression,
     attributes_of,
 )
+from raydb.planner.stars.allowed_codes import allowed_codes, encoded_level
 from raydb.planner.stars.fused_scan import SCAN_WEIGHT, Coverage, FusedScanAggregate, GroupPart
 from raydb.planner.stars.sieve import use_sieve
 from raydb.storage.type_names import sql_type_name
@@ -159,14 +160,25 @@ def _mask_hierarchies(
     residual = []
     for predicate in star.predicates:
         number = _hierarchy_of(predicate, bvh)
-        values = None if number is None else _evaluate_codes(predicate, number, bvh)
-        if number is None or values is None:
+        mask = None if number is None else _mask(predicate, number, bvh)
+        if number is None or mask is None:
             residual.append(predicate)
         else:
-            # A comparison with NULL is NULL, which is not true.
-            passed = pc.fill_null(values, fill_value=False) if values.null_count else values
-            masks[number] &= passed.to_numpy(zero_copy_only=False)
+            masks[number] &= mask
     return masks, tuple(residual)
+
+
+def _mask(predicate: Expression, number: int, bvh: BvhInfo) -> NDArray[np.bool_] | None:
+    """Return the codes of a hierarchy that a predicate allows; None where a value is an error."""
+    mask = allowed_codes(predicate, bvh.index.hierarchies[number], bvh.levels)
+    if mask is not None:
+        return mask
+    values = _evaluate_codes(predicate, number, bvh)
+    if values is None:
+        return None
+    # A comparison with NULL is NULL, which is not true.
+    passed = pc.fill_null(values, fill_value=False) if values.null_count else values
+    return passed.to_numpy(zero_copy_only=False)
 
 
 def _split_keys(
@@ -266,10 +278,6 @@ def _number_groups(
     return tuple(parts), maps, stride
 
 
-# What levels of hierarchies are encoded as; every query that groups by one needs it.
-_encoded_levels: WeakKeyDictionary[Hierarchy, dict[int, EncodedColumn]] = WeakKeyDictionary()
-
-
 def _encode_allowed(
     values: pa.Array, allowed: NDArray[np.int64], hierarchy: Hierarchy
 ) -> EncodedColumn:
@@ -277,10 +285,7 @@ def _encode_allowed(
     level = next((i for i, each in enumerate(hierarchy.levels) if each is values), None)
     if level is None:
         return encode_column(values.take(allowed))
-    known = _encoded_levels.setdefault(hierarchy, {})
-    if level not in known:
-        known[level] = encode_column(values)
-    encoded = known[level]
+    encoded = encoded_level(hierarchy, level)
     codes = encoded.codes[allowed]
     occurs = np.zeros(encoded.cardinality, np.bool_)
     occurs[codes] = True
