@@ -130,7 +130,8 @@ def _among(
     for item in constants:
         if not item.is_null:
             chosen[bisect_left(values, item.value) : bisect_right(values, item.value)] = True
-    return chosen[_encoded[hierarchy][level].codes]
+    allowed: NDArray[np.bool_] = chosen[_encoded[hierarchy][level].codes]
+    return allowed
 
 
 def _listed(hierarchy: Hierarchy, level: int) -> list[Any] | None:

@@ -170,6 +170,7 @@ def _mask_hierarchies(
 
 def _mask(predicate: Expression, number: int, bvh: BvhInfo) -> NDArray[np.bool_] | None:
     """Return the codes of a hierarchy that a predicate allows; None where a value is an error."""
+    mask: NDArray[np.bool_] | None
     mask = allowed_codes(predicate, bvh.index.hierarchies[number], bvh.levels)
     if mask is not None:
         return mask
@@ -178,7 +179,8 @@ def _mask(predicate: Expression, number: int, bvh: BvhInfo) -> NDArray[np.bool_]
         return None
     # A comparison with NULL is NULL, which is not true.
     passed = pc.fill_null(values, fill_value=False) if values.null_count else values
-    return passed.to_numpy(zero_copy_only=False)
+    mask = passed.to_numpy(zero_copy_only=False)
+    return mask
 
 
 def _split_keys(
