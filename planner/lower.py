@@ -38,8 +38,10 @@ from raydb.planner.plan.nodes import (
     Union,
     Values,
 )
+from raydb.planner.plan.statistics import Statistics
 from raydb.planner.stars.choose import choose_job
 from raydb.planner.stars.deferred import DeferredScan, with_values, without_values
+from raydb.planner.stars.delta import part_star
 from raydb.planner.top_rows import find_top_rows
 
 if TYPE_CHECKING:
@@ -48,6 +50,9 @@ if TYPE_CHECKING:
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.nodes import GroupingSets, IndexLookup
+
+# So many rows at least have one group where several sets of keys are made of the groups of all.
+_ROWS_A_GROUP = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +189,20 @@ def lower_deferred(plan: DeferredScan, values: Mapping[Column, Literal] | None) 
 def _fuse_sets(
     plan: Aggregate, star: Star, grouping: GroupingSets, lowering: Lowering
 ) -> PhysicalPlan | str:
-    """Return a fused job for each set of keys, or why there is none for one of them."""
+    """Return a fused job for all sets of keys, or one for each; or why there is none for one.
+
+    Few groups of all keys are put together for each set, which costs nothing beside the job.
+    """
+    told_apart = [key for _, key in plan.keys]
+    told_apart += [e for _, call in plan.aggregates if call.distinct for e in call.arguments]
+    groups = Statistics(lowering.catalog).group_count(plan.source, told_apart)
+    if groups * _ROWS_A_GROUP <= lowering.catalog.tables[star.fact].row_count:
+        parted = part_star(star, lowering.fresh)
+        fused = parted if isinstance(parted, str) else _fuse(parted.star, lowering)
+        if not isinstance(fused, str) and not isinstance(parted, str):
+            keys = tuple((column, column) for column, _ in star.keys)
+            sets = Aggregate(fused, keys, parted.merged, NoStar(""), grouping)
+            return Project(sets, (*parted.items, (grouping.number, grouping.number)))
     parts: list[PhysicalPlan] = []
     for number, places in enumerate(grouping.sets):
         fused = _fuse(replace(star, keys=tuple(star.keys[place] for place in places)), lowering)

@@ -60,11 +60,12 @@ def star_query(rng: Random, star: Star) -> Query:
     if rng.random() < 0.2:
         rng.shuffle(items)
     sql = f"SELECT {', '.join(items)} {source}{where(conditions)}"
+    sets = rng.choice(("ROLLUP", "CUBE")) if names and rng.random() < 0.12 else ""
     if names:
-        sql += f" GROUP BY {', '.join(names)}"
+        sql += f" GROUP BY {sets}{' (' * bool(sets)}{', '.join(names)}{')' * bool(sets)}"
         if rng.random() < 0.2:
             sql += f" HAVING {random_having(rng, aggregates)}"
-    if not names or rng.random() < 0.6:
+    if not names or sets or rng.random() < 0.6:
         return Query(sql)
     return Query(sql + random_order(rng, names, aggregates), ordered=True)
 

@@ -165,3 +165,39 @@ SELECT sum(n) FROM (VALUES (1, 2, 10), (1, 3, 20)) AS v(a, b, n) GROUP BY GROUPI
 -- 20
 -- 30
 -- 30
+
+-- Where all keys have few groups, these are put together for each set.
+CREATE TABLE many AS SELECT i % 3 AS a, i % 2 = 0 AS b, CASE WHEN i % 5 > 0 THEN i END AS n FROM range(300) AS r (i);
+CREATE BVH by_a ON many (SCAN (a, b), AGGREGATE (n));
+EXPLAIN SELECT a, b, sum(n), avg(n), count(*), count(DISTINCT b) FROM many GROUP BY CUBE (a, b);
+-- has: path: fused
+-- has: sets: (a, b), (a), (b), ()
+-- has: FusedScanAggregate: sum(n), sum(n), count(n), count(*) by a, b
+SELECT a, b, sum(n), avg(n), count(*), count(n), min(n), count(DISTINCT b), grouping(a, b) FROM many GROUP BY CUBE (a, b) ORDER BY 9, a, b;
+-- 0 | false | 6000 | 150.0 | 50 | 40 | 3 | 1 | 0
+-- 0 | true | 6000 | 150.0 | 50 | 40 | 6 | 1 | 0
+-- 1 | false | 5800 | 145.0 | 50 | 40 | 1 | 1 | 0
+-- 1 | true | 6100 | 152.5 | 50 | 40 | 4 | 1 | 0
+-- 2 | false | 6200 | 155.0 | 50 | 40 | 11 | 1 | 0
+-- 2 | true | 5900 | 147.5 | 50 | 40 | 2 | 1 | 0
+-- 0 | NULL | 12000 | 150.0 | 100 | 80 | 3 | 2 | 1
+-- 1 | NULL | 11900 | 148.75 | 100 | 80 | 1 | 2 | 1
+-- 2 | NULL | 12100 | 151.25 | 100 | 80 | 2 | 2 | 1
+-- NULL | false | 18000 | 150.0 | 150 | 120 | 1 | 1 | 2
+-- NULL | true | 18000 | 150.0 | 150 | 120 | 2 | 1 | 2
+-- NULL | NULL | 36000 | 150.0 | 300 | 240 | 1 | 2 | 3
+SELECT b, a, max(n) FROM many WHERE a < 2 GROUP BY GROUPING SETS ((b, a), (b), (b), ()) ORDER BY b, a;
+-- false | 0 | 297
+-- false | 1 | 289
+-- false | NULL | 297
+-- false | NULL | 297
+-- true | 0 | 294
+-- true | 1 | 298
+-- true | NULL | 298
+-- true | NULL | 298
+-- NULL | NULL | 298
+SELECT a, sum(n), count(n), count(DISTINCT b) FROM many WHERE a > 9 GROUP BY ROLLUP (a);
+-- NULL | NULL | 0 | 0
+SELECT a, sum(n) FROM many GROUP BY ROLLUP (a) HAVING grouping(a) = 1 OR a = 1 ORDER BY a;
+-- 1 | 11900
+-- NULL | 36000

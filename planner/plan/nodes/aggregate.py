@@ -94,7 +94,12 @@ class Aggregate(GroupedRows):
     @property
     def details(self) -> dict[str, Any]:
         reason = self.star.reason if isinstance(self.star, NoStar) else ""
-        return {"general path": reason} if reason else {}
+        said = {"general path": reason} if reason else {}
+        return said if self.grouping is None else {**said, "sets": self._sets(self.grouping)}
+
+    def _sets(self, grouping: GroupingSets) -> str:
+        names = [column.name for column, _ in self.keys]
+        return ", ".join(f"({', '.join(names[place] for place in s)})" for s in grouping.sets)
 
     def prune(self, needed: frozenset[Column]) -> Plan:
         kept = tuple(item for item in self.aggregates if item[0] in needed)
