@@ -34,8 +34,8 @@ SALES_OF_RETURNS = {
     "web_returns": "FOREIGN KEY (wr_item_sk, wr_order_number) REFERENCES web_sales",
 }
 
-# What the kit writes otherwise than its own schema has it.
-COLUMN_NAMES = {"c_last_review_date_sk": "c_last_review_date"}
+# What the kit's queries call otherwise than its schema.
+COLUMN_NAMES = {"c_last_review_date": "c_last_review_date_sk"}
 
 Row = tuple[Any, ...]
 
