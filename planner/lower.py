@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import (
@@ -133,7 +134,7 @@ def _lower_aggregate(plan: Aggregate, lowering: Lowering) -> PhysicalPlan:
             if star.given:
                 fused: PhysicalPlan | str = _defer(plan, star, lowering)
             elif plan.grouping is None:
-                fused = _fuse(star, lowering)
+                fused = _fuse(plan, star, lowering)
             else:
                 fused = _fuse_sets(plan, star, plan.grouping, lowering)
             if not isinstance(fused, str):
@@ -142,8 +143,7 @@ def _lower_aggregate(plan: Aggregate, lowering: Lowering) -> PhysicalPlan:
         case _:
             reason = "SET fused_path = 'off'"
     if isinstance(plan.star, Star):
-        unfused = replace(plan, star=NoStar(reason))
-        return _lower(optimize_unfused(unfused, lowering.catalog), lowering)
+        return _lower(_unfused(plan, reason, lowering.catalog), lowering)
     source = _lower(plan.source, lowering)
     return replace(plan, source=source, star=NoStar(reason))
 
@@ -154,19 +154,25 @@ def _unique_lookup(star: Star, catalog: CatalogInfo) -> IndexLookup | None:
     return lookup if lookup is not None and lookup.is_unique else None
 
 
-def _fuse(star: Star, lowering: Lowering) -> PhysicalPlan | str:
-    """Return the fused plan that gives a star's rows, or why there is none."""
+def _fuse(plan: Aggregate, star: Star, lowering: Lowering) -> PhysicalPlan | str:
+    """Return the fused plan that gives a star's rows, or why there is none, or a better one."""
     if not star.keys and not star.aggregates:
         # A total of which nothing is asked is one row, and a job's rows are counted by columns.
         return Values((), ((),))
-    return choose_job(star, lowering.catalog, lowering.options)
+    general = partial(_unfused, plan, "", lowering.catalog)
+    return choose_job(star, lowering.catalog, lowering.options, general)
+
+
+def _unfused(plan: Aggregate, reason: str, catalog: CatalogInfo) -> Plan:
+    """Return the plan of the general path for an aggregate that no fused job answers."""
+    return optimize_unfused(replace(plan, star=NoStar(reason)), catalog)
 
 
 def _defer(plan: Aggregate, star: Star, lowering: Lowering) -> PhysicalPlan | str:
     """Return a star with its subqueries before it, or why no fused job will answer it."""
     if plan.grouping is not None:
         return "it groups by several sets beside a subquery's value"
-    fused = _fuse(without_values(star), lowering)
+    fused = _fuse(plan, without_values(star), lowering)
     if isinstance(fused, str):
         return fused
     sources = tuple(
@@ -177,13 +183,14 @@ def _defer(plan: Aggregate, star: Star, lowering: Lowering) -> PhysicalPlan | st
 
 def lower_deferred(plan: DeferredScan, values: Mapping[Column, Literal] | None) -> PhysicalPlan:
     """Choose how to run a star whose subqueries have these values; None where none can be told."""
-    aggregate = replace(plan.aggregate, star=NoStar("a subquery's value is no constant"))
+    reason = "a subquery's value is no constant"
     if values is not None:
-        fused = choose_job(with_values(plan.star, values), plan.catalog, plan.options)
+        general = partial(_unfused, plan.aggregate, "", plan.catalog)
+        fused = choose_job(with_values(plan.star, values), plan.catalog, plan.options, general)
         if not isinstance(fused, str):
             return fused
-        aggregate = replace(plan.aggregate, star=NoStar(fused))
-    return lower(optimize_unfused(aggregate, plan.catalog), plan.catalog, plan.options)
+        reason = fused
+    return lower(_unfused(plan.aggregate, reason, plan.catalog), plan.catalog, plan.options)
 
 
 def _fuse_sets(
@@ -205,7 +212,9 @@ def _fuse_sets(
             return Project(sets, (*parted.items, (grouping.number, grouping.number)))
     parts: list[PhysicalPlan] = []
     for number, places in enumerate(grouping.sets):
-        fused = _fuse(replace(star, keys=tuple(star.keys[place] for place in places)), lowering)
+        one = replace(plan, keys=tuple(plan.keys[place] for place in places), grouping=None)
+        asked = replace(star, keys=tuple(star.keys[place] for place in places))
+        fused = _fuse(one, asked, lowering)
         if isinstance(fused, str):
             return fused
         items: list[tuple[Column, Expression]] = [

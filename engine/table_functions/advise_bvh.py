@@ -115,7 +115,7 @@ class AdviseBvh(OpenedFunction):
             table: _profile(table, [each.star for each in workload.asked], snapshot, catalog)
             for table in dict.fromkeys(each.star.fact for each in workload.asked)
         }
-        found = advise(workload.asked, profiles, limit, max_bvhs)
+        found = advise(workload.asked, profiles, catalog, limit, max_bvhs)
         rows = []
         taken = set(snapshot.bvhs)
         for proposal in found.proposals:

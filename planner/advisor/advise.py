@@ -18,13 +18,12 @@ import pyarrow.types as pt
 
 from raydb.kernels.bvh.encode import encode_column
 from raydb.kernels.codecs.arrow_numbers import is_number
-from raydb.planner.advisor.bvh_model import BvhModel, Candidate, determines, lacking
+from raydb.planner.advisor.bvh_model import BvhModel, Candidate, determines
 from raydb.planner.advisor.search_bvhs import Member, Search
 from raydb.planner.expressions.nodes import attributes_of
 from raydb.planner.expressions.show import show
-from raydb.planner.stars.choose import preference
 from raydb.planner.stars.fuse import needs_values
-from raydb.planner.stars.table_scan import is_cheaper, is_small
+from raydb.planner.stars.table_scan import is_small
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -126,7 +125,11 @@ def _keys(star: Star) -> Iterator[Expression]:
 
 
 def advise(
-    asked: Sequence[Asked], profiles: Mapping[str, Profile], memory: int | None, max_bvhs: int
+    asked: Sequence[Asked],
+    profiles: Mapping[str, Profile],
+    catalog: CatalogInfo,
+    memory: int | None,
+    max_bvhs: int,
 ) -> Advice:
     """Return the BVHs to create.
 
@@ -136,13 +139,13 @@ def advise(
     refused: dict[int, str] = {}
     useful: list[Asked] = []
     for each in asked:
-        obstacle = _obstacle(each.star, profiles[each.star.fact])
+        obstacle = _obstacle(each.star, profiles[each.star.fact], catalog)
         if obstacle is None:
             useful.append(each)
         else:
             refused[each.query] = obstacle
     stars = [each.star for each in useful]
-    models = {table: BvhModel(profile, stars) for table, profile in profiles.items()}
+    models = {table: BvhModel(profile, stars, catalog) for table, profile in profiles.items()}
     needs = [(star.fact, _need(star, models[star.fact])) for star in stars]
     limit = inf if memory is None else memory
     members = Search(models, needs, limit, max_bvhs).run() if needs else []
@@ -164,17 +167,31 @@ def advise(
     )
 
 
-def _obstacle(star: Star, profile: Profile) -> str | None:
+def _obstacle(star: Star, profile: Profile, catalog: CatalogInfo) -> str | None:
     """Say why no BVH at all serves a star."""
     if not profile.row_count:
         return f"'{star.fact}' has no rows"
-    model = BvhModel(profile, [star])
+    larger = _larger(star.fact, catalog)
+    if larger is not None:
+        return f"'{star.fact}' is a dimension of '{larger}'"
+    model = BvhModel(profile, [star], catalog)
     need = _need(star, model)
     if need == Candidate():
         return "it filters, groups and adds up nothing that a BVH encodes"
     # Without SCAN, for the cells do not matter here.
     job = model.job(Candidate((), need.scan + need.group_by, need.aggregate), 0)
     return job if isinstance(job, str) else None
+
+
+def _larger(table: str, catalog: CatalogInfo) -> str | None:
+    """Return the table with the most rows that refers to one with fewer, None where none does."""
+    own = catalog.tables[table].row_count
+    referring = {
+        name: info.row_count
+        for name, info in catalog.tables.items()
+        if info.row_count > own and any(k.table == table for k in info.definition.foreign_keys)
+    }
+    return max(referring, key=lambda name: referring[name], default=None)
 
 
 def _need(star: Star, model: BvhModel) -> Candidate:
@@ -224,17 +241,18 @@ def _assign(
     served = {}
     for number, star in enumerate(stars):
         model = models[star.fact]
-        jobs = [
-            (place, job)
+        answers = [
+            (answer.rank, place)
             for place, member in enumerate(members)
             if member.table == star.fact
-            and not isinstance(job := model.job(member.candidate, number), str)
-            and job.coverage.score > 0
+            and (answer := model.answer(member.candidate, number)) is not None
+            and answer.cost < model.scan_cost(number)
         ]
-        if jobs:
-            place, job = min(jobs, key=lambda each: (*preference(each[1]), each[0]))
-            if not is_cheaper(star, job, model.profile.row_count):
-                served[number] = (place, job)
+        if answers:
+            _, place = min(answers)
+            job = model.job(members[place].candidate, number)
+            assert not isinstance(job, str)
+            served[number] = (place, job)
     return served
 
 
@@ -250,7 +268,7 @@ def _proposal(
     reason = f"{cells} cell{'' if cells == 1 else 's'}; "
     reason += f"its queries read {100 * touched / total:.3g} % of the rows"
     for star, job in jobs.items():
-        fetched = ", ".join(show(expression) for expression in lacking(job))
+        fetched = ", ".join(show(expression) for expression in job.fetched)
         if fetched:
             reason += f"; query {asked[star].query} fetches {fetched} by row id"
     return Proposal(

@@ -20,9 +20,9 @@ from raydb.kernels.bvh.bvh import DENSE_CELLS, Bvh, Measure, narrow_codes
 from raydb.kernels.bvh.encode import EncodedColumn, encode_column, find_hierarchies
 from raydb.planner.catalog import BvhDefinition, BvhInfo
 from raydb.planner.expressions.nodes import attributes_of
-from raydb.planner.stars.choose import preference
+from raydb.planner.stars.choose import Priced
+from raydb.planner.stars.costs import bvh_cost, scan_cost
 from raydb.planner.stars.fuse import fuse
-from raydb.planner.stars.table_scan import DIRECT_COST, FETCH_COST, scan_cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.bvh.encode import Hierarchy
+    from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Attribute, Expression
     from raydb.planner.plan.nodes import Star
     from raydb.planner.stars.fused_scan import FusedScanAggregate
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
 _ROW_ID_BYTES = 4
 _OFFSET_BYTES = 8
 _CELL_BYTES = 8
-
-# A row of a job that the BVH answers alone costs DIRECT_COST where it has so many bytes.
-_DIRECT_BYTES = 8
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -118,15 +116,16 @@ class _Planned:
 class Answer:
     """How a star runs on a candidate: what it is preferred by (the least wins), nanoseconds."""
 
-    preference: tuple[int, int]
+    rank: tuple[float, int, int]
     cost: float
 
 
 class BvhModel:
     """Estimates for candidates on one fact table, for some stars; they are kept."""
 
-    def __init__(self, profile: Profile, stars: Sequence[Star]) -> None:
+    def __init__(self, profile: Profile, stars: Sequence[Star], catalog: CatalogInfo) -> None:
         self.profile = profile
+        self.catalog = catalog
         self.stars = stars
         self.attributes = [each for tuples in profile.tuples for each in tuples.attributes]
         self.measures = list(profile.widths)
@@ -144,7 +143,7 @@ class BvhModel:
             tuple[tuple[int, ...], int], list[tuple[Hierarchy, NDArray[np.float64]]]
         ] = {}
         self._planned: dict[Candidate, _Planned] = {}
-        self._scans = [float(scan_cost(star, profile.row_count)) for star in stars]
+        self._scans = [scan_cost(star, profile.row_count, catalog) for star in stars]
         self._answers: dict[tuple[Candidate, int], Answer | None] = {}
 
     # -- the profile
@@ -248,25 +247,20 @@ class BvhModel:
             job, rows = self._fuse(seen, star)
             answer = None
             if not isinstance(job, str) and job.coverage.score > 0:
-                cost = min(self._scans[star], self._cost(seen, job, rows))
-                answer = Answer(preference(replace(job, estimated_rows=round(rows))), cost)
+                cost = self._cost(seen, job, star, rows)
+                priced = Priced(replace(job, estimated_rows=round(rows)), cost)
+                answer = Answer(priced.rank, min(self._scans[star], priced.cost))
             self._answers[seen, star] = answer
         return self._answers[seen, star]
 
-    def _cost(self, candidate: Candidate, job: FusedScanAggregate, rows: float) -> float:
-        """Return about how many nanoseconds a job takes that reads some rows.
-
-        A row costs as much as the bytes that the kernel reads of it. Whatever the BVH lacks is
-        fetched by row id for every row of the cells (RayDB, section 4.5).
-        """
-        if not job.is_direct:
-            return rows * FETCH_COST * max(len(lacking(job)), 1)
+    def _cost(self, candidate: Candidate, job: FusedScanAggregate, star: int, rows: float) -> float:
+        """Return about how many nanoseconds a job of a star takes that reads some rows."""
         read = {accumulator.measure for accumulator in job.job.accumulators}
         held = [self.measures[candidate.aggregate[measure]] for measure in read]
         width = sum(self.profile.widths[measure] for measure in held)
         by_row = [code_map.hierarchy for code_map in job.job.maps if not code_map.by_cell]
         width += sum(job.index.codes[job.index.stored.index(n)].itemsize for n in by_row)
-        return rows * DIRECT_COST * max(width, 1) / _DIRECT_BYTES
+        return bvh_cost(self.stars[star], job, self.catalog, rows, width)
 
     def _as_seen_by(self, star: int, candidate: Candidate) -> Candidate:
         """Return the part of a candidate that a star depends on; many have the same."""
@@ -332,16 +326,6 @@ class BvhModel:
 
 def _arguments(star: Star) -> list[Expression]:
     return [argument for _, call in star.aggregates for argument in call.arguments]
-
-
-def lacking(job: FusedScanAggregate) -> list[Expression]:
-    """Return what a job fetches by row id."""
-    positions = zip(job.measures, job.measure_positions, strict=True)
-    return [
-        *job.residual_predicates,
-        *(key for _, key in job.residual_keys),
-        *(measure for measure, position in positions if position is None),
-    ]
 
 
 def determines(one: EncodedColumn, other: EncodedColumn) -> bool:

@@ -102,7 +102,7 @@ class Search:
         best: tuple[Member | None, Answer | None] = (None, None)
         for member in members:
             answer = model.answer(member.candidate, star)
-            if answer and (best[1] is None or answer.preference < best[1].preference):
+            if answer and (best[1] is None or answer.rank < best[1].rank):
                 best = (member, answer)
         return best
 

@@ -1,58 +1,76 @@
-"""The choice of what runs a star: the BVH of max{x + y + alpha*z}, then fewest rows (RayDB 4.5)."""
+"""The choice of what runs a star: a BVH, a pass over the table, or the general path.
+
+Of BVHs those are looked at that have the most of max{x + y + alpha*z} (RayDB 4.5), and others only
+where none of these answers alone; costs decide (`planner/stars/costs.py`).
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from raydb.kernels.backends.choice import choose_backends
+from raydb.planner.expressions.show import show
+from raydb.planner.stars.costs import MIN_COMPARED, bvh_cost, general_cost, scan_cost
 from raydb.planner.stars.delta import merge_parts, part_star, scan_delta
 from raydb.planner.stars.fuse import fuse, highest_score, scanned_attributes
-from raydb.planner.stars.table_scan import (
-    FusedTableScan,
-    is_cheaper,
-    scan_bytes,
-    scan_obstacle,
-)
+from raydb.planner.stars.table_scan import FusedTableScan, scan_bytes, scan_obstacles
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.plan.nodes import PhysicalPlan, Star
+    from raydb.planner.plan.nodes import PhysicalPlan, Plan, Star
     from raydb.planner.stars.fused_scan import FusedScanAggregate
 
 
-def choose_job(star: Star, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan | str:
-    """Return the fused job on the best BVH of the fact table, or on the table, or why none.
+@dataclass(frozen=True, eq=False, slots=True)
+class Priced:
+    """A fused job and what it costs."""
 
-    Rows that the BVH does not hold yet have a job of their own. The table is scanned where no BVH
-    serves, or where all that do lack something of the query and would fetch it, or read newer
-    rows beside it, for more rows than is worth while.
+    plan: FusedScanAggregate
+    cost: float
+
+    @property
+    def rank(self) -> tuple[float, int, int]:
+        """What the best of several has the least of."""
+        # What differs by less than a twentieth of a millisecond is the same.
+        return round(self.cost / 5e4), -self.plan.coverage.score, self.plan.estimated_reads
+
+
+def choose_job(
+    star: Star, catalog: CatalogInfo, options: PlannerOptions, general: Callable[[], Plan]
+) -> PhysicalPlan | str:
+    """Return the cheapest fused job, or why none or why the general path is cheaper.
+
+    general: makes the plan of the general path, which is asked for only where it may be the best.
+    Rows that a BVH does not hold yet have a job of their own.
     """
     backends, backend_reason = choose_backends(
         options.backend, options.fallback, options.rt_encoding
     )
     best = _choose_bvh(star, catalog, backends, backend_reason)
     row_count = catalog.tables[star.fact].row_count
+    obstacles = scan_obstacles(star, catalog)
+    scan = inf if obstacles else scan_cost(star, row_count, catalog)
     if isinstance(best, str):
         reason = best
-    elif not is_cheaper(star, best, row_count) or scan_obstacle(star, catalog) is not None:
-        if best.newer is None:
-            return best
-        whole = _with_newer_rows(star, best, catalog)
+    elif scan < best.cost:
+        reason = f"{_shortcoming(best.plan)}: about {_ms(best.cost)}, a scan {_ms(scan)}"
+    else:
+        cheaper = _cheaper_in_general(best, general, catalog)
+        whole = cheaper or _with_newer_rows(star, best.plan, catalog)
         if not isinstance(whole, str):
             return whole
         reason = whole
-    else:
-        reason = f"BVH '{best.bvh}' would fetch what it lacks for {best.estimated_rows} rows"
-        if best.newer is not None and best.is_direct:
-            reason = f"BVH '{best.bvh}' lacks {best.newer.count} rows"
-    if scan_obstacle(star, catalog) is not None:
-        return reason
-    if options.memory_limit is not None and scan_bytes(star, catalog) > options.memory_limit:
-        return f"the columns of '{star.fact}' would not fit in memory_limit"
+    if not obstacles and options.memory_limit is not None:
+        size = scan_bytes(star, catalog)
+        if size > options.memory_limit:
+            obstacles = [f"the columns of '{star.fact}' would not fit in memory_limit"]
+    if obstacles:
+        return f"{reason}; no scan, for {', and '.join(obstacles)}"
     return FusedTableScan(star, backends, backend_reason, reason, row_count)
 
 
@@ -60,6 +78,8 @@ def _with_newer_rows(
     star: Star, best: FusedScanAggregate, catalog: CatalogInfo
 ) -> PhysicalPlan | str:
     """Return the plan of a BVH and of the rows that it does not hold, or why there is none."""
+    if best.newer is None:
+        return best
     parted = part_star(star)
     if isinstance(parted, str):
         return parted
@@ -71,57 +91,84 @@ def _with_newer_rows(
     return merge_parts(star, parted, (replace(part, choice_reason=best.choice_reason), delta))
 
 
+def _cheaper_in_general(
+    best: Priced, general: Callable[[], Plan], catalog: CatalogInfo
+) -> str | None:
+    """Say what the general path costs where that is less than a BVH, None where it is more."""
+    if best.plan.is_direct or best.cost < MIN_COMPARED:
+        return None
+    other = general_cost(general(), catalog)
+    if other >= best.cost:
+        return None
+    return f"{_shortcoming(best.plan)}: about {_ms(best.cost)}, the general path {_ms(other)}"
+
+
+def _ms(cost: float) -> str:
+    """Return nanoseconds in words."""
+    return f"{cost / 1e6:.3g} ms"
+
+
+def _shortcoming(plan: FusedScanAggregate) -> str:
+    """Say why a BVH does not answer a star alone."""
+    if plan.newer is not None and plan.is_direct:
+        return f"BVH '{plan.bvh}' lacks {plan.newer.count} rows"
+    fetched = ", ".join(map(show, plan.fetched))
+    if not fetched:
+        return f"BVH '{plan.bvh}' would sort {plan.estimated_rows} rows into groups"
+    return f"BVH '{plan.bvh}' would fetch {fetched} for {plan.estimated_rows} rows"
+
+
 def _choose_bvh(
     star: Star, catalog: CatalogInfo, backends: tuple[str, ...], backend_reason: str
-) -> FusedScanAggregate | str:
-    """Return the fused job on the best BVH of the fact table, or why there is none."""
+) -> Priced | str:
+    """Return the cheapest fused job on a BVH of the fact table, or why there is none."""
     candidates = [bvh for bvh in catalog.bvhs.values() if bvh.definition.table == star.fact]
     if not candidates:
         return f"there is no BVH on '{star.fact}'"
     scanned = scanned_attributes(star)
     scores = {bvh.definition.name: highest_score(star, scanned, bvh) for bvh in candidates}
     candidates.sort(key=lambda bvh: -scores[bvh.definition.name])
-    useful: list[FusedScanAggregate] = []
+    useful: list[Priced] = []
     obstacles: list[str] = []
     others: list[str] = []
     for bvh in candidates:
-        score = scores[bvh.definition.name]
-        if useful and score < max(plan.coverage.score for plan in useful):
+        name = bvh.definition.name
+        if _is_settled(useful, scores[name]):
             # To fuse them too would take longer than the rest of planning.
-            others += [bvh.definition.name] if score else []
+            others += [name] if scores[name] else []
             continue
         plan = fuse(star, bvh, backends, backend_reason)
         if isinstance(plan, str):
             obstacles.append(plan)
         elif plan.coverage.score > 0:
-            useful.append(plan)
+            useful.append(Priced(plan, bvh_cost(star, plan, catalog)))
     if not useful:
-        obstacles.append(f"no BVH on '{star.fact}' encodes an attribute of the query")
-        return obstacles[0]
-    useful.sort(key=lambda plan: (*preference(plan), plan.bvh))
-    return replace(useful[0], choice_reason=_reason(useful, others, scores, len(candidates)))
+        unused = f"no BVH on '{star.fact}' encodes an attribute of the query"
+        return "; ".join(dict.fromkeys(obstacles)) or unused
+    useful.sort(key=lambda each: (each.rank, each.plan.bvh))
+    reason = _reason(useful, others, scores, len(candidates))
+    return replace(useful[0], plan=replace(useful[0].plan, choice_reason=reason))
 
 
-def preference(plan: FusedScanAggregate) -> tuple[int, int]:
-    """Return what the best of several jobs has the least of."""
-    newer = 0 if plan.newer is None else plan.newer.count
-    return -plan.coverage.score, plan.estimated_reads + newer
+def _is_settled(useful: Sequence[Priced], score: int) -> bool:
+    """Whether a BVH of a lower score need not be looked at: one of a higher one answers alone."""
+    return any(each.plan.coverage.score > score and each.plan.is_direct for each in useful)
 
 
 def _reason(
-    ranked: Sequence[FusedScanAggregate],
+    ranked: Sequence[Priced],
     others: Sequence[str],
     scores: Mapping[str, int],
     candidate_count: int,
 ) -> str:
-    """Say why the first of the ranked plans won; others have lower scores, the highest first."""
-    best = ranked[0]
+    """Say why the first of the ranked jobs won; others have lower scores, the highest first."""
+    best = ranked[0].plan
     if candidate_count == 1:
         return f"the only BVH on '{best.table}'"
     if len(ranked) + len(others) == 1:
         return f"the only one of {candidate_count} BVHs that encodes an attribute of the query"
     if len(ranked) > 1:
-        second, score = ranked[1].bvh, ranked[1].coverage.score
+        second, score = ranked[1].plan.bvh, ranked[1].plan.coverage.score
     else:
         second, score = others[0], scores[others[0]]
     if best.coverage.score > score:
@@ -129,9 +176,13 @@ def _reason(
             f"largest coverage of {candidate_count} BVHs: {best.coverage.score} "
             f"against {score} of '{second}'"
         )
-    reads, second_reads = preference(best)[1], preference(ranked[1])[1]
+    if best.coverage.score < score or ranked[0].rank[0] < ranked[1].rank[0]:
+        costs = f"about {_ms(ranked[0].cost)} against {_ms(ranked[1].cost)} of '{second}'"
+        return f"the cheapest of {candidate_count} BVHs: {costs}"
+    reads, second_reads = (each.plan.estimated_reads for each in ranked[:2])
     if reads < second_reads:
-        fewer = "less to read" if best.job.sieved or ranked[1].job.sieved else "fewer rows"
+        sieved = best.job.sieved or ranked[1].plan.job.sieved
+        fewer = "less to read" if sieved else "fewer rows"
         return (
             f"coverage {best.coverage.score} as '{second}', but {fewer}: "
             f"{reads} against {second_reads}"

@@ -107,12 +107,6 @@ class FusedScanAggregate(GroupedRows):
     @property
     def details(self) -> dict[str, Any]:
         """What EXPLAIN says of the job: what the BVH gives to it, and what it reads."""
-        measures = zip(self.measures, self.measure_positions, strict=True)
-        fetched = [
-            *self.residual_predicates,
-            *(key for _, key in self.residual_keys),
-            *(measure for measure, position in measures if position is None),
-        ]
         return {
             "table": self.table,
             "bvh": self.bvh,
@@ -124,7 +118,7 @@ class FusedScanAggregate(GroupedRows):
             "rows_dead": 0 if self.index.dead is None else len(self.index.dead),
             "backend": ELSE.join(self.backends),
             "backend_reason": self.backend_reason,
-            "by_row_id": [show(expression) for expression in fetched],
+            "by_row_id": [show(expression) for expression in self.fetched],
         }
 
     @staticmethod
@@ -149,6 +143,16 @@ class FusedScanAggregate(GroupedRows):
         if "kernel_ms" in said:
             lines["kernel"] = f"{said['kernel_ms']:.3f} ms"
         return lines
+
+    @property
+    def fetched(self) -> list[Expression]:
+        """What the BVH lacks of the query, which is fetched by row id."""
+        measures = zip(self.measures, self.measure_positions, strict=True)
+        return [
+            *self.residual_predicates,
+            *(key for _, key in self.residual_keys),
+            *(measure for measure, position in measures if position is None),
+        ]
 
     @property
     def estimated_reads(self) -> int:

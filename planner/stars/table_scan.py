@@ -24,14 +24,15 @@ from raydb.planner.expressions.nodes import (
     attributes_of,
 )
 from raydb.planner.expressions.registry import may_raise
+from raydb.planner.expressions.show import show
 from raydb.planner.plan.nodes.aggregate import GroupedRows
 from raydb.planner.stars.fuse import INT64_DIGITS
-from raydb.planner.stars.fused_scan import DENSE_GROUPS, FusedScanAggregate
+from raydb.planner.stars.fused_scan import DENSE_GROUPS
 from raydb.storage.tables.parts import value_bytes
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from raydb.planner.catalog import CatalogInfo, TableInfo
     from raydb.planner.plan.nodes import Star
@@ -40,14 +41,6 @@ if TYPE_CHECKING:
 
 # Below this many rows the general path takes a few milliseconds, and less to get ready.
 MIN_ROWS = 100_000
-
-# What a row costs, in nanoseconds: in a scan for each attribute behind a predicate or a key and for
-# the measures, beside a BVH that lacks something of the query, and in one that has all of it. SSB's
-# 20 other queries took 0.2 to 0.4, 20 to 90, and 0.25 to 0.7.
-SCAN_COST = 0.3
-FETCH_COST = 60.0
-DIRECT_COST = 0.3
-
 
 # What a scan keeps of each row: the code of a text, of a dimension's row, or a number.
 _CODE_BYTES = 4
@@ -106,33 +99,54 @@ def scan_obstacle(star: Star, catalog: CatalogInfo, least_rows: int | None = Non
 
     least_rows: of the table; by default it is MIN_ROWS.
     """
+    return next(_scan_obstacles(star, catalog, least_rows), None)
+
+
+def scan_obstacles(star: Star, catalog: CatalogInfo) -> list[str]:
+    """Return all that keeps a star from running as a pass over its fact table."""
+    return list(dict.fromkeys(_scan_obstacles(star, catalog, None)))
+
+
+def _scan_obstacles(star: Star, catalog: CatalogInfo, least_rows: int | None) -> Iterator[str]:
     least_rows = MIN_ROWS if least_rows is None else least_rows
     if catalog.tables[star.fact].row_count < least_rows:
-        return f"'{star.fact}' has less than {least_rows} rows"
+        yield f"'{star.fact}' has less than {least_rows} rows"
     if catalog.tables[star.fact].is_streamed:
-        return f"{star.fact} is read block by block"
+        yield f"{star.fact} is read block by block"
     for _, call in star.aggregates:
         for argument in call.arguments:
             kind = argument.type
             if asks_values(call):
-                if may_raise(argument) or _value_count(argument, star, catalog) is None:
-                    return f"{call.function.upper()} over too many values"
+                if may_raise(argument) or value_count(argument, star, catalog) is None:
+                    yield f"{call.function.upper()} over too many values of {show(argument)}"
             elif (
                 call.function != "count"
                 and pa.types.is_decimal(kind)
                 and kind.precision > INT64_DIGITS
             ):
-                return f"{call.function.upper()} over {sql_type_name(kind)} may not fit 64 bits"
+                yield f"{call.function.upper()} over {sql_type_name(kind)} may not fit 64 bits"
     for expression in (*star.predicates, *(key for _, key in star.keys)):
         for attribute in attributes_of(expression):
             if not _has_codes(_table_of(attribute, star, catalog).sample[attribute.name].type):
-                return f"'{attribute.name}' is of a type that has no codes"
+                yield f"'{attribute.name}' is of a type that has no codes"
+    yield from _group_obstacles(star, catalog)
+
+
+def _group_obstacles(star: Star, catalog: CatalogInfo) -> Iterator[str]:
+    """Yield why a pass would have too many groups, and of what."""
+    keys = [key for _, key in star.keys]
     asked = [call.arguments[0] for _, call in star.aggregates if asks_values(call)]
-    counts = [_group_count((key for _, key in star.keys), star, catalog)]
-    counts += [_group_count((expression,), star, catalog) for expression in asked]
-    if None in counts or prod(filter(None, counts)) > DENSE_GROUPS:
-        return "the query has too many groups for one pass"
-    return None
+    counts = [group_count(keys, star, catalog)]
+    counts += [group_count((expression,), star, catalog) for expression in asked]
+    if None not in counts:
+        most = prod(filter(None, counts))
+        if most > DENSE_GROUPS:
+            listed = ", ".join(map(show, (*keys, *asked)))
+            yield f"{listed} may have {most} groups, more than the {DENSE_GROUPS} of one pass"
+        return
+    for expression in (*keys, *asked):
+        if group_count((expression,), star, catalog) is None:
+            yield f"{show(expression)} may have a group for each row"
 
 
 def asks_values(call: AggregateCall) -> bool:
@@ -140,23 +154,6 @@ def asks_values(call: AggregateCall) -> bool:
     if call.function == "count":
         return call.distinct
     return call.function in ("min", "max") and not is_number(call.arguments[0].type)
-
-
-def is_cheaper(star: Star, plan: FusedScanAggregate, row_count: int) -> bool:
-    """Whether a scan of all rows beats a BVH that lacks something of the query, or newer rows."""
-    row_cost = DIRECT_COST if plan.is_direct else FETCH_COST
-    newer_cost = 0 if plan.newer is None else scan_cost(star, plan.newer.count)
-    return scan_cost(star, row_count) < plan.estimated_reads * row_cost + newer_cost
-
-
-def scan_cost(star: Star, row_count: int) -> float:
-    """Return about how many nanoseconds a scan of all rows takes."""
-    sources = {
-        attribute.path[0] if attribute.path else attribute.name
-        for expression in (*star.predicates, *(key for _, key in star.keys))
-        for attribute in attributes_of(expression)
-    }
-    return row_count * SCAN_COST * (len(sources) + 1)
 
 
 def scan_bytes(star: Star, catalog: CatalogInfo) -> int:
@@ -183,7 +180,7 @@ def scan_bytes(star: Star, catalog: CatalogInfo) -> int:
     return row_bytes * fact.row_count
 
 
-def _group_count(keys: Iterable[Expression], star: Star, catalog: CatalogInfo) -> int | None:
+def group_count(keys: Iterable[Expression], star: Star, catalog: CatalogInfo) -> int | None:
     """Return how many tuples of values keys have at most, None where that may be one a row.
 
     Those behind one foreign key, and the key itself, have no more than its table has rows.
@@ -194,7 +191,7 @@ def _group_count(keys: Iterable[Expression], star: Star, catalog: CatalogInfo) -
     for key in keys:
         places = {key_of(attribute, fact) for attribute in attributes_of(key)}
         only = places.pop() if len(places) == 1 else None
-        values = _value_count(key, star, catalog)
+        values = value_count(key, star, catalog)
         if only is not None:
             # NULL is one more.
             rows = catalog.tables[only.table].row_count + 1
@@ -213,7 +210,7 @@ def key_of(attribute: Attribute, fact: TableDefinition) -> ForeignKey | None:
     return next((k for k in fact.foreign_keys if k.columns == (attribute.name,)), None)
 
 
-def _value_count(expression: Expression, star: Star, catalog: CatalogInfo) -> int | None:
+def value_count(expression: Expression, star: Star, catalog: CatalogInfo) -> int | None:
     """Guess how many values an expression has, None where that may be nearly one a row."""
     count = 1
     for attribute in attributes_of(expression):

@@ -143,7 +143,7 @@ SELECT is_stale FROM bvhs();
 -- true
 
 EXPLAIN SELECT city, sum(price) FROM sale JOIN shop ON shop = id GROUP BY city;
--- has: path: general (BVH 'places' serves no query: rows that it encodes were changed since it was built)
+-- has: path: general (BVH 'places' serves no query: rows that it encodes were changed since it was built
 
 SELECT city, sum(price) FROM sale JOIN shop ON shop = id GROUP BY city ORDER BY city;
 -- 'Köln' | 100.00

@@ -1,0 +1,233 @@
+"""What the ways to run a star cost: on a BVH, with fetches by row id, as a scan, or in general.
+
+    way                  a row costs
+    BVH, direct          0.3 ns for every 8 bytes that the kernel reads
+    BVH with fetches     to be located; each predicate, each key, each measure that the BVH lacks
+    scan                 0.3 ns for each attribute behind a predicate or a key, and for the measures
+    general              what each operator of the plan takes for it
+
+All are nanoseconds of one processor, from `tests/bench/bench_forms.py` over 2 million rows; what
+counts is how they compare. A choice takes some microseconds. Only for what the general path may do
+better a plan is made for it, which takes some milliseconds: see `MIN_COMPARED`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.planner.expressions.nodes import Attribute, Call, attributes_of, conjuncts
+from raydb.planner.plan.nodes import (
+    Aggregate,
+    CommonTable,
+    Filter,
+    InnerJoin,
+    OuterJoin,
+    Project,
+    Scan,
+    SemiJoin,
+)
+from raydb.planner.plan.statistics import CONDITION_SHARE, Statistics
+from raydb.planner.stars.table_scan import group_count, value_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.expressions.nodes import Expression
+    from raydb.planner.plan.nodes import Plan, Star
+    from raydb.planner.stars.fused_scan import FusedScanAggregate
+
+# A row of a BVH that answers alone, where it has so many bytes. SSB's queries took 0.25 to 0.7.
+DIRECT_COST = 0.3
+DIRECT_BYTES = 8
+
+# A row of a scan, for each attribute behind a predicate or a key and for the measures together.
+SCAN_COST = 0.3
+
+# A row of a job that fetches: to find its number and group; to gather a measure that the BVH holds.
+LOCATE_COST = 6.0
+HELD_COST = 3.0
+
+# A value that is fetched, through a foreign key or not, a text beside that, and a call over values.
+FETCH_COST = 18.0
+TEXT_COST = 45.0
+CALL_COST = 8.0
+
+# To make a value a code, of which a scan keeps those of small columns; a function of an instant.
+ENCODE_COST = 25.0
+INSTANT_COST = 70.0
+
+# Two keys are numbered by a flag for each pair, of which each takes some time, or by sorting rows.
+PAIR_COST = 8.0
+FLAG_COST = 3.0
+SORT_COST = 100.0
+MOST_FLAGS = 2**26
+FLAGS_A_ROW = 32
+
+# The accumulators of a group, where there may be so many that this counts: made, and looked at.
+GROUP_COST = 2.0
+
+# The general path: a row that is read for a filter, looked up for a join or put into its table, a
+# value that comes out of a join, a row that is grouped, a number or a text that it is grouped by,
+# and a value that is added up.
+FILTER_COST = 3.0
+PROBE_COST = 6.0
+BUILD_COST = 20.0
+GATHER_COST = 2.0
+KEY_COST = 6.0
+TEXT_KEY_COST = 16.0
+ADD_COST = 5.0
+
+# A job that takes less, in nanoseconds, is not compared with the general path: to plan that takes
+# about as long.
+MIN_COMPARED = 5e6
+
+
+# -- BVHs
+
+
+def bvh_cost(
+    star: Star,
+    plan: FusedScanAggregate,
+    catalog: CatalogInfo,
+    rows: float | None = None,
+    row_bytes: int | None = None,
+) -> float:
+    """Return what a star costs on a BVH, with the rows that the BVH does not hold.
+
+    rows, row_bytes: what the job reads, where the plan's index has no rows to tell it.
+    """
+    newer = 0.0 if plan.newer is None else scan_cost(star, plan.newer.count, catalog)
+    if plan.is_direct:
+        width = max(plan.row_bytes if row_bytes is None else row_bytes, 1) / DIRECT_BYTES
+        groups = plan.job.group_count * GROUP_COST
+        reads = plan.estimated_reads if rows is None else rows
+        return reads * DIRECT_COST * width + groups + newer
+    rows = float(plan.estimated_rows) if rows is None else rows
+    cost = rows * LOCATE_COST
+    for predicate in plan.residual_predicates:
+        cost += rows * _fetched(predicate)
+        rows *= 1.0 if _is_guard(predicate) else CONDITION_SHARE
+    groups = float(min(plan.job.group_count, max(rows, 1.0)))
+    for _, key in plan.residual_keys:
+        cost += rows * (_fetched(key) + ENCODE_COST)
+        values = value_count(key, star, catalog)
+        pairs = groups * (max(rows, 1.0) if values is None else values)
+        cost += _pair_cost(pairs, rows)
+        groups = min(pairs, max(rows, 1.0))
+    for measure, position in zip(plan.measures, plan.measure_positions, strict=True):
+        cost += rows * (_fetched(measure) if position is None else HELD_COST)
+    return cost + newer
+
+
+def _fetched(expression: Expression) -> float:
+    """Return what an expression costs a row whose attributes are fetched for it."""
+    attributes = attributes_of(expression)
+    behind = {attribute.path[:1] for attribute in attributes}
+    if len(behind) == 1 and () not in behind:
+        # It is evaluated once for each row of the dimension, and looked up.
+        return FETCH_COST
+    cost = sum(FETCH_COST + (TEXT_COST if _is_text(each.type) else 0) for each in attributes)
+    return cost + _computed(expression)
+
+
+def _computed(expression: Expression) -> float:
+    """Return what the calls of an expression cost a row."""
+    return sum(
+        INSTANT_COST if any(pa.types.is_timestamp(a.type) for a in call.arguments) else CALL_COST
+        for call in _calls(expression)
+    )
+
+
+def _calls(expression: Expression) -> Iterator[Call]:
+    if isinstance(expression, Call):
+        yield expression
+        for argument in expression.arguments:
+            yield from _calls(argument)
+
+
+def _is_guard(predicate: Expression) -> bool:
+    """Whether a predicate asks only that a key is not NULL, which few rows fail."""
+    match predicate:
+        case Call(function="not", arguments=(Call(function="is_null"),)):
+            return True
+        case _:
+            return False
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _pair_cost(pairs: float, rows: float) -> float:
+    """Return what it costs to number the pairs of two codes that rows have."""
+    if pairs <= min(MOST_FLAGS, FLAGS_A_ROW * rows):
+        return rows * PAIR_COST + pairs * FLAG_COST
+    return rows * SORT_COST
+
+
+# -- scans
+
+
+def scan_cost(star: Star, row_count: int, catalog: CatalogInfo) -> float:
+    """Return what a pass over rows of the fact table costs, with the codes that it makes anew."""
+    sources = set()
+    computed = 0.0
+    keys = [key for _, key in star.keys]
+    for expression in (*star.predicates, *keys):
+        attributes = attributes_of(expression)
+        sources |= {each.path[0] if each.path else each.name for each in attributes}
+        if not isinstance(expression, Attribute) and _is_large(expression, star, catalog):
+            computed += _computed(expression) + ENCODE_COST
+    groups = group_count(keys, star, catalog) or 0
+    return row_count * (SCAN_COST * (len(sources) + 1) + computed) + groups * GROUP_COST
+
+
+def _is_large(expression: Expression, star: Star, catalog: CatalogInfo) -> bool:
+    """Whether an expression is computed for every row, as its attributes have nearly as many."""
+    return any(
+        not attribute.path and value_count(attribute, star, catalog) is None
+        for attribute in attributes_of(expression)
+    )
+
+
+# -- the general path
+
+
+def general_cost(plan: Plan, catalog: CatalogInfo) -> float:
+    """Return what a plan costs on the general path."""
+    statistics = Statistics(catalog)
+
+    def cost(node: Plan) -> float:
+        own = _node_cost(node, statistics)
+        return own + sum(map(cost, node.sources))
+
+    return cost(plan)
+
+
+def _node_cost(node: Plan, statistics: Statistics) -> float:
+    """Return what one operator costs beside its sources."""
+    given = [statistics.row_count(source) for source in node.sources]
+    match node:
+        case Scan() | CommonTable():
+            return 0.0
+        case Filter(predicate=predicate):
+            parts = conjuncts(predicate)
+            return given[0] * sum(max(_computed(part), FILTER_COST) for part in parts)
+        case InnerJoin() | OuterJoin() | SemiJoin():
+            probed, built = max(given), sum(given) - max(given)
+            out = statistics.row_count(node) * len(node.columns) * GATHER_COST
+            return probed * PROBE_COST + built * BUILD_COST + out
+        case Project(items=items):
+            return given[0] * sum(_computed(expression) for _, expression in items)
+        case Aggregate(keys=keys, aggregates=aggregates):
+            kinds = (key.type for _, key in keys)
+            row = sum(TEXT_KEY_COST if _is_text(kind) else KEY_COST for kind in kinds)
+            row += sum(_computed(key) for _, key in keys)
+            arguments = (each for _, call in aggregates for each in call.arguments)
+            row += ADD_COST * len(aggregates) + sum(map(_computed, arguments))
+            return given[0] * row
+        case _:
+            return sum(given) * ADD_COST
