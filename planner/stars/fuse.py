@@ -24,7 +24,7 @@ from raydb.errors import DataError
 from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
 from raydb.kernels.bvh.encode import EncodedColumn, Hierarchy, encode_column, join_codes
-from raydb.kernels.bvh.intervals import cell_intervals
+from raydb.kernels.bvh.intervals import INTERVAL_LIMIT, cell_intervals
 from raydb.kernels.codecs.arrow_numbers import is_number
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import (
@@ -35,6 +35,7 @@ from raydb.planner.expressions.nodes import (
     attributes_of,
 )
 from raydb.planner.stars.allowed_codes import allowed_codes, encoded_level
+from raydb.planner.stars.boxes import joint_intervals, narrow_boxes
 from raydb.planner.stars.fused_scan import SCAN_WEIGHT, Coverage, FusedScanAggregate, GroupPart
 from raydb.planner.stars.sieve import use_sieve
 from raydb.storage.type_names import sql_type_name
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
     from raydb.planner.catalog import BvhInfo
     from raydb.planner.plan.nodes import Star
+    from raydb.planner.stars.boxes import Box
 
 # Every decimal of so many digits fits an int64.
 INT64_DIGITS = 18
@@ -63,6 +65,7 @@ def fuse(
     if not all(_has_codes(key.type) for _, key in star.keys):
         return "a group key is an INTERVAL or of a nested type, whose values have no codes"
     masks, residual_predicates = _mask_hierarchies(star, bvh)
+    boxes, residual_predicates = _split_boxes(masks, residual_predicates, bvh)
     keys_of, residual_keys = _split_keys(star.keys, bvh)
     held = {expression: i for i, expression in enumerate(bvh.definition.aggregate)}
     values_of, calls = _split_values(star, bvh, held.keys())
@@ -83,6 +86,8 @@ def fuse(
         for number, hierarchy in enumerate(hierarchies)
     ]
     intervals, applied = cell_intervals(coordinates)
+    if boxes is not None:
+        intervals, applied = boxes, len(hierarchies)
     maps = tuple(
         code_map
         for number, hierarchy in enumerate(hierarchies)
@@ -166,6 +171,50 @@ def _mask_hierarchies(
         else:
             masks[number] &= mask
     return masks, tuple(residual)
+
+
+def _split_boxes(
+    masks: list[NDArray[np.bool_]], predicates: tuple[Expression, ...], bvh: BvhInfo
+) -> tuple[NDArray[np.int64] | None, tuple[Expression, ...]]:
+    """Return the cells of predicates that are boxes together, and the predicates left.
+
+    The cells are None where no predicate is such; `masks` allow the codes of some box afterwards.
+    """
+    hierarchies = bvh.index.hierarchies
+
+    def mask_of(predicate: Expression) -> tuple[int, NDArray[np.bool_]] | None:
+        number = _hierarchy_of(predicate, bvh)
+        mask = None if number is None else _mask(predicate, number, bvh)
+        return None if number is None or mask is None else (number, mask)
+
+    boxes: list[Box] = [tuple(np.ones_like(mask) for mask in masks)]
+    left = []
+    for predicate in predicates:
+        narrowed = narrow_boxes(boxes, predicate, mask_of)
+        if narrowed is None:
+            left.append(predicate)
+        else:
+            boxes = narrowed
+    if len(left) == len(predicates):
+        return None, predicates
+
+    def coordinates(reduce: np.ufunc, box: Sequence[NDArray[np.bool_]]) -> list[NDArray[np.bool_]]:
+        return [_reduce_to_scan(reduce, *each) for each in zip(box, hierarchies, strict=True)]
+
+    allowed = coordinates(np.logical_or, masks)
+    parts = []
+    for box in boxes:
+        least, most = coordinates(np.logical_and, box), coordinates(np.logical_or, box)
+        if not all(map(np.array_equal, least, most)):
+            return None, predicates  # the rows of a cell differ in it
+        intervals, applied = cell_intervals(list(map(np.logical_and, allowed, least)))
+        parts.append(intervals)
+        if applied < len(masks) or sum(map(len, parts)) > INTERVAL_LIMIT:
+            return None, predicates
+    for number in range(len(masks)):
+        none = np.zeros_like(masks[number])
+        masks[number] &= np.logical_or.reduce([none, *(box[number] for box in boxes)])
+    return joint_intervals(parts), tuple(left)
 
 
 def _mask(predicate: Expression, number: int, bvh: BvhInfo) -> NDArray[np.bool_] | None:
