@@ -205,7 +205,8 @@ def _fuse_sets(
     groups = Statistics(lowering.catalog).group_count(plan.source, told_apart)
     if groups * _ROWS_A_GROUP <= lowering.catalog.tables[star.fact].row_count:
         parted = part_star(star, lowering.fresh)
-        fused = parted if isinstance(parted, str) else _fuse(parted.star, lowering)
+        one_set = replace(plan, grouping=None)
+        fused = parted if isinstance(parted, str) else _fuse(one_set, parted.star, lowering)
         if not isinstance(fused, str) and not isinstance(parted, str):
             keys = tuple((column, column) for column, _ in star.keys)
             sets = Aggregate(fused, keys, parted.merged, NoStar(""), grouping)
