@@ -119,7 +119,8 @@ class Running:
     None where nothing has begun. time_zone: as SET says it. cuts_nanoseconds: whether what is finer
     than a TIMESTAMP is cut off. keep_rows: moves rows that wait to a file where they would fill the
     memory, None where they stay. sequences: those that nextval() knows. types: those of CREATE
-    TYPE. At the end an Interrupt becomes an OperationalError.
+    TYPE. database: the current one. setting: what SHOW says of a name. At the end an Interrupt
+    becomes an OperationalError.
     """
 
     __slots__ = (
@@ -128,6 +129,7 @@ class Running:
         "_late",
         "_start",
         "cuts_nanoseconds",
+        "database",
         "device_memory",
         "is_over",
         "keep_rows",
@@ -135,6 +137,7 @@ class Running:
         "memory_limit",
         "remarks",
         "sequences",
+        "setting",
         "time_zone",
         "types",
     )
@@ -158,6 +161,8 @@ class Running:
         self.keep_rows: Callable[[pa.Table], pa.Table] | None = None
         self.sequences: Sequences | None = None
         self.types: Mapping[str, pa.DataType] = {}
+        self.database: str | None = None
+        self.setting: Callable[[str], str] | None = None
         self._began: dt.datetime | None = None
         self._before: Token[Running | None] | None = None
         self._late: LateInterrupt | None = None
@@ -207,6 +212,7 @@ class Running:
         running.remarks = self.remarks
         running.time_zone, running.cuts_nanoseconds = self.time_zone, self.cuts_nanoseconds
         running.sequences, running.types = self.sequences, self.types
+        running.database, running.setting = self.database, self.setting
         return running
 
     def __enter__(self) -> Self:
@@ -265,6 +271,20 @@ def sequences() -> Sequences:
     if running is None or running.sequences is None:
         raise NotSupportedError("a sequence has values within a statement only")
     return running.sequences
+
+
+def current_database() -> str | None:
+    """Return the current database of that statement, None for the connection's own."""
+    running = current.get()
+    return None if running is None else running.database
+
+
+def setting(name: str) -> str:
+    """Return what SHOW says of a setting in that statement."""
+    running = current.get()
+    if running is None or running.setting is None:
+        raise NotSupportedError("a setting has a value within a statement only")
+    return running.setting(name)
 
 
 def user_types() -> Mapping[str, pa.DataType]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from raydb.engine.api.durations import with_durations
 from raydb.engine.api.html import html_plan, html_table
+from raydb.engine.api.polars_types import with_enums
 from raydb.engine.api.text import SHOWN_ROWS, text_table
 from raydb.engine.session.result import Result
 from raydb.errors import (
@@ -21,7 +22,6 @@ from raydb.errors import (
     Warning,  # noqa: A004  (the name is PEP 249's)
 )
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS
-from raydb.storage.enums import EnumType
 from raydb.storage.formats.arrow.exported import exported, with_uuid_texts
 from raydb.storage.nested import leaf_types
 from raydb.storage.type_names import sql_type_name
@@ -234,9 +234,7 @@ class Cursor:
         table = with_durations(with_uuid_texts(self.to_arrow_table()), strict=True)
         with _converting("Polars"):
             frame = polars.from_arrow(table)
-            for name, kind in zip(frame.columns, self._result.types or (), strict=False):
-                if isinstance(kind, EnumType):  # of which Arrow makes categories without an order
-                    frame = frame.with_columns(polars.col(name).cast(polars.Enum(kind.labels)))
+            frame = with_enums(frame, self._result.types or (), polars)
         result: pl.DataFrame | pl.LazyFrame = frame.lazy() if lazy else frame
         return result
 

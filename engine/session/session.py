@@ -220,6 +220,7 @@ class Session:
         self.begin(running)
         running.remarks = Remarks(warnings)
         running.sequences, running.types = self._sequences, self.database.snapshot.types
+        running.database, running.setting = self.databases.current, settings.text
         self._sequences.begin(self.database.snapshot.sequences)
         return StatementContext(
             snapshot=self.database.snapshot,

@@ -200,6 +200,13 @@ def require_order(name: str, operand: Expression) -> Expression:
     return operand
 
 
+def require_sortable(key: Expression) -> Expression:
+    """Return a key of ORDER BY; raises NotSupportedError for values that have no order."""
+    if pa.types.is_nested(key.type):
+        raise NotSupportedError(f"values of the type {sql_type_name(key.type)} have no order")
+    return key
+
+
 def require_list(name: str, operand: Expression) -> Expression:
     """Return an operand that is a list; raises ProgrammingError for others."""
     operand = typed(operand, pa.list_(INTEGER))

@@ -177,6 +177,8 @@ class RayDialect(Postgres):
             if kind is TokenType.MAP and self._next.token_type is TokenType.L_BRACE:
                 return self._parse_column_ops(self._parse_map())
             is_type = kind in self.TYPE_TOKENS and kind is not TokenType.INTERVAL
+            if is_type and self._next.token_type is TokenType.LT:
+                return self._parse_column()  # `range < 3`, which sqlglot takes for RANGE<type>
             if is_type and self._next.token_type is TokenType.STRING:
                 data_type = self._parse_types(check_func=True, allow_identifiers=False)
                 text = self._parse_primary()

@@ -149,6 +149,7 @@ def test_use(con: raydb.Connection) -> None:
     con.execute("CREATE VIEW own AS SELECT sum(amount) FROM sale")
     con.execute("USE shop")
     assert ask(con, "SHOW TABLES") == ["big", "city", "sale"]
+    assert ask(con, "SELECT current_database(), current_catalog") == [("Shop", "Shop")]
     assert ask(con, "SELECT sum(amount) FROM sale") == [60]
     assert ask(con, "FROM raydb.own") == [7]
     assert ask(con, "DESCRIBE big") == [("amount", "INTEGER", "YES", None, None, None)]
@@ -156,6 +157,7 @@ def test_use(con: raydb.Connection) -> None:
     with pytest.raises(raydb.ProgrammingError, match="is the current one"):
         con.execute("DETACH shop")
     con.execute("USE main")
+    assert ask(con, "SELECT current_database(), current_schema") == [("raydb", "main")]
     assert ask(con, "SELECT count(*) FROM sale") == [4]
     assert ask(con, "SHOW TABLES FROM shop") == ["big", "city", "sale"]
     with pytest.raises(raydb.ProgrammingError, match="'nope' is not attached"):

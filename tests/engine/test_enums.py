@@ -126,6 +126,10 @@ def test_frames_go_out(con: raydb.Connection) -> None:
     assert frame["m"].tolist()[:2] == ["happy", "sad"]
     assert cursor.pl()["m"].to_list() == ["happy", "sad", None]
     assert cursor.pl().schema["m"] == pl.Enum(LABELS)
+    frame = con.sql("SELECT ['ok'::mood] AS l, {'a': ['sad'::mood], 'b': 1} AS s").pl()
+    assert frame.rows() == [(["ok"], {"a": ["sad"], "b": 1})]
+    assert frame.schema["l"] == pl.List(pl.Enum(LABELS))
+    assert frame.schema["s"] == pl.Struct({"a": pl.List(pl.Enum(LABELS)), "b": pl.Int32})
     assert con.stream("SELECT m FROM t").read_all().column(0).to_pylist() == ["happy", "sad", None]
     assert "ENUM('sad', 'ok', 'happy')" in repr(cursor)
 

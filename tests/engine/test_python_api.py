@@ -76,6 +76,10 @@ def test_the_module_imports_no_engine_until_it_is_used():
 def test_settings_of_a_connection_are_given_to_connect():
     with raydb.connect(config={"threads": 2, "memory_limit": "1GB", "fused_path": False}) as con:
         assert con.execute("SHOW threads").fetchone() == ("2",)
+        asked = "SELECT current_setting('Threads')"
+        assert con.execute(asked).fetchone() == ("2",)
+        con.execute("SET threads = 1")
+        assert con.execute(asked).fetchone() == ("1",)
         assert con.execute("SHOW fused_path").fetchone() == ("off",)
     with pytest.raises(raydb.ProgrammingError, match="setting 'thread' does not exist"):
         raydb.connect(config={"thread": 2})

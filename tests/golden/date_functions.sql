@@ -149,3 +149,30 @@ SELECT d * 2 FROM t;
 
 SELECT year('2024-01-01');
 -- error: ProgrammingError: year() needs a date, not '2024-01-01' (VARCHAR) (line 1, column 8)
+
+SELECT epoch_ms(m), epoch_us(m), epoch_ns(m)
+FROM (VALUES (TIMESTAMP '2024-01-01 00:00:00.5'), (NULL), (TIMESTAMP '1969-12-31 23:59:59.9995')) AS t (m);
+-- -1 | -500 | -500000
+-- 1704067200500 | 1704067200500000 | 1704067200500000000
+-- NULL | NULL | NULL
+
+SELECT epoch_ms(DATE '2024-01-01'), epoch_us(DATE '2024-01-01'), epoch_ns(DATE '1969-12-31');
+-- 1704067200000 | 1704067200000000 | -86400000000000
+
+SELECT epoch_us(TIMESTAMPTZ '2024-01-01 00:00:00+01'), epoch_ms('2024-01-01'), epoch_ms(1704067200500);
+-- 1704063600000000 | 1704067200000 | 2024-01-01T00:00:00.500000
+
+SELECT epoch_ms(INTERVAL '1 day 2 seconds'), epoch_us(INTERVAL '1 month'), epoch_ns(TIME '00:00:01');
+-- 86402000 | 2592000000000 | 1000000000
+
+SELECT epoch_ns(TIMESTAMP '2262-04-11 23:47:16');
+-- 9223372036000000000
+
+SELECT epoch_ns(TIMESTAMP '2300-01-01');
+-- error: DataError: the result of the epoch_ns is out of range for BIGINT
+
+SELECT epoch_us('x');
+-- error: DataError: 'x' is not a valid TIMESTAMP (line 1, column 8)
+
+SELECT epoch_us(1);
+-- error: ProgrammingError: epoch_us() needs a date, not 1 (INTEGER) (line 1, column 8)

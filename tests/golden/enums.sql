@@ -192,3 +192,26 @@ DESCRIBE made;
 -- 'd' | 'STRUCT(c INTEGER[])' | 'YES' | NULL | NULL | NULL
 SELECT map([NULL], [1]);
 -- error: DataError: a key of a map is NULL
+
+CREATE TABLE listed (one mood, several mood[], s STRUCT(x mood));
+
+INSERT INTO listed VALUES ('zx', NULL, NULL);
+-- error: DataError: column 'one': 'zx' is no value of type 'mood'
+
+INSERT INTO listed SELECT NULL, ['sad', 'zx'], NULL;
+-- error: DataError: column 'several': 'zx' is no value of type 'mood'
+
+INSERT INTO listed (s) VALUES ({'x': 'zx'});
+-- error: DataError: 'zx' is no value of type 'mood'
+
+UPDATE listed SET several = ['zx'];
+-- error: DataError: column 'several': 'zx' is no value of type 'mood'
+
+SELECT several FROM listed ORDER BY several;
+-- error: NotSupportedError: values of the type ENUM('sad', 'ok', 'happy')[] have no order
+
+SELECT rank() OVER (ORDER BY several) FROM listed;
+-- error: NotSupportedError: values of the type ENUM('sad', 'ok', 'happy')[] have no order (line 1, column 8)
+
+SELECT list(s ORDER BY s) FROM listed;
+-- error: NotSupportedError: values of the type STRUCT(x ENUM('sad', 'ok', 'happy')) have no order (line 1, column 8)

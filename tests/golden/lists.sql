@@ -191,3 +191,18 @@ SELECT * FROM '$TMP/lists.flat' ORDER BY id;
 
 COPY t TO '$TMP/lists.csv';
 -- error: NotSupportedError: column 'a' is INTEGER[], which cannot be written to a .csv file
+
+SELECT flatten([[1, 2], [3], NULL, []]), flatten([[1], [NULL]]), flatten([[[1]], [[2], NULL]]);
+-- [1, 2, 3] | [1, None] | [[1], [2], None]
+
+SELECT flatten(NULL::INTEGER[][]), flatten([]), flatten([NULL]), flatten([NULL]::INTEGER[][]);
+-- NULL | [] | [] | []
+
+SELECT flatten(l) FROM (VALUES ([['a'], ['b', 'c']]), (NULL), ([]), ([['d'], NULL])) AS t (l);
+-- NULL
+-- ['a', 'b', 'c']
+-- ['d']
+-- []
+
+SELECT flatten([1]);
+-- error: ProgrammingError: flatten() needs a list of lists, not a list (INTEGER[]) (line 1, column 8)

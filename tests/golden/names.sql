@@ -61,3 +61,10 @@ CALL lineorder();
 -- error: NotSupportedError: CALL is not supported
 SELECT lo_price FROM lineorder;
 -- 10
+
+SELECT range < 3, CASE WHEN range < 3 THEN 'a' ELSE 'b' END FROM range(2, 4);
+-- false | 'b'
+-- true | 'a'
+
+SELECT map < 3, list < 3, struct <= 3, date < 3 FROM (SELECT 1 AS map, 3 AS list, 3 AS struct, 4 AS date);
+-- true | false | true | false

@@ -29,7 +29,7 @@ SELECT id FROM vector_search(item, place, [30, 2], k => 3);
 -- 100
 -- 30
 -- 31
-SELECT name, table_name, scan, group_by, aggregate FROM bvhs();
+SELECT name, table_name, scan, group_by, aggregate FROM bvhs() WHERE name = 'sales';
 -- 'sales' | 'sale' | '"name", day' | 'city' | 'amount'
 SELECT name, table_name, lists, vectors FROM vector_indexes();
 -- 'near' | 'item' | 3 | 60

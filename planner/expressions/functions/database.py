@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from raydb.planner.catalog import CATALOG, MAIN
-from raydb.planner.expressions.nodes import Expression, Literal
-from raydb.planner.expressions.registry import composed
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.registry import composed, scalar
+from raydb.planner.expressions.signature import constant_text
 from raydb.planner.expressions.types import TEXT
+from raydb.running import current_database, setting
 from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from raydb.planner.expressions.columns.arrays import Values
 
 # PostgreSQL's names of types that have another name in RayDB.
 _POSTGRES_NAMES = {
@@ -41,10 +49,32 @@ for _calls, _says, _text in (
         f"RayDB {version('raydb')}",
     ),
     (
-        "current_database(), current_catalog()",
-        "the name of the one catalog: current_database() -> 'raydb'",
-        CATALOG,
+        "current_schema(), current_schema",
+        "the schema of the tables: current_schema() -> 'main'",
+        MAIN,
     ),
-    ("current_schema()", "the schema of the tables: current_schema() -> 'main'", MAIN),
 ):
     composed(_calls, _says)(lambda _, text=_text: Literal(text, TEXT))
+
+
+@composed(
+    "current_database(), current_catalog(), current_catalog",
+    "the database that USE has named, 'raydb' at first: current_database() -> 'raydb'",
+)
+def _current_database(_: str) -> Expression:
+    return Literal(current_database() or CATALOG, TEXT)
+
+
+def _bind_setting(name: str, operand: Expression) -> Expression:
+    return Call(name, (Literal(constant_text(name, operand).lower(), TEXT),), TEXT)
+
+
+@scalar(
+    "current_setting(name)",
+    "the value of a setting, as SHOW tells it: current_setting('bvh_merge') -> 'background'",
+    bind=_bind_setting,
+    can_fail=True,
+    is_volatile=True,
+)
+def _setting(_: Call, name: Values) -> Values:
+    return pa.scalar(setting(name.as_py()))

@@ -29,6 +29,7 @@ from raydb.planner.expressions.columns.rounding import relabel
 from raydb.planner.expressions.columns.zones import instants_of, local_moments, utc_offsets
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS, UNITS, unit_name
+from raydb.planner.expressions.literals import is_bare_string, read_string
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, scalar
 from raydb.planner.expressions.signature import as_timestamp, constant_text, require_moment
@@ -40,6 +41,7 @@ from raydb.planner.expressions.types import (
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
+    is_integer,
     is_interval,
     is_moment,
 )
@@ -155,6 +157,22 @@ def _epoch(_: Call, values: Values) -> Values:
     return _shifted(compute(lambda moments: moments, pa.int64(), values), 6)
 
 
+def _epoch_in(scale: Callable[[Integers], Integers]) -> Callable[..., Values]:
+    """Make a kernel of what EPOCH takes; `scale` gets microseconds since 1970."""
+
+    def kernel(_: Call, values: Values) -> Values:
+        if pt.is_interval(values.type):
+            return compute(lambda spans: scale(_interval_microseconds(spans)), BIGINT, values)
+        return compute(scale, BIGINT, values)
+
+    return kernel
+
+
+def _nanoseconds(microseconds: Integers) -> Integers:
+    check_range(microseconds, -(2**63) // 1000, 2**63 // 1000)
+    return microseconds * 1000
+
+
 def _interval_microseconds(intervals: Intervals) -> Integers:
     years, months = _years(intervals), _remainder(intervals.months, 12)
     days = months * MONTH_DAYS + intervals.days
@@ -258,6 +276,37 @@ for _names, _meaning, _answer, _kernel in (
         bind=date_part,
         can_fail=_name not in _DAY_PARTS,
     )(_kernel)
+
+
+def _bind_epoch(name: str, operand: Expression) -> Expression:
+    """Return EPOCH_US, EPOCH_NS, or EPOCH_MS, which makes a TIMESTAMP of an integer."""
+    if name == "epoch_ms" and is_integer(typed(operand, DATE).type):
+        return Call("from_milliseconds", (cast(operand, BIGINT),), TIMESTAMP)
+    if isinstance(operand, Literal) and is_bare_string(operand):
+        operand = read_string(operand, TIMESTAMP)
+    operand = _as_moment(name, operand)
+    return Call(name, (cast(operand, TIMESTAMP) if operand.type == DATE else operand,), BIGINT)
+
+
+for _calls, _says, _scale in (
+    (
+        "epoch_ms(moment)",
+        "milliseconds since then, or of an integer the TIMESTAMP: epoch_ms(TIMESTAMP"
+        " '1970-01-01 00:00:01'), epoch_ms(1000) -> 1000 | 1970-01-01 00:00:01",
+        lambda microseconds: microseconds // 1000,
+    ),
+    (
+        "epoch_us(moment)",
+        "microseconds since then: epoch_us(TIMESTAMP '1970-01-01 00:00:01') -> 1000000",
+        lambda microseconds: microseconds,
+    ),
+    (
+        "epoch_ns(moment)",
+        "nanoseconds since then: epoch_ns(TIMESTAMP '1970-01-01 00:00:01') -> 1000000000",
+        _nanoseconds,
+    ),
+):
+    scalar(_calls, _says, bind=_bind_epoch, can_fail=True)(_epoch_in(_scale))
 
 
 def _zone_part(seconds_of: Callable[[Integers], Integers]) -> Callable[..., Values]:

@@ -49,7 +49,6 @@ from raydb.planner.expressions.types import (
     TEXT,
     TIMESTAMP,
     TIMESTAMPTZ,
-    is_integer,
     is_interval,
 )
 from raydb.planner.expressions.typing_rules import cast, typed
@@ -403,22 +402,7 @@ for _calls, _says, _maker in (
     scalar(_calls, _says, can_fail=True)(_of_numbers(_maker))
 
 
-@composed(
-    "epoch_ms(moment)",
-    "milliseconds since then, or of an integer the TIMESTAMP: epoch_ms(TIMESTAMP"
-    " '1970-01-01 00:00:01'), epoch_ms(1000) -> 1000 | 1970-01-01 00:00:01",
-)
-def _epoch_ms(name: str, operand: Expression) -> Expression:
-    operand = typed(operand, BIGINT)
-    if is_integer(operand.type):
-        return Call("from_milliseconds", (cast(operand, BIGINT),), TIMESTAMP)
-    moment = require_moment(name, operand)
-    moment = moment if moment.type == TIMESTAMPTZ else cast(moment, TIMESTAMP)
-    return Call("to_milliseconds", (moment,), BIGINT)
-
-
 scalar(name="from_milliseconds", can_fail=True)(_of_numbers(_from_milliseconds))
-scalar(name="to_milliseconds", can_fail=True)(_of_numbers(lambda moments: (moments + 500) // 1000))
 
 
 # -- intervals

@@ -18,6 +18,7 @@ from raydb.planner.expressions.aggregates import (
     bind_within_group,
 )
 from raydb.planner.expressions.nodes import AggregateCall, Literal, OrderItem
+from raydb.planner.expressions.signature import require_sortable
 from raydb.planner.expressions.typing_rules import as_boolean, logical
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression
 from raydb.sql.parse.nodes import require_only, unsupported
@@ -128,7 +129,7 @@ def bind_order_items(nodes: tuple[exp.Expr, ...], context: Context) -> tuple[Ord
     items = []
     for node in nodes:
         written, descending, nulls_first = read_ordered(node)
-        key = bind_expression(written, context)
+        key = require_sortable(bind_expression(written, context))
         if not isinstance(key, Literal):
             items.append(OrderItem(key, descending, nulls_first))
     return tuple(items)

@@ -49,6 +49,12 @@ def _call(name: str, arguments: Sequence[Expression]) -> Expression:
     return SCALARS[name].call(name, arguments)
 
 
+@binds(exp.CurrentCatalog, exp.CurrentSchema)
+def _current_place(node: exp.Expr, _: Context) -> Expression:
+    name = "current_catalog" if isinstance(node, exp.CurrentCatalog) else "current_schema"
+    return _call(name, ())
+
+
 @binds(*_CURRENT)
 def _current(node: exp.Expr, _: Context) -> Expression:
     return current_moment(_CURRENT[type(node)])

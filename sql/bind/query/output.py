@@ -23,6 +23,7 @@ from raydb.planner.expressions.nodes import (
     leaves,
 )
 from raydb.planner.expressions.registry import is_volatile
+from raydb.planner.expressions.signature import require_sortable
 from raydb.planner.expressions.types import BOOLEAN, is_integer
 from raydb.planner.plan.nodes import Aggregate, Filter, Limit, Plan, Project, Sort, SortKey, Window
 from raydb.sql.bind.binding import Binding, context_of, new_column
@@ -65,7 +66,7 @@ def bind_order(node: exp.Expr, items: Sequence[Item], context: Context) -> list[
         else:
             expressions = [bind_output_key(ordered.this, items, context)]
         direction = bool(ordered.args.get("desc")), bool(ordered.args.get("nulls_first"))
-        keys += [OrderKey(expression, *direction) for expression in expressions]
+        keys += [OrderKey(require_sortable(each), *direction) for each in expressions]
     return keys
 
 

@@ -61,22 +61,17 @@ def check_chosen(definition: TableDefinition, column: str) -> None:
 def assign(value: Expression, field: pa.Field) -> Expression:
     """Return a value in the type of the column that it is stored in.
 
-    Raises ProgrammingError, naming the column, for a value of the wrong type.
+    Raises ProgrammingError for a value of the wrong type, DataError for a constant that does not
+    fit; both name the column.
     """
-    if isinstance(value, Literal):
-        if value.value is None:
-            return Literal(None, field.type)
-        if is_bare_string(value):
-            return _read(value, field)
-    if not can_assign(value.type, field.type):
+    if isinstance(value, Literal) and value.value is None:
+        return Literal(None, field.type)
+    is_read = isinstance(value, Literal) and is_bare_string(value)
+    if not is_read and not can_assign(value.type, field.type):
         raise ProgrammingError(
             f"column '{field.name}' has the type {sql_type_name(field.type)},"
             f" but its value is {describe(value)}"
         )
-    return cast(value, field.type)
-
-
-def _read(value: Literal, field: pa.Field) -> Expression:
     try:
         return cast(value, field.type)
     except DataError as error:

@@ -34,6 +34,7 @@ from raydb.planner.expressions.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
+    INTEGER,
     TEXT,
     closed,
     is_decimal,
@@ -133,6 +134,31 @@ def _append(name: str, operand: Expression, element: Expression) -> Expression:
 def _prepend(name: str, element: Expression, operand: Expression) -> Expression:
     operand = require_list(f"{name}()", operand)
     return concatenate_lists(_adapted(element, operand), operand)
+
+
+def _bind_flatten(name: str, operand: Expression) -> Expression:
+    operand = require_list(f"{name}()", operand)
+    inner = operand.type.value_type
+    if pt.is_null(inner):  # [], [NULL]
+        inner = pa.list_(INTEGER)
+        operand = cast(operand, pa.list_(inner))
+    if not is_list(inner):
+        raise ProgrammingError(f"{name}() needs a list of lists, not {describe(operand)}")
+    return Call(name, (operand,), pa.list_(inner.value_type))
+
+
+@scalar(
+    "flatten(lists)",
+    "the elements of the lists in a list, without NULL lists: flatten([[1, 2], [3]]) -> [1, 2, 3]",
+    bind=_bind_flatten,
+)
+@of_columns
+def _flatten(_: Call, array: pa.Array) -> pa.Array:
+    outer = lists_of(array)
+    inner = lists_of(outer.elements)
+    lengths = np.zeros(len(array), np.int64)
+    np.add.at(lengths, outer.parents(), inner.lengths)
+    return array_of_lists(inner.elements, lengths, outer.valid)
 
 
 # -- looking in
