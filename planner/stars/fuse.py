@@ -81,13 +81,8 @@ def fuse(
     for number, groups in value_maps.items():
         known = group_maps.get(number, np.zeros_like(groups))
         group_maps[number] = np.where(groups < 0, groups, known + groups)
-    coordinates = [
-        _reduce_to_scan(np.logical_or, masks[number], hierarchy)
-        for number, hierarchy in enumerate(hierarchies)
-    ]
-    intervals, applied = cell_intervals(coordinates)
-    if boxes is not None:
-        intervals, applied = boxes, len(hierarchies)
+    coordinates = _coordinates(np.logical_or, masks, bvh)
+    intervals, applied = cell_intervals(coordinates) if boxes is None else (boxes, len(hierarchies))
     maps = tuple(
         code_map
         for number, hierarchy in enumerate(hierarchies)
@@ -180,7 +175,6 @@ def _split_boxes(
 
     The cells are None where no predicate is such; `masks` allow the codes of some box afterwards.
     """
-    hierarchies = bvh.index.hierarchies
 
     def mask_of(predicate: Expression) -> tuple[int, NDArray[np.bool_]] | None:
         number = _hierarchy_of(predicate, bvh)
@@ -197,14 +191,10 @@ def _split_boxes(
             boxes = narrowed
     if len(left) == len(predicates):
         return None, predicates
-
-    def coordinates(reduce: np.ufunc, box: Sequence[NDArray[np.bool_]]) -> list[NDArray[np.bool_]]:
-        return [_reduce_to_scan(reduce, *each) for each in zip(box, hierarchies, strict=True)]
-
-    allowed = coordinates(np.logical_or, masks)
+    allowed = _coordinates(np.logical_or, masks, bvh)
     parts = []
     for box in boxes:
-        least, most = coordinates(np.logical_and, box), coordinates(np.logical_or, box)
+        least, most = (_coordinates(how, box, bvh) for how in (np.logical_and, np.logical_or))
         if not all(map(np.array_equal, least, most)):
             return None, predicates  # the rows of a cell differ in it
         intervals, applied = cell_intervals(list(map(np.logical_and, allowed, least)))
@@ -346,6 +336,14 @@ def _encode_allowed(
 
 # The first code of each coordinate.
 _first_codes: WeakKeyDictionary[Hierarchy, NDArray[np.int64]] = WeakKeyDictionary()
+
+
+def _coordinates(
+    reduce: np.ufunc, masks: Sequence[NDArray[np.bool_]], bvh: BvhInfo
+) -> list[NDArray[np.bool_]]:
+    """Reduce a mask a hierarchy to the coordinates that it allows."""
+    hierarchies = bvh.index.hierarchies
+    return [_reduce_to_scan(reduce, *each) for each in zip(masks, hierarchies, strict=True)]
 
 
 def _reduce_to_scan(reduce: np.ufunc, values: NDArray[Any], hierarchy: Hierarchy) -> NDArray[Any]:
