@@ -16,6 +16,7 @@ from raydb.planner.expressions.nodes import (
     conjuncts,
 )
 from raydb.planner.index_lookup import find_lookup
+from raydb.planner.key_filters import KeySending, send_keys
 from raydb.planner.optimizer import optimize_apart, optimize_unfused
 from raydb.planner.plan.common_tables import highest_number, reads_working_table
 from raydb.planner.plan.nodes import (
@@ -43,6 +44,7 @@ from raydb.planner.plan.statistics import Statistics
 from raydb.planner.stars.choose import choose_job
 from raydb.planner.stars.deferred import DeferredScan, with_values, without_values
 from raydb.planner.stars.delta import part_star
+from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.top_rows import find_top_rows
 
 if TYPE_CHECKING:
@@ -67,10 +69,22 @@ class Lowering:
     shared: dict[int, PhysicalPlan] = field(default_factory=dict)
     # For parts of recursive queries that are kept likewise; those of the binder are not negative.
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(-1, -1))
+    statistics: Statistics = field(init=False)
+    # For filters by the keys of joins.
+    filters: Iterator[int] = field(default_factory=itertools.count)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "statistics", Statistics(self.catalog))
 
     def lower(self, plan: Plan) -> PhysicalPlan:
         """Choose how to run each node of a plan."""
         return _lower(plan, self)
+
+    def sending(self) -> KeySending:
+        """Return what tells which keys of joins filter their other sides."""
+        return KeySending(
+            self.statistics, self.filters, partial(_groups_of_few_keys, lowering=self)
+        )
 
 
 def lower(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan:
@@ -193,6 +207,23 @@ def lower_deferred(plan: DeferredScan, values: Mapping[Column, Literal] | None) 
     return lower(_unfused(plan.aggregate, reason, plan.catalog), plan.catalog, plan.options)
 
 
+def _groups_of_few_keys(plan: Aggregate, share: float, lowering: Lowering) -> Plan | None:
+    """Return a star on the general path, None where a BVH is the better way even so.
+
+    share: of its groups those that are asked for.
+    """
+    assert isinstance(plan.star, Star)
+    if plan.star.given:
+        return None
+    if lowering.options.fused_path:
+        fused = _fuse(plan, plan.star, lowering)
+        row_count = lowering.catalog.tables[plan.star.fact].row_count
+        if isinstance(fused, FusedScanAggregate) and fused.estimated_reads < share * row_count:
+            return None
+    unfused = replace(plan, star=NoStar("only the groups of a join's keys are asked for"))
+    return optimize_unfused(unfused, lowering.catalog)
+
+
 def _fuse_sets(
     plan: Aggregate, star: Star, grouping: GroupingSets, lowering: Lowering
 ) -> PhysicalPlan | str:
@@ -249,15 +280,18 @@ def _lower_join(plan: InnerJoin | OuterJoin | SemiJoin, lowering: Lowering) -> H
                 pairs.append((one, other))
             case _:
                 residual.append(condition)
+    sent = send_keys(plan, pairs, null_safe, lowering.sending())
     return HashJoin(
         "inner" if isinstance(plan, InnerJoin) else plan.kind,
-        _lower(left, lowering),
-        _lower(right, lowering),
+        _lower(sent.left, lowering),
+        _lower(sent.right, lowering),
         tuple(one for one, _ in pairs),
         tuple(other for _, other in pairs),
         tuple(residual),
         plan.mark if isinstance(plan, SemiJoin) else None,
         frozenset(null_safe),
+        sent.filtered,
+        sent.keys,
     )
 
 

@@ -18,6 +18,7 @@ from raydb.engine.operators.unnest import unnest_steps
 from raydb.engine.operators.values import columns_of_sources, renamed, series_blocks
 from raydb.planner.plan.nodes import (
     Filter,
+    KeyFilter,
     Limit,
     PhysicalPlan,
     Project,
@@ -40,8 +41,8 @@ def blocks_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> 
     """Yield the rows of a plan in order, some at a time, with those of its columns in `live`."""
     columns = [column for column in plan.columns if column in live]
     match plan:
-        case Filter() | Project():
-            steps = steps_of(plan, live)
+        case Filter() | KeyFilter() | Project():
+            steps = steps_of(plan, live, sources)
             found = scan_steps(steps, sources)
             if isinstance(found, ScanBlocks):
                 yield from steps.over(found, columns)

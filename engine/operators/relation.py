@@ -37,6 +37,13 @@ _JOINED_BYTES = 2**30
 _MIN_ROWS = 64
 _MORSEL_SHARE = 16
 
+# Where at most one row in so many is kept, rows are taken by their numbers.
+_SPARSE = 8
+
+# Morsels end where the chunks of columns do, so that none is copied, unless these are shorter than
+# this share of a morsel.
+_CHUNK_SHARE = 4
+
 # So many parts of few rows become one.
 _MAX_SMALL_PARTS = 1024
 
@@ -79,9 +86,16 @@ class Relation:
 
     def filter(self, mask: pa.Array | pa.ChunkedArray, row_count: int) -> Relation:
         """Return the rows where the mask is true, of which there are `row_count`."""
-        return Relation(
-            {column: values.filter(mask) for column, values in self.columns.items()}, row_count
-        )
+        if row_count * _SPARSE > self.row_count or not isinstance(mask, pa.Array):
+            kept = {column: values.filter(mask) for column, values in self.columns.items()}
+            return Relation(kept, row_count)
+        # Of few rows Arrow finds the numbers once, and not for each column.
+        numbers = pc.indices_nonzero(mask)
+        found = {
+            column: values.take(numbers) if isinstance(values, pa.Array) else values.filter(mask)
+            for column, values in self.columns.items()
+        }
+        return Relation(found, row_count)
 
     def combined(self) -> Relation:
         """Return the rows with every column as one array, where an array can hold it."""
@@ -135,16 +149,31 @@ def for_each_morsel(
     room = memory.room() // (_MORSEL_SHARE * pa.cpu_count())
     step = min(MORSEL_ROWS, relation.rows_within(room))
 
-    def compute_from(start: int) -> Relation:
-        return compute_rows(compute, relation.slice(start, step).combined(), columns)
+    def compute_piece(bounds: tuple[int, int]) -> Relation:
+        start, stop = bounds
+        return compute_rows(compute, relation.slice(start, stop - start).combined(), columns)
 
     if relation.row_count <= step:
-        return concatenate([compute_from(0)], columns)
+        return concatenate([compute_piece((0, step))], columns)
     collector = Collector(memory, columns, relation)
-    starts = range(0, relation.row_count, step)
-    for part in in_order(compute_from, starts, one_by_one=one_by_one):
+    for part in in_order(compute_piece, _pieces(relation, step), one_by_one=one_by_one):
         collector.add(part)
     return collector.relation()
+
+
+def _pieces(relation: Relation, step: int) -> list[tuple[int, int]]:
+    """Return the bounds of morsels of at most `step` rows, in order."""
+    edges = {0, relation.row_count}
+    for values in relation.columns.values():
+        if isinstance(values, pa.ChunkedArray):
+            edges.update(itertools.accumulate(map(len, values.chunks)))
+    if len(edges) * step > _CHUNK_SHARE * relation.row_count + 2 * step:
+        edges = {0, relation.row_count}
+    return [
+        (low, min(low + step, stop))
+        for start, stop in itertools.pairwise(sorted(edges))
+        for low in range(start, stop, step)
+    ]
 
 
 def compute_rows(

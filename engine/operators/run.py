@@ -9,7 +9,7 @@ together over morsels of rows in threads.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -37,6 +37,7 @@ from raydb.planner.plan.nodes import (
     CommonTable,
     Filter,
     HashJoin,
+    KeyFilter,
     Limit,
     Node,
     Project,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from raydb.engine.context.statement_context import StatementContext
+    from raydb.engine.operators.join.key_set import KeySet
     from raydb.engine.operators.trace import Trace
     from raydb.planner.expressions.nodes import Expression
     from raydb.planner.plan.nodes import Given, PhysicalPlan
@@ -77,6 +79,7 @@ class Sources:
     `context` is the statement's, and `memory` the plan's; `trace` notes what each node does.
     `shared` keeps the rows of common tables, all their columns, and `working` those of working
     tables; `deferred` keeps the plans of stars that were planned when their subqueries had run.
+    `key_sets` has the keys that joins have sent to the scans of their other sides, by filter.
     """
 
     tables: Mapping[str, Table]
@@ -87,6 +90,7 @@ class Sources:
     shared: dict[int, Relation] = field(default_factory=dict)
     working: dict[int, Relation] = field(default_factory=dict)
     deferred: dict[DeferredScan, PhysicalPlan] = field(default_factory=dict)
+    key_sets: dict[int, KeySet] = field(default_factory=dict)
 
     def rows_of(self, plan: PhysicalPlan, live: Iterable[Column]) -> Relation:
         """Return the rows of a plan with those of its columns that are in `live`."""
@@ -167,7 +171,8 @@ def _run_deferred(plan: DeferredScan, columns: Sequence[Column], sources: Source
     chosen = sources.deferred[plan]
     if sources.trace is not None:
         sources.trace.note(plan, chosen.explain_name)
-    return sources.rows_of(chosen, columns)
+    # Its filters are numbered on their own.
+    return replace(sources, key_sets={}).rows_of(chosen, columns)
 
 
 def _value(column: Column, given: Given, rows: Relation) -> Literal:
@@ -188,6 +193,7 @@ RUNNERS: Mapping[type[Node], Callable[[Any, list[Column], Sources], Relation]] =
     FusedScanAggregate: _run_job,
     FusedTableScan: _run_job,
     HashJoin: run_join,
+    KeyFilter: run_steps,
     Limit: run_limit,
     Project: run_steps,
     Recursive: run_recursive,

@@ -448,6 +448,10 @@ def _comparisons(predicate: Expression) -> list[Comparison]:
             case Call("in", (Column() as column, *items)):
                 found += _bounds(column, items)
                 continue
+            case Call("is_key", (Column() as column, Literal(value=keys))):
+                bounds = (Literal(each, column.type) for each in (keys.least, keys.most))
+                found += _bounds(column, [each for each in bounds if each.value is not None])
+                continue
             case _:
                 continue
         if operator and column.type == literal.type and column.name != ROW_NUMBER:

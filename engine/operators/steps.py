@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.engine.operators.relation import (
@@ -25,21 +26,35 @@ from raydb.engine.operators.scan import (
 from raydb.engine.operators.values import series_blocks
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.functions.generated_numbers import takes_values
-from raydb.planner.expressions.nodes import Column, columns_of
-from raydb.planner.plan.nodes import Filter, Project, Scan, Series
+from raydb.planner.expressions.nodes import (
+    Call,
+    Column,
+    Literal,
+    columns_of,
+    conjunction,
+    conjuncts,
+)
+from raydb.planner.expressions.registry import may_raise
+from raydb.planner.plan.nodes import Filter, KeyFilter, Project, Scan, Series
 from raydb.planner.plan.nodes.node import read_by
 from raydb.storage.in_order import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from raydb.engine.operators.join.key_set import KeySet
     from raydb.engine.operators.run import Sources
-    from raydb.engine.operators.trace import Trace
     from raydb.planner.expressions.nodes import Expression
     from raydb.planner.plan.nodes import PhysicalPlan
 
+    _Step = Filter | KeyFilter | Project
 
-def run_steps(plan: Filter | Project, columns: Sequence[Column], sources: Sources) -> Relation:
+
+# Where at most one row in so many is left, the rest of a predicate is evaluated for these.
+_FEW = 4
+
+
+def run_steps(plan: _Step, columns: Sequence[Column], sources: Sources) -> Relation:
     """Return some columns of the rows at the top of a chain."""
     found = start_steps(plan, columns, sources)
     if isinstance(found, Relation):
@@ -51,13 +66,13 @@ def run_steps(plan: Filter | Project, columns: Sequence[Column], sources: Source
 
 
 def start_steps(
-    plan: Filter | Project, columns: Sequence[Column], sources: Sources
+    plan: _Step, columns: Sequence[Column], sources: Sources
 ) -> Relation | Iterator[Relation]:
     """Return the rows at the top of a chain, block by block those of a series.
 
     Those of a scan come so, too, where it would fill the memory.
     """
-    steps = steps_of(plan, frozenset(columns), sources.trace)
+    steps = steps_of(plan, frozenset(columns), sources)
     rows = scan_steps(steps, sources)
     if isinstance(rows, ScanBlocks):
         return steps.over(rows, columns)
@@ -106,28 +121,37 @@ class Steps:
         )
 
 
-def steps_of(plan: Filter | Project, live: frozenset[Column], trace: Trace | None = None) -> Steps:
+def steps_of(plan: _Step, live: frozenset[Column], sources: Sources) -> Steps:
     """Return the chain of filters and computed columns at the top of a plan."""
     steps: list[Callable[[Relation], Relation]] = []
     node: PhysicalPlan = plan
     renames_only, one_by_one = True, False
-    lowest: Expression | None = None
-    while isinstance(node, Filter | Project):
-        if isinstance(node, Filter):
-            steps.append(_filter_step(node.predicate, live))
-            renames_only = False
-            live |= columns_of(node.predicate)
-            one_by_one |= takes_values(node.predicate)
-            lowest = node.predicate
-        else:
-            lowest = None
+    lowest: list[Expression] = []
+    while isinstance(node, Filter | KeyFilter | Project):
+        if isinstance(node, Project):
+            lowest = []
             items = [item for item in node.items if item[0] in live]
             steps.append(_compute_step(items))
             renames_only &= all(isinstance(expression, Column) for _, expression in items)
             one_by_one |= any(takes_values(expression) for _, expression in items)
             live = read_by(expression for _, expression in items)
-        if trace is not None:
-            steps[-1] = trace.step(node, steps[-1])
+        elif isinstance(node, Filter):
+            steps.append(_filter_step(node.predicate, live))
+            renames_only = False
+            live |= columns_of(node.predicate)
+            one_by_one |= takes_values(node.predicate)
+            lowest.insert(0, node.predicate)
+        elif node.number in sources.key_sets:
+            keys = sources.key_sets[node.number]
+            steps.append(_key_step(node.column, keys, live))
+            renames_only = False
+            live |= {node.column}
+            lowest.insert(0, _is_key(node.column, keys))
+        else:
+            node = node.source
+            continue
+        if sources.trace is not None:
+            steps[-1] = sources.trace.step(node, steps[-1])
         node = node.source
 
     def run(rows: Relation) -> Relation:
@@ -135,7 +159,13 @@ def steps_of(plan: Filter | Project, live: frozenset[Column], trace: Trace | Non
             rows = step(rows)
         return rows
 
-    return Steps(node, run, live, renames_only, lowest, one_by_one)
+    predicate = conjunction(lowest) if lowest else None
+    return Steps(node, run, live, renames_only, predicate, one_by_one)
+
+
+def _is_key(column: Column, keys: KeySet) -> Expression:
+    """Return what a filter by keys asks as an expression, from which a scan takes bounds too."""
+    return Call("is_key", (column, Literal(keys, pa.null())), pa.bool_())
 
 
 def scan_steps(steps: Steps, sources: Sources) -> Relation | ScanBlocks | None:
@@ -165,13 +195,45 @@ def scan_steps(steps: Steps, sources: Sources) -> Relation | ScanBlocks | None:
 
 
 def _filter_step(predicate: Expression, live: frozenset[Column]) -> Callable[[Relation], Relation]:
-    """Return a function that keeps the rows for which the predicate is true."""
+    """Return a function that keeps the rows for which the predicate is true.
+
+    Where some parts of it have left few rows, the others are evaluated for these alone; one that
+    may fail is in any case.
+    """
+    parts = [predicate] if takes_values(predicate) else list(conjuncts(predicate))
+    read = [live.union(*map(columns_of, parts[place:])) for place in range(len(parts) + 1)]
 
     def run(rows: Relation) -> Relation:
-        mask = evaluate(predicate, rows.columns, rows.row_count)
-        count = pc.sum(mask, min_count=0).as_py()
+        mask, count = None, rows.row_count
+        for place, part in enumerate(parts):
+            if mask is not None and (count * _FEW < rows.row_count or may_raise(part)):
+                rows, mask = _kept(rows, mask, count, read[place]), None
+            found = evaluate(part, rows.columns, rows.row_count)
+            mask = found if mask is None else pc.and_(mask, found)
+            count = pc.sum(mask, min_count=0).as_py()
+        assert mask is not None
+        return _kept(rows, mask, count, live)
+
+    return run
+
+
+def _kept(rows: Relation, mask: pa.Array, count: int, live: frozenset[Column]) -> Relation:
+    """Return some columns of the rows where a mask is true."""
+    kept = rows.select(column for column in rows.columns if column in live)
+    return kept if count == rows.row_count else kept.filter(mask, count)
+
+
+def _key_step(
+    column: Column, keys: KeySet, live: frozenset[Column]
+) -> Callable[[Relation], Relation]:
+    """Return a function that keeps the rows whose column may be a key."""
+
+    def run(rows: Relation) -> Relation:
+        found = keys.rows(rows.columns[column])
         kept = rows.select(column for column in rows.columns if column in live)
-        return kept if count == rows.row_count else kept.filter(mask, count)
+        if found is None or len(found) == rows.row_count:
+            return kept
+        return kept.take(pa.array(found)).combined()
 
     return run
 

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.engine.operators.join.key_set import key_set
 from raydb.engine.operators.join.partitioned import blocks_of_sides, parts_of_sides
 from raydb.engine.operators.join.partners import (
     MIRRORED,
@@ -72,16 +73,24 @@ def run_join(plan: HashJoin, columns: Sequence[Column], sources: Sources) -> Rel
     residual = [part for part in parts if part not in own[0] and part not in own[1]]
     compared = [] if plan.left_keys else _comparisons(residual, *sides)
     wanted = {*columns}.union(*(columns_of(part) for part in residual))
-    left = _run_side(
-        (plan.left, [column for column in sides[0] if column in wanted]),
-        (plan.left_keys, [each.left for each in compared], own[0]),
-        sources,
-    )
-    right = _run_side(
-        (plan.right, [column for column in sides[1] if column in wanted]),
-        (plan.right_keys, [each.right for each in compared], own[1]),
-        sources,
-    )
+    asked = {
+        "left": (
+            (plan.left, [column for column in sides[0] if column in wanted]),
+            (plan.left_keys, [each.left for each in compared], own[0]),
+        ),
+        "right": (
+            (plan.right, [column for column in sides[1] if column in wanted]),
+            (plan.right_keys, [each.right for each in compared], own[1]),
+        ),
+    }
+    found: dict[str, Side] = {}
+    for name in ("left", "right") if plan.filtered == "right" else ("right", "left"):
+        found[name] = _run_side(*asked[name], sources)
+        if name != plan.filtered:
+            _send_keys(plan, found[name], sources)
+    for each in plan.sent:
+        sources.key_sets.pop(each.number, None)
+    left, right = found["left"], found["right"]
     collector = Collector(memory, columns)
     for sides_of_part in parts_of_sides(left, right, memory):
         for rows in _join(plan, columns, sides_of_part, (compared, residual), memory):
@@ -171,6 +180,17 @@ def _run_side(
         values[len(keys) : len(keys) + len(compared)],
         np.logical_and.reduce(masks) if masks else None,
     )
+
+
+def _send_keys(plan: HashJoin, side: Side, sources: Sources) -> None:
+    """Keep the keys of a side for the filters of the other one, where they leave few rows."""
+    for each in plan.sent:
+        values = side.keys[each.place]
+        if side.may_match is not None:
+            values = values.filter(pa.array(side.may_match))
+        keys = key_set(values, sources.memory.room())
+        if keys is not None and keys.count <= each.most:
+            sources.key_sets[each.number] = keys
 
 
 def _comparisons(

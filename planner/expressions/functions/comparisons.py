@@ -16,10 +16,12 @@ from raydb.planner.expressions.columns.adapters import of_columns
 from raydb.planner.expressions.columns.decimals import is_narrow, unscaled
 from raydb.planner.expressions.columns.lists import equal_lists, lists_of
 from raydb.planner.expressions.columns.order import canonical_floats, order_codes, order_intervals
+from raydb.planner.expressions.nodes import Literal
 from raydb.planner.expressions.registry import scalar
 
 if TYPE_CHECKING:
     from raydb.planner.expressions.columns.arrays import Values
+    from raydb.planner.expressions.evaluator import Rows
     from raydb.planner.expressions.nodes import Call
 
 
@@ -75,6 +77,15 @@ def _in(call: Call, operand: Values, *members: Values) -> Values:
     value_set = canonical_floats(pa.array(items, operand.type))
     found = pc.is_in(canonical_floats(operand), value_set=value_set)
     return pc.if_else(pc.is_valid(operand), found, pa.scalar(None, pa.bool_()))
+
+
+@scalar(name="is_key", takes="rows")
+def _is_key(call: Call, rows: Rows) -> Values:
+    """Return whether a value may be among the keys of a join, the second argument's value."""
+    column, keys = call.arguments
+    assert isinstance(keys, Literal)
+    found: pa.Array = keys.value.mask(rows.value(column))
+    return found
 
 
 @scalar(name="single", can_fail=True, takes="nulls")

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, TypeAlias
 from raydb.planner.plan.nodes.aggregate import Aggregate, GroupingSets
 from raydb.planner.plan.nodes.common_table import CommonTable, Recursive, WorkingTable
 from raydb.planner.plan.nodes.filter import Filter, filter_rows
-from raydb.planner.plan.nodes.join import Apply, HashJoin, InnerJoin, OuterJoin, SemiJoin
+from raydb.planner.plan.nodes.join import (
+    Apply,
+    HashJoin,
+    InnerJoin,
+    OuterJoin,
+    SemiJoin,
+    SentKeys,
+)
+from raydb.planner.plan.nodes.key_filter import KeyFilter
 from raydb.planner.plan.nodes.node import Node
 from raydb.planner.plan.nodes.project import Project, only_columns
 from raydb.planner.plan.nodes.scan import IndexLookup, Scan
@@ -34,8 +42,8 @@ if TYPE_CHECKING:
 # Nodes that lowering replaces, those that it puts in their place, and those that it keeps.
 LogicalNode: TypeAlias = "InnerJoin | OuterJoin | SemiJoin | Apply | Search"
 ChosenNode: TypeAlias = (
-    "HashJoin | FusedScanAggregate | FusedTableScan | DeltaScan | DeferredScan | SearchRows"
-    " | TopRows"
+    "HashJoin | KeyFilter | FusedScanAggregate | FusedTableScan | DeltaScan | DeferredScan"
+    " | SearchRows | TopRows"
 )
 SharedNode: TypeAlias = (
     "Scan | Values | Series | CommonTable | WorkingTable | Aggregate"
@@ -56,6 +64,7 @@ __all__ = [
     "HashJoin",
     "IndexLookup",
     "InnerJoin",
+    "KeyFilter",
     "Limit",
     "NoStar",
     "Node",
@@ -68,6 +77,7 @@ __all__ = [
     "Search",
     "SearchRows",
     "SemiJoin",
+    "SentKeys",
     "Series",
     "Sort",
     "SortKey",

@@ -116,6 +116,18 @@ class Apply(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class SentKeys:
+    """Keys of one side of a join that filter the other side, which runs after it.
+
+    number: that of the `KeyFilter`; place: among the keys; most: more keys would leave most rows.
+    """
+
+    number: int
+    place: int
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
 class HashJoin(Node):
     """An equi-join: partners are found by their keys. NULL keys never match.
 
@@ -124,6 +136,8 @@ class HashJoin(Node):
     partners; in an outer join a row without partners is kept with NULLs. A semi join keeps the
     left rows with a partner, an anti join those without, and a mark join all of them, with the
     column `mark` to tell.
+
+    sent: the keys that filter the side `filtered` as it runs, see `KeyFilter`.
     """
 
     explain_name = "HashJoin"
@@ -139,6 +153,8 @@ class HashJoin(Node):
     residual: tuple[Expression, ...] = ()
     mark: Column | None = None
     null_safe: frozenset[int] = frozenset()
+    filtered: Literal["left", "right"] = "right"
+    sent: tuple[SentKeys, ...] = ()
 
     @property
     def columns(self) -> tuple[Column, ...]:
