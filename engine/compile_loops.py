@@ -36,7 +36,7 @@ INSERT INTO sale SELECT range, range % 300, range * 7 % 70000, DATE '2026-01-01'
     (range % 5000)::DECIMAL(12, 2) / 4, range / 7.0, range % 2 = 0, nullif(range % 9, 3)
     FROM range({_ROWS});
 CREATE INDEX sale_day ON sale (day);
-CREATE TABLE visit AS SELECT (range % 90000)::INTEGER AS sale, range * 1000000007 AS large
+CREATE TABLE visit AS SELECT (range % 90000)::INTEGER AS sale, range * 100 AS number
     FROM range(120000);
 """  # noqa: S608  (a number of ours)
 
@@ -82,7 +82,7 @@ SELECT id FROM sale ORDER BY large DESC, small;
 SELECT a.id FROM sale a JOIN sale b ON a.note = b.note AND a.day < b.day WHERE a.id < 300;
 SELECT a.id FROM sale a LEFT JOIN place ON a.whole = p_id AND a.small > p_id;
 SELECT count(*) FROM visit v JOIN sale s ON v.sale = s.id WHERE s.day < DATE '2026-01-05';
-SELECT count(*) FROM visit v JOIN sale s ON v.large = s.large WHERE s.id < 100;
+SELECT count(*) FROM visit v JOIN visit w ON v.number = w.number WHERE w.sale < 100;
 SELECT id FROM sale WHERE place NOT IN (SELECT p_id FROM place WHERE region = 'region 1');
 SELECT row_number() OVER w, rank() OVER w, lag(amount) OVER w, ntile(4) OVER w, sum(amount) OVER w,
     min(whole) OVER w, max(ratio) OVER w, first_value(note) OVER w, avg(small) OVER w,

@@ -79,7 +79,8 @@ QUERIES = {
     "union": "SELECT s.id FROM pick k JOIN (SELECT product, id FROM sale WHERE shop = 1 UNION ALL"
     " SELECT p_id, kind FROM product) s ON s.product = k.product",
     "shared": "WITH s AS (SELECT DISTINCT id, product FROM sale WHERE shop < 4) SELECT a.id"
-    " FROM s a JOIN pick k ON k.product = a.product UNION ALL SELECT b.id FROM s b WHERE b.id < 300",
+    " FROM s a JOIN pick k ON k.product = a.product UNION ALL"
+    " SELECT b.id FROM s b WHERE b.id < 300",
     "failing": "SELECT s.id FROM pick k JOIN sale s ON s.product = k.product"
     " WHERE 10 / (s.id + 1) >= 0",
 }
