@@ -220,8 +220,7 @@ def _groups_of_few_keys(plan: Aggregate, share: float, lowering: Lowering) -> Pl
         row_count = lowering.catalog.tables[plan.star.fact].row_count
         if isinstance(fused, FusedScanAggregate) and fused.estimated_reads < share * row_count:
             return None
-    unfused = replace(plan, star=NoStar("only the groups of a join's keys are asked for"))
-    return optimize_unfused(unfused, lowering.catalog)
+    return _unfused(plan, "only the groups of a join's keys are asked for", lowering.catalog)
 
 
 def _fuse_sets(
