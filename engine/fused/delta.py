@@ -56,7 +56,7 @@ def run_delta(
     that cannot be computed.
     """
     if prepared is not None:
-        return run_table_job(prepared)
+        return run_table_job(prepared, memory)
     rest, tables = _with_rest(job, tables)
     return _look_up(replace(job.star, fact=rest.name), tables, memory), None
 

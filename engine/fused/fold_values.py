@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from raydb.engine.operators.aggregate.ordered import between, quantile_places
 from raydb.errors import DataError
-from raydb.kernels.backends.aggregates import word_of
+from raydb.kernels.backends.aggregates import AGGREGATES, word_of
 from raydb.kernels.backends.backend import FusedResult
 from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
 from raydb.kernels.codecs.arrow_numbers import from_numbers, to_numbers
@@ -177,15 +178,64 @@ def _answer(call: AggregateCall, found: _Values) -> pa.Array:
         case "max":
             chosen = np.full(found.group_count, -1, np.int32)
             np.maximum.at(chosen, groups, codes)
+        case "mode":
+            chosen = _most_frequent(found, codes, groups, found.row_counts[is_valid])
+        case "quantile_cont" | "quantile_disc":
+            return _quantile(call, found, codes, groups, found.row_counts[is_valid])
         case function:
             row_counts = found.row_counts[is_valid]
             counts = _added(row_counts, groups, found.group_count)
             if function == "count":
                 return pa.array(counts)
-            numbers, _ = to_numbers(found.dictionary.values)
-            return finish(call, _weighted(numbers[codes], row_counts, groups, counts), counts)
+            numbers = to_numbers(found.dictionary.values)[0][codes]
+            sums = [_weighted(numbers, row_counts, groups, counts)]
+            if "squares" in AGGREGATES[function]:
+                sums.append(_weighted(numbers.astype(object) ** 2, row_counts, groups, counts))
+            return finish(call, sums, counts)
     absent = (chosen < 0) | (chosen == found.value_count)
     return found.dictionary.values.take(pa.array(chosen, mask=absent))
+
+
+def _most_frequent(
+    found: _Values,
+    codes: NDArray[np.int32],
+    groups: NDArray[np.int32],
+    row_counts: NDArray[np.int64],
+) -> NDArray[np.int32]:
+    """Return the code that most rows of each group have, the least of several; -1 for no row."""
+    pairs, places = np.unique(groups * np.int64(found.value_count) + codes, return_inverse=True)
+    counts = _added(row_counts, places.astype(np.int32), len(pairs))
+    # The last that is written stays: the greatest count, and of equal ones the least code.
+    order = np.lexsort((-pairs, counts))
+    chosen = np.full(found.group_count, -1, np.int32)
+    owners, kept = np.divmod(pairs[order], max(found.value_count, 1))
+    chosen[owners] = kept
+    return chosen
+
+
+def _quantile(
+    call: AggregateCall,
+    found: _Values,
+    codes: NDArray[np.int32],
+    groups: NDArray[np.int32],
+    row_counts: NDArray[np.int64],
+) -> pa.Array:
+    """Return a quantile of each group, whose rows in order are the codes in order, repeated."""
+    order = np.lexsort((codes, groups))
+    ends = np.cumsum(row_counts[order])
+    sizes = _added(row_counts, groups, found.group_count)
+    starts = np.cumsum(sizes) - sizes
+    low, high, share = quantile_places(call, sizes)
+    if len(call.arguments) > 2:  # In descending order.
+        low, high = sizes - 1 - low, sizes - 1 - high
+
+    def at(places: NDArray[np.int64]) -> pa.Array:
+        rows = np.searchsorted(ends, np.where(sizes > 0, starts + places, 0), side="right")
+        return found.dictionary.values.take(pa.array(codes[order][rows]))
+
+    if not len(order):
+        return pa.nulls(found.group_count, call.type)
+    return between(call, at(low), at(high), share, sizes == 0)
 
 
 def _weighted(
@@ -201,15 +251,22 @@ def _weighted(
     return _added(numbers.astype(object) * row_counts.astype(object), groups, len(counts))
 
 
-def finish(call: AggregateCall, values: NDArray[Any], counts: NDArray[np.int64]) -> pa.Array:
-    """Return an aggregate from its running value (AVG from the sum) and the rows in it.
+def finish(
+    call: AggregateCall, values: Sequence[NDArray[Any]], counts: NDArray[np.int64]
+) -> pa.Array:
+    """Return an aggregate from what it accumulates (AVG a sum) and the rows in it.
 
     Raises DataError when a sum does not fit its type.
     """
+    kind = call.arguments[0].type
+    if "squares" in AGGREGATES[call.function]:
+        total, squares = values
+        return _variance(call.function, total, squares, counts, kind)
+    (value,) = values
     if call.function == "avg":
-        return _average(values, counts, call.arguments[0].type)
+        return _average(value, counts, kind)
     try:
-        return from_numbers(values, counts > 0, call.type)
+        return from_numbers(value, counts > 0, call.type)
     except OverflowError as error:
         raise DataError(f"the sum is out of range for {sql_type_name(call.type)}") from error
 
@@ -224,3 +281,24 @@ def _average(sums: NDArray[Any], counts: NDArray[np.int64], kind: pa.DataType) -
             int(s) / (int(c) * scale) if c else None for s, c in zip(sums, counts, strict=True)
         ]
     return pa.array(quotients, pa.float64())
+
+
+def _variance(
+    function: str,
+    sums: NDArray[Any],
+    squares: NDArray[Any],
+    counts: NDArray[np.int64],
+    kind: pa.DataType,
+) -> pa.Array:
+    """Return variances, or their roots, from exact sums: they are rounded once, at the end."""
+    freedom = function.endswith("_samp")
+    known = counts > freedom
+    n, total, whole = (each.astype(object)[known] for each in (counts, sums, squares))
+    scale = 10**kind.scale if pa.types.is_decimal(kind) else 1
+    # Python divides integers of any size to the nearest double.
+    above, below = n * whole - total * total, n * (n - freedom) * scale**2
+    values = np.zeros(len(counts))
+    values[known] = (above / below).astype(np.float64)
+    if function.startswith("stddev"):
+        values = np.sqrt(values)
+    return pa.array(values, mask=~known)

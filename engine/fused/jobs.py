@@ -59,11 +59,11 @@ class JobRun:
         jobs = self.prepared.jobs
         if job not in jobs:
             jobs[job] = prepare_fused(job)
-        if self.kernel_seconds is None:
-            groups = run_fused(job, jobs[job], self.tables, self.context.cache)
-        else:
-            timed = TimedJob(jobs[job])
-            groups = run_fused(job, timed, self.tables, self.context.cache)
+        timed = jobs[job] if self.kernel_seconds is None else TimedJob(jobs[job])
+        with self.context.new_memory() as memory:
+            groups = run_fused(job, timed, self.tables, self.context.cache, memory)
+        if self.kernel_seconds is not None:
+            assert isinstance(timed, TimedJob)
             self.kernel_seconds[job] = timed.seconds
         return self._noted(job, groups, jobs[job])
 
@@ -73,7 +73,8 @@ class JobRun:
             job = fuse_on_rows(scan, self.tables, self.context.cache)
             if job.scan is not None:  # Else it has arrays, which are not to stay with a plan.
                 self.prepared.scans[scan] = job
-        return self._noted(scan, *run_table_job(job))
+        with self.context.new_memory() as memory:
+            return self._noted(scan, *run_table_job(job, memory))
 
     def _on_newer_rows(self, delta: DeltaScan) -> pa.Table:
         deltas = self.prepared.deltas

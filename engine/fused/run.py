@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from raydb.engine.fused.denormalise import fetch
 from raydb.engine.fused.fold_values import Groups, count_values, finish, fold_values, renumber
+from raydb.engine.fused.gather import fold_gathered
 from raydb.engine.fused.table_scan import Image
 from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.kernels.backends.backend import Accumulator, FusedResult
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.engine.context.memory import Memory
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.fused.table_scan import TableJob
     from raydb.kernels.backends.backend import PreparedJob
@@ -76,6 +78,7 @@ def run_fused(
     prepared: PreparedJob | TimedJob,
     tables: Mapping[str, Table],
     cache: DerivedCache,
+    memory: Memory,
 ) -> pa.Table:
     """Return the plan's rows: columns 'c<number>' of the keys, then of the aggregates.
 
@@ -84,15 +87,15 @@ def run_fused(
     if plan.is_direct:
         return decode_groups(plan, prepared.launch())
     image = Image(tables, tables[plan.table], cache)
-    return _table_of(plan, _run_by_row(plan, prepared, image))
+    return _run_by_row(plan, prepared, image, memory)
 
 
-def run_table_job(job: TableJob) -> tuple[pa.Table, PreparedJob | None]:
+def run_table_job(job: TableJob, memory: Memory) -> tuple[pa.Table, PreparedJob | None]:
     """Return a scan's rows as `run_fused` does, and the job of a backend where one has run it."""
     if job.scan is not None:
         return decode_groups(job.plan, job.run()), None
     made = prepare_fused(job.plan)
-    return run_fused(job.plan, made, job.image.tables, job.image.cache), made
+    return run_fused(job.plan, made, job.image.tables, job.image.cache, memory), made
 
 
 def decode_groups(plan: FusedScanAggregate, result: FusedResult) -> pa.Table:
@@ -106,11 +109,13 @@ def decode_groups(plan: FusedScanAggregate, result: FusedResult) -> pa.Table:
     return _table_of(plan, Groups(numbers, (), result))
 
 
-def _table_of(plan: FusedScanAggregate, groups: Groups) -> pa.Table:
-    """Fold the values that are hidden keys, and decode."""
+def _table_of(
+    plan: FusedScanAggregate, groups: Groups, known: dict[Column, pa.Array] | None = None
+) -> pa.Table:
+    """Fold the values that are hidden keys, and decode; the columns of `known` are there."""
     if plan.value_parts:
         return _decoded(plan, *fold_values(plan, groups))
-    return _decoded(plan, groups, {})
+    return _decoded(plan, groups, known or {})
 
 
 def _decoded(plan: FusedScanAggregate, groups: Groups, columns: dict[Column, pa.Array]) -> pa.Table:
@@ -148,6 +153,15 @@ class _Rows:
     def keep(self, mask: NDArray[np.bool_]) -> None:
         self.places = self.places[mask]
 
+    def sort(self) -> NDArray[np.int64] | None:
+        """Put the rows in the order of their table; return how, None where they were in it."""
+        row_ids = self.plan.index.row_ids[self.places]
+        if bool((row_ids[1:] > row_ids[:-1]).all()):
+            return None
+        order = np.argsort(row_ids, kind="stable")
+        self.places = self.places[order]
+        return order
+
     def evaluate(self, expression: Expression) -> pa.Array | pa.ChunkedArray:
         row_ids = self.plan.index.row_ids[self.places]
         coded = self.image.coded(expression, row_ids)
@@ -170,7 +184,9 @@ class _Rows:
         return EncodedColumn(encoded.codes[codes], encoded.values)
 
 
-def _run_by_row(plan: FusedScanAggregate, prepared: PreparedJob | TimedJob, image: Image) -> Groups:
+def _run_by_row(
+    plan: FusedScanAggregate, prepared: PreparedJob | TimedJob, image: Image, memory: Memory
+) -> pa.Table:
     """Locate rows, apply what the BVH does not encode, and accumulate (RayDB, section 4.5)."""
     places, groups = prepared.locate()
     rows = _Rows(plan, places, image)
@@ -179,6 +195,9 @@ def _run_by_row(plan: FusedScanAggregate, prepared: PreparedJob | TimedJob, imag
         passed = mask.to_numpy(zero_copy_only=False)
         rows.keep(passed)
         groups = groups[passed]
+    order = rows.sort() if plan.gathered else None
+    if order is not None:
+        groups = groups[order]
 
     # The number of a row's key tuple among those that occur, dense and in order.
     keys = [renumber(groups), *(rows.encode(key) for _, key in plan.residual_keys)]
@@ -196,7 +215,13 @@ def _run_by_row(plan: FusedScanAggregate, prepared: PreparedJob | TimedJob, imag
         codes.astype(np.int64),
         len(tuples),
     )
-    return Groups.of_tuples(keys, tuples, result)
+    known = None
+    if plan.gathered:
+        numbers = codes.astype(np.int64) if plan.keys else None
+        known = fold_gathered(
+            plan.gathered, rows.evaluate, numbers, len(tuples), memory, len(rows.places)
+        )
+    return _table_of(plan, Groups.of_tuples(keys, tuples, result), known)
 
 
 def _measure(
@@ -222,12 +247,11 @@ def _decode(
     result: FusedResult,
 ) -> pa.Array:
     """Return an aggregate's value for each group."""
-    function = AGGREGATES[call.function]
-    if function is None:
+    if call.function == "count_star":
         return pa.array(result.rows)
     measure = plan.measures.index(call.arguments[0])
-    values, counts = (
+    *values, counts = (
         result.values[plan.running.index(Accumulator(each, measure))]
-        for each in (function, "count")
+        for each in (*AGGREGATES[call.function], "count")
     )
-    return pa.array(counts) if function == "count" else finish(call, values, counts)
+    return pa.array(counts) if call.function == "count" else finish(call, values, counts)

@@ -39,12 +39,12 @@ from raydb.planner.expressions.nodes import (
     Call,
     Expression,
     attributes_of,
-    map_call,
     rewrite,
 )
+from raydb.planner.stars.answers import asks_values, may_be_accumulated
 from raydb.planner.stars.fuse import fuse
 from raydb.planner.stars.fused_scan import FusedScanAggregate
-from raydb.planner.stars.table_scan import asks_values, is_small, key_of
+from raydb.planner.stars.table_scan import is_small, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -114,6 +114,13 @@ class Image:
         except DataError:
             return expression
         return encoded
+
+    def has_few_values(self, expression: Expression) -> bool:
+        """Tell whether an expression has few values as far as samples know."""
+        return self._sources_of(expression) is not None or all(
+            attribute.path or is_small(self.fact.sample(attribute.name)) is not None
+            for attribute in attributes_of(expression)
+        )
 
     def measure(self, expression: Expression) -> Measure | None:
         """Return a measure's values for every row, None where they cannot be computed."""
@@ -187,7 +194,7 @@ class Image:
     def describe(self, measures: Mapping[Expression, Measure]) -> BvhInfo:
         """Return an image as a BVH that has every attribute in its payload and none on its Z axis.
 
-        All rows are in its one cell. It has no arrays of theirs.
+        All rows are in its one cell. It has no arrays of theirs, of measures the bounds alone.
         """
         hierarchies: list[Hierarchy] = []
         levels: dict[Attribute, tuple[int, int]] = {}
@@ -204,7 +211,10 @@ class Image:
             np.empty(0, np.uint32),
             tuple(range(len(hierarchies))),
             (),
-            (),
+            tuple(
+                Measure(np.empty(0, each.values.dtype), None, each.low, each.high)
+                for each in measures.values()
+            ),
         )
         definition = BvhDefinition("", self.fact.name, (), tuple(levels), tuple(measures), "")
         return BvhInfo(definition, index, levels)
@@ -398,12 +408,17 @@ def fuse_on_rows(
     measures: dict[Expression, Measure] = {}
     aggregates = []
     for column, call in star.aggregates:
-        for argument in () if asks_values(call) else call.arguments:
+        if asks_values(call):
+            first, *others = call.arguments
+            if image.has_few_values(first):
+                first = image.encode(first)
+            aggregates.append((column, replace(call, arguments=(first, *others))))
+            continue
+        for argument in call.arguments if may_be_accumulated(call) else ():
             measure = measures.get(argument) or image.measure(argument)
             if measure is not None:
                 measures[argument] = measure
-        encoded = map_call(call, image.encode) if asks_values(call) else call
-        aggregates.append((column, encoded))
+        aggregates.append((column, call))
     if image.fact.live is not None:
         predicates.append(image.visible())
     star = replace(
@@ -412,6 +427,8 @@ def fuse_on_rows(
     info = image.describe(measures)
     plan = fuse(star, info, scan.backends, scan.backend_reason)
     assert isinstance(plan, FusedScanAggregate), plan
+    asked = dict(scan.star.aggregates)  # Rows are read of the table, not of the image.
+    plan = replace(plan, gathered=tuple((column, asked[column]) for column, _ in plan.gathered))
     if plan.is_direct and scan.backends == ("cpu",):
         columns = tuple(
             ScanColumn(
@@ -428,9 +445,13 @@ def fuse_on_rows(
 
 
 def _together(star: Star, fact: TableDefinition) -> dict[ForeignKey, frozenset[Attribute]]:
-    """Return the attributes of the keys by the foreign key that they lie behind, or are."""
+    """Return the attributes of keys, and of what is asked for its values, by their foreign key.
+
+    They lie behind it, or are it.
+    """
     found: dict[ForeignKey, set[Attribute]] = {}
-    for _, expression in star.keys:
+    asked = (call.arguments[0] for _, call in star.aggregates if asks_values(call))
+    for expression in (*(key for _, key in star.keys), *asked):
         for attribute in attributes_of(expression):
             key = key_of(attribute, fact)
             if key is not None:

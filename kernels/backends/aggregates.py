@@ -1,6 +1,7 @@
 """The table of what fused jobs accumulate: aggregates, their states, and the words of a state.
 
     avg(x)          accumulates   the sum of x, and as of every measure the count     AGGREGATES
+    var_pop(x)      accumulates   the sum of x and that of x * x, both exact
     the sum of x    is a state    `sum`, or `wide` where 64 bits might not hold it    plan_states
     `wide`          has words     `high` and `low`                                    STATES
     `high`          adds up       the high 32 bits of each value                      WORDS
@@ -19,20 +20,23 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from raydb.kernels.bvh.bvh import Measure
 
+VARIANCES = ("var_pop", "var_samp", "stddev_pop", "stddev_samp")
+
 # What each aggregate of SQL accumulates of its argument, beside the count of its valid values.
-AGGREGATES = {
-    "count_star": None,
-    "count": "count",
-    "sum": "sum",
-    "avg": "sum",
-    "min": "min",
-    "max": "max",
+AGGREGATES: Mapping[str, tuple[str, ...]] = {
+    "count_star": (),
+    "count": ("count",),
+    "sum": ("sum",),
+    "avg": ("sum",),
+    "min": ("min",),
+    "max": ("max",),
+    **dict.fromkeys(VARIANCES, ("sum", "squares")),
 }
 
 LOW_BITS = 0xFFFFFFFF
@@ -67,6 +71,15 @@ WORDS = {
     "float": Word(np.add, cuda="{}"),
     "least": Word(np.fmin, (GREATEST, np.nan), both="min({}, {})", atomic="min"),
     "most": Word(np.maximum, (SMALLEST, -np.inf), both="max({}, {})", atomic="max"),
+    "square": Word(np.add, part=lambda values: values * values, cuda="int64({0}) * int64({0})"),
+    "square_high": Word(
+        np.add, part=lambda values: values * values >> 32, cuda="(int64({0}) * int64({0}) >> 32)"
+    ),
+    "square_low": Word(
+        np.add,
+        part=lambda values: values * values & LOW_BITS,
+        cuda="(int64({0}) * int64({0}) & 0xFFFFFFFF)",
+    ),
 }
 
 # The words of each kind of state. `fold` is what one loop over runs keeps of a measure.
@@ -76,12 +89,17 @@ STATES = {
     "min": ("least",),
     "max": ("most",),
     "fold": ("sum", "least", "most"),
+    "squares": ("square",),
+    "wide_squares": ("square_high", "square_low"),
 }
+
+# The kinds whose two words are one number.
+WIDE = ("wide", "wide_squares")
 
 # The kinds that have a loop over runs, whose rows share a group, and those that have one over rows
 # with a group each; scans know the latter by their numbers.
-BY_RUN = ("sum", "wide", "fold")
-BY_ROW = ("sum", "wide", "min", "max")
+BY_RUN = ("sum", "wide", "fold", "squares", "wide_squares")
+BY_ROW = ("sum", "wide", "min", "max", "squares", "wide_squares")
 
 Part: TypeAlias = Literal["values", "valid"]
 
@@ -141,14 +159,24 @@ def _state_of(function: str, position: int, measure: Measure, row_count: int) ->
     match function:
         case "count":
             return None if valid is None else State("sum", valid)
-        case "sum" if measure.is_float or max(-measure.low, measure.high) * row_count < 2**63:
+        case "sum" if measure.is_float or measure.greatest * row_count < 2**63:
             return State("sum", values)
         case "sum":
             return State("wide", values)
         case "min" | "max":
             return State(function, values, valid)
+        case "squares" if measure.greatest**2 * row_count < 2**63:
+            return State("squares", values)
+        case "squares":
+            assert has_squares(measure)
+            return State("wide_squares", values)
         case _:
             raise AssertionError(function)
+
+
+def has_squares(measure: Measure) -> bool:
+    """Whether the squares of a measure are added up exactly: of integers, each within 64 bits."""
+    return not measure.is_float and measure.greatest**2 < 2**63
 
 
 def word_of(function: str) -> Word:

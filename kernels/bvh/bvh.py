@@ -47,6 +47,11 @@ class Measure:
     high: int = 0
 
     @property
+    def greatest(self) -> int:
+        """The greatest absolute value that the bounds allow."""
+        return max(-self.low, self.high)
+
+    @property
     def is_float(self) -> bool:
         """Whether the values are float64."""
         return self.values.dtype.kind == "f"

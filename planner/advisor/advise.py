@@ -22,7 +22,7 @@ from raydb.planner.advisor.bvh_model import BvhModel, Candidate, determines
 from raydb.planner.advisor.search_bvhs import Member, Search
 from raydb.planner.expressions.nodes import attributes_of
 from raydb.planner.expressions.show import show
-from raydb.planner.stars.fuse import needs_values
+from raydb.planner.stars.answers import may_be_accumulated, needs_values
 from raydb.planner.stars.table_scan import is_small
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def measures_wanted(star: Star) -> list[Expression]:
     return [
         argument
         for _, call in star.aggregates
-        if not call.distinct
+        if may_be_accumulated(call)
         for argument in call.arguments
         if is_number(argument.type) and attributes_of(argument)
     ]
@@ -118,7 +118,7 @@ def _keys(star: Star) -> Iterator[Expression]:
     measures = measures_wanted(star)
     for _, call in star.aggregates:
         if needs_values(call, measures):
-            yield from call.arguments
+            yield call.arguments[0]
 
 
 # -- the advice

@@ -61,6 +61,8 @@ class AggregateFunction:
 ORDERED_AGGREGATES = frozenset(
     {"any_value", "arg_max", "arg_min", "first", "last", "list", "string_agg"}
 )
+# Aggregates that see the rows whose argument is NULL.
+SEES_NULLS = frozenset({"first", "last", "list"})
 # Aggregates that give the same with and without DISTINCT.
 _INDIFFERENT_TO_REPEATS = frozenset(
     {"any_value", "arg_max", "arg_min", "bit_and", "bit_or", "bool_and", "bool_or", "max", "min"}

@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.expressions.nodes import Attribute, Call, attributes_of, conjuncts
+from raydb.planner.expressions.nodes import (
+    Attribute,
+    Call,
+    attributes_of,
+    conjuncts,
+    expressions_of,
+)
 from raydb.planner.plan.nodes import (
     Aggregate,
     CommonTable,
@@ -32,10 +38,10 @@ from raydb.planner.plan.statistics import CONDITION_SHARE, Statistics
 from raydb.planner.stars.table_scan import group_count, value_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.expressions.nodes import Expression
+    from raydb.planner.expressions.nodes import AggregateCall, Expression
     from raydb.planner.plan.nodes import Plan, Star
     from raydb.planner.stars.fused_scan import FusedScanAggregate
 
@@ -54,6 +60,9 @@ HELD_COST = 3.0
 FETCH_COST = 18.0
 TEXT_COST = 45.0
 CALL_COST = 8.0
+
+# To put located rows into the order of their table.
+ORDER_COST = 80.0
 
 # To make a value a code, of which a scan keeps those of small columns; a function of an instant.
 ENCODE_COST = 25.0
@@ -119,7 +128,16 @@ def bvh_cost(
         groups = min(pairs, max(rows, 1.0))
     for measure, position in zip(plan.measures, plan.measure_positions, strict=True):
         cost += rows * (_fetched(measure) if position is None else HELD_COST)
-    return cost + newer
+    return cost + rows * _gathered(call for _, call in plan.gathered) + newer
+
+
+def _gathered(calls: Iterable[AggregateCall]) -> float:
+    """Return what aggregates that no kernel accumulates cost a row beside their folds.
+
+    The general path folds in the same way; but rows of a BVH are put into their order first.
+    """
+    read = {each for call in calls for each in expressions_of(call) if attributes_of(each)}
+    return sum(map(_fetched, read)) + (ORDER_COST if read else 0.0)
 
 
 def _fetched(expression: Expression) -> float:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from raydb.kernels.backends.aggregates import VARIANCES
 from raydb.kernels.backends.choice import ELSE
 from raydb.planner.expressions.nodes import AggregateCall, Call, Column, Expression, Literal
 from raydb.planner.plan.nodes import Aggregate, Project, Union
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 # Fewer rows are looked up one by one; for more, whole dimensions are made into codes.
 MIN_SCANNED = 2**15
+
+# What is the same of parts as of rows.
+_SELF_MERGING = frozenset({"sum", "min", "max", "product", "bit_and", "bit_or", "bit_xor"})
 
 # The sum of 2**31 decimals of so many digits has at most 38.
 _SUMMED_DIGITS = 28
@@ -121,6 +125,8 @@ def part_star(star: Star, numbers: Iterator[int] | None = None) -> Parted | str:
     for column, call in star.aggregates:
         total = column
         value: Expression = column
+        if call.order_by or (call.distinct and len(call.arguments) != 1):
+            return f"{call.function}() over rows in order is not put together from parts"
         if call.distinct:
             (argument,) = call.arguments
             if argument not in distinct:
@@ -138,6 +144,15 @@ def part_star(star: Star, numbers: Iterator[int] | None = None) -> Parted | str:
             sums = ask(AggregateCall("sum", call.arguments, _exact_type(kind)))
             count = ask(AggregateCall("count", call.arguments, pa.int64()))
             whole = AggregateCall("avg_of_sums", (sums, count), call.type)
+        elif call.function in VARIANCES:
+            parts = (
+                ask(AggregateCall(function, call.arguments, pa.float64()))
+                for function in ("avg", "var_pop")
+            )
+            count = ask(AggregateCall("count", call.arguments, pa.int64()))
+            whole = AggregateCall(f"{call.function}_of_parts", (*parts, count), call.type)
+        elif call.function not in _SELF_MERGING:
+            return f"{call.function}() is not put together from parts"
         else:
             whole = replace(call, arguments=(ask(call),))
         merged.append((total, whole))

@@ -25,7 +25,6 @@ from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
 from raydb.kernels.bvh.encode import EncodedColumn, Hierarchy, encode_column, join_codes
 from raydb.kernels.bvh.intervals import INTERVAL_LIMIT, cell_intervals
-from raydb.kernels.codecs.arrow_numbers import is_number
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import (
     AggregateCall,
@@ -35,10 +34,10 @@ from raydb.planner.expressions.nodes import (
     attributes_of,
 )
 from raydb.planner.stars.allowed_codes import allowed_codes, encoded_level
+from raydb.planner.stars.answers import BY_ORDER, is_accumulated, needs_values
 from raydb.planner.stars.boxes import joint_intervals, narrow_boxes
 from raydb.planner.stars.fused_scan import SCAN_WEIGHT, Coverage, FusedScanAggregate, GroupPart
 from raydb.planner.stars.sieve import use_sieve
-from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -47,13 +46,14 @@ if TYPE_CHECKING:
 
     from raydb.planner.catalog import BvhInfo
     from raydb.planner.plan.nodes import Star
+    from raydb.planner.plan.nodes.node import Calls
     from raydb.planner.stars.boxes import Box
-
-# Every decimal of so many digits fits an int64.
-INT64_DIGITS = 18
 
 # An encoded attribute of more values is not made a group key to be counted or added up.
 VALUE_LIMIT = 1024
+
+# Nor one of more, of which a quantile is asked.
+ORDERED_LIMIT = 2**14
 
 
 def fuse(
@@ -68,10 +68,8 @@ def fuse(
     boxes, residual_predicates = _split_boxes(masks, residual_predicates, bvh)
     keys_of, residual_keys = _split_keys(star.keys, bvh)
     held = {expression: i for i, expression in enumerate(bvh.definition.aggregate)}
-    values_of, calls = _split_values(star, bvh, held.keys())
-    obstacle = _measure_obstacle(calls, held.keys())
-    if obstacle is not None:
-        return obstacle
+    values_of, accumulated, gathered = _split_aggregates(star, bvh)
+    calls = [call for _, call in accumulated]
     measures = tuple(dict.fromkeys(argument for call in calls for argument in call.arguments))
     hierarchies = bvh.index.hierarchies
     parts, group_maps, key_count = _number_groups(keys_of, masks, hierarchies, 1)
@@ -109,6 +107,7 @@ def fuse(
         backend_reason=backend_reason,
         choice_reason="",
         coverage=_coverage(star, bvh, measure_positions, encoded_count, len(residual_keys)),
+        gathered=tuple(gathered),
         keys=star.keys,
         aggregates=star.aggregates,
         job=FusedJob(intervals, maps, group_count, tuple(accumulators)),
@@ -243,14 +242,28 @@ def _has_codes(kind: pa.DataType) -> bool:
     return not (pa.types.is_nested(kind) or pa.types.is_interval(kind))
 
 
+def _split_aggregates(
+    star: Star, bvh: BvhInfo
+) -> tuple[dict[int, list[tuple[Column, pa.Array]]], Calls, Calls]:
+    """Part the aggregates by the way in which they are answered, see `answers`.
+
+    Returns the values of each code by hierarchy, of those that values answer; then those that are
+    accumulated, and those that are gathered. Beside these nothing is answered by values, for then
+    the groups are those of the query.
+    """
+    held = dict(zip(bvh.definition.aggregate, bvh.index.measures, strict=True))
+    values_of, rest = _split_values(star, bvh, held)
+    gathered = tuple(each for each in rest if not is_accumulated(each[1], held))
+    if gathered and values_of:
+        values_of, rest = {}, list(star.aggregates)
+        gathered = tuple(each for each in rest if not is_accumulated(each[1], held))
+    return values_of, tuple(each for each in rest if is_accumulated(each[1], held)), gathered
+
+
 def _split_values(
     star: Star, bvh: BvhInfo, held: Collection[Expression]
-) -> tuple[dict[int, list[tuple[Column, pa.Array]]], list[AggregateCall]]:
-    """Part the aggregates that the values of encoded attributes answer from those over measures.
-
-    Returns the values of each code by hierarchy, and the other aggregates; one that needs the
-    values of what is not encoded is among these.
-    """
+) -> tuple[dict[int, list[tuple[Column, pa.Array]]], list[tuple[Column, AggregateCall]]]:
+    """Part the aggregates that the values of encoded attributes answer from all others."""
     asked = [
         (column, call.arguments[0]) for column, call in star.aggregates if needs_values(call, held)
     ]
@@ -262,27 +275,16 @@ def _split_values(
         if (few := [(c, values) for c, values in listed if _is_worthwhile(calls[c], values)])
     }
     answered = {column for listed in values_of.values() for column, _ in listed}
-    return values_of, [call for column, call in star.aggregates if column not in answered]
+    return values_of, [each for each in star.aggregates if each[0] not in answered]
 
 
 def _is_worthwhile(call: AggregateCall, values: pa.Array) -> bool:
     """Whether values are better made a group key than added up row by row."""
     if call.distinct or call.function in ("min", "max"):
         return True
+    if call.function in BY_ORDER:
+        return len(values) <= ORDERED_LIMIT
     return int(pc.count_distinct(values, mode="all").as_py()) <= VALUE_LIMIT
-
-
-def needs_values(call: AggregateCall, held: Collection[Expression]) -> bool:
-    """Whether an aggregate asks which values occur; `held` are the measures in X."""
-    if call.distinct or call.function == "count_star":
-        return call.distinct
-    (argument,) = call.arguments
-    # Of floats NaN is the greatest, which the order of codes does not know; and their sums depend
-    # on the order.
-    if argument in held or pa.types.is_floating(argument.type):
-        return False
-    is_wide = pa.types.is_decimal(argument.type) and argument.type.precision > INT64_DIGITS
-    return call.function in ("count", "min", "max") or not is_wide
 
 
 def _number_groups(
@@ -385,31 +387,13 @@ def _code_map(
     return CodeMap(number, by_cell=True, groups=cells, filters=filters)
 
 
-def _measure_obstacle(calls: Sequence[AggregateCall], held: Collection[Expression]) -> str | None:
-    """Say which aggregate can't be accumulated, if any; `held` are the measures in X."""
-    for call in calls:
-        if call.function == "count_star" or (call.function == "count" and not call.distinct):
-            continue
-        (argument,) = call.arguments
-        kind = argument.type
-        if call.function == "count":
-            return "COUNT(DISTINCT ...) needs every value of what the BVH does not encode"
-        over = f"{call.function.upper()} over {sql_type_name(kind)}"
-        if not is_number(kind):
-            return f"{over} has no number to accumulate"
-        if pa.types.is_decimal(kind) and kind.precision > INT64_DIGITS and argument not in held:
-            return f"{over} may not fit 64 bits, and no measure of the BVH holds it"
-    return None
-
-
 def _running(
     calls: Sequence[AggregateCall], measures: tuple[Expression, ...]
 ) -> tuple[Accumulator, ...]:
     """Return what to accumulate: each measure's count, and the functions over it, once each."""
     running = {Accumulator("count", position): None for position in range(len(measures))}
     for call in calls:
-        function = AGGREGATES[call.function]
-        if function is not None:
+        for function in AGGREGATES[call.function]:
             running[Accumulator(function, measures.index(call.arguments[0]))] = None
     return tuple(running)
 

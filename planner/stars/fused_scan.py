@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from raydb.kernels.backends.choice import ELSE
+from raydb.planner.expressions.nodes import attributes_of, expressions_of
 from raydb.planner.expressions.show import show
 from raydb.planner.plan.nodes.aggregate import GroupedRows
 from raydb.planner.stars.sieve import describe_reads, describe_sieve
@@ -68,6 +69,7 @@ class FusedScanAggregate(GroupedRows):
 
     backends: those that may run it, in the order in which they are tried.
 
+    gathered: the aggregates whose arguments are fetched by row id and folded.
     parts: what a group number below `key_count` is made of; value_parts: what lies above, for the
         aggregates that are answered by which values of an attribute occur.
     measures: the other aggregates' distinct arguments; measure_positions: where X holds each, or
@@ -90,6 +92,7 @@ class FusedScanAggregate(GroupedRows):
     coverage: Coverage
     keys: Items
     aggregates: Calls
+    gathered: Calls
     job: FusedJob
     parts: tuple[GroupPart, ...]
     value_parts: tuple[GroupPart, ...]
@@ -148,10 +151,12 @@ class FusedScanAggregate(GroupedRows):
     def fetched(self) -> list[Expression]:
         """What the BVH lacks of the query, which is fetched by row id."""
         measures = zip(self.measures, self.measure_positions, strict=True)
+        read = dict.fromkeys(each for _, call in self.gathered for each in expressions_of(call))
         return [
             *self.residual_predicates,
             *(key for _, key in self.residual_keys),
             *(measure for measure, position in measures if position is None),
+            *(each for each in read if attributes_of(each)),
         ]
 
     @property
@@ -181,6 +186,7 @@ class FusedScanAggregate(GroupedRows):
         return (
             not self.residual_predicates
             and not self.residual_keys
+            and not self.gathered
             and None not in self.measure_positions
             and self.job.group_count <= DENSE_GROUPS
         )

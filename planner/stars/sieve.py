@@ -54,6 +54,8 @@ def _obstacle(plan: FusedScanAggregate, bvh: BvhInfo, cell_count: int) -> str | 
         return "rows are fetched by row id"
     if not plan.is_direct:
         return "the groups are too many to keep a total for each"
+    if any(accumulator.function == "squares" for accumulator in plan.job.accumulators):
+        return "it keeps no sums of squares"
     for code_map in plan.job.maps:
         if not code_map.by_cell and splits_every_cell(bvh.index, code_map):
             names = ", ".join(

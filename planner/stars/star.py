@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.kernels.backends.aggregates import AGGREGATES
+from raydb.planner.expressions.aggregates import SEES_NULLS
 from raydb.planner.expressions.nodes import (
     AggregateCall,
     Attribute,
@@ -25,6 +25,7 @@ from raydb.planner.expressions.nodes import (
     Column,
     Expression,
     Literal,
+    expressions_of,
     map_call,
     rewrite,
     substitute,
@@ -59,19 +60,17 @@ def map_unfused_sources(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
 def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
     """See an aggregate as a star, or say why it is none."""
     for _, call in aggregate.aggregates:
-        if call.distinct and (call.function != "count" or len(call.arguments) != 1):
-            return NoStar(f"{call.function.upper()}(DISTINCT ...) needs every value of a group")
-        if call.function not in AGGREGATES:
-            return NoStar(f"no fused job accumulates {call.function}()")
+        if call.filter is not None and call.function in SEES_NULLS:
+            return NoStar(f"{call.function}() with a FILTER sees NULLs of the rows that pass")
     parts = take_apart(aggregate.source)
     if isinstance(parts, NoStar):
         return parts
     keys = [(column, substitute(key, parts.definitions)) for column, key in aggregate.keys]
     calls = [
-        (column, map_call(without_filter(call), lambda e: substitute(e, parts.definitions)))
+        (column, map_call(_plain(call), lambda e: substitute(e, parts.definitions)))
         for column, call in aggregate.aggregates
     ]
-    measures = [argument for _, call in calls for argument in call.arguments]
+    measures = [each for _, call in calls for each in expressions_of(call)]
     conditions = [*parts.conditions, *(each for side in parts.sides for each in side.conditions)]
     if any(map(is_volatile, (*(key for _, key in keys), *measures, *conditions))):
         return NoStar("it calls random()")
@@ -97,6 +96,15 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
     )
 
 
+# Aggregates that others are, of any type.
+_SAME = {"bool_and": "min", "bool_or": "max"}
+
+
+def _plain(call: AggregateCall) -> AggregateCall:
+    """Return an aggregate without a FILTER, by the name that it has among others."""
+    return without_filter(replace(call, function=_SAME.get(call.function, call.function)))
+
+
 def without_filter(call: AggregateCall) -> AggregateCall:
     """Return an aggregate over CASE in place of one with a FILTER: it leaves NULLs out."""
     if call.filter is None:
@@ -105,7 +113,7 @@ def without_filter(call: AggregateCall) -> AggregateCall:
     none = Literal(None, argument.type)
     chosen = Call("case", (call.filter, argument, none), argument.type)
     function = "count" if call.function == "count_star" else call.function
-    return replace(call, function=function, arguments=(chosen,), filter=None)
+    return replace(call, function=function, arguments=(chosen, *call.arguments[1:]), filter=None)
 
 
 def canonical(

@@ -16,17 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.kernels.backends.choice import ELSE
-from raydb.kernels.codecs.arrow_numbers import is_number
-from raydb.planner.expressions.nodes import (
-    AggregateCall,
-    Attribute,
-    Expression,
-    attributes_of,
-)
+from raydb.planner.expressions.nodes import AggregateCall, Attribute, Expression, attributes_of
 from raydb.planner.expressions.registry import may_raise
 from raydb.planner.expressions.show import show
 from raydb.planner.plan.nodes.aggregate import GroupedRows
-from raydb.planner.stars.fuse import INT64_DIGITS
+from raydb.planner.stars.answers import INT64_DIGITS, asks_values, may_be_accumulated
 from raydb.planner.stars.fused_scan import DENSE_GROUPS
 from raydb.storage.tables.parts import value_bytes
 from raydb.storage.type_names import sql_type_name
@@ -114,17 +108,7 @@ def _scan_obstacles(star: Star, catalog: CatalogInfo, least_rows: int | None) ->
     if catalog.tables[star.fact].is_streamed:
         yield f"{star.fact} is read block by block"
     for _, call in star.aggregates:
-        for argument in call.arguments:
-            kind = argument.type
-            if asks_values(call):
-                if may_raise(argument) or value_count(argument, star, catalog) is None:
-                    yield f"{call.function.upper()} over too many values of {show(argument)}"
-            elif (
-                call.function != "count"
-                and pa.types.is_decimal(kind)
-                and kind.precision > INT64_DIGITS
-            ):
-                yield f"{call.function.upper()} over {sql_type_name(kind)} may not fit 64 bits"
+        yield from _call_obstacles(call, star, catalog)
     for expression in (*star.predicates, *(key for _, key in star.keys)):
         for attribute in attributes_of(expression):
             if not _has_codes(_table_of(attribute, star, catalog).sample[attribute.name].type):
@@ -135,7 +119,11 @@ def _scan_obstacles(star: Star, catalog: CatalogInfo, least_rows: int | None) ->
 def _group_obstacles(star: Star, catalog: CatalogInfo) -> Iterator[str]:
     """Yield why a pass would have too many groups, and of what."""
     keys = [key for _, key in star.keys]
-    asked = [call.arguments[0] for _, call in star.aggregates if asks_values(call)]
+    asked = [
+        call.arguments[0]
+        for _, call in star.aggregates
+        if asks_values(call) and has_few_values(call.arguments[0], star, catalog)
+    ]
     counts = [group_count(keys, star, catalog)]
     counts += [group_count((expression,), star, catalog) for expression in asked]
     if None not in counts:
@@ -149,11 +137,24 @@ def _group_obstacles(star: Star, catalog: CatalogInfo) -> Iterator[str]:
             yield f"{show(expression)} may have a group for each row"
 
 
-def asks_values(call: AggregateCall) -> bool:
-    """Whether an aggregate of a scan asks which values occur."""
-    if call.function == "count":
-        return call.distinct
-    return call.function in ("min", "max") and not is_number(call.arguments[0].type)
+def _call_obstacles(call: AggregateCall, star: Star, catalog: CatalogInfo) -> Iterator[str]:
+    """Yield why a scan does not answer an aggregate."""
+    if asks_values(call) and has_few_values(call.arguments[0], star, catalog):
+        return
+    if not asks_values(call) and may_be_accumulated(call):
+        kind = call.arguments[0].type if call.arguments else call.type
+        is_counted = call.function in ("count_star", "count")
+        if pa.types.is_decimal(kind) and kind.precision > INT64_DIGITS and not is_counted:
+            yield f"{call.function.upper()} over {sql_type_name(kind)} may not fit 64 bits"
+    elif len(star.tables) == 1:
+        # What each row is read for the general path reads as fast.
+        listed = ", ".join(map(show, call.arguments))
+        yield f"{call.function.upper()} over too many values of {listed}"
+
+
+def has_few_values(argument: Expression, star: Star, catalog: CatalogInfo) -> bool:
+    """Whether the values of an expression may be made a further group key."""
+    return not may_raise(argument) and group_count((argument,), star, catalog) is not None
 
 
 def scan_bytes(star: Star, catalog: CatalogInfo) -> int:

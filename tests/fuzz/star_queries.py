@@ -206,6 +206,8 @@ def random_aggregates(rng: Random, star: Star, roles: list[Role]) -> list[str]:
         shape = rng.random()
         if shape < 0.2:
             aggregates.append("COUNT(*)")
+        elif shape < 0.35:
+            aggregates.append(random_statistic(rng, roles))
         elif shape < 0.8:
             function = rng.choice(("SUM", "SUM", "SUM", "COUNT", "AVG", "MIN", "MAX"))
             aggregates.append(f"{function}({measure})")
@@ -219,6 +221,25 @@ def random_aggregates(rng: Random, star: Star, roles: list[Role]) -> list[str]:
             condition = comparison(rng, roles, role, rng.choice(role.table.attributes))
             aggregates[-1] += f" FILTER (WHERE {condition})"
     return aggregates
+
+
+def random_statistic(rng: Random, roles: list[Role]) -> str:
+    """Return an aggregate that asks for squares, for values in order, or for every row."""
+    role = rng.choice(roles)
+    columns = [c for c in role.table.attributes if c.kind not in ("boolean", "double")]
+    # DuckDB adds squares up in doubles.
+    small = [c for c in columns if c.kind in ("integer", "decimal") and c.digits <= 6]
+    integers = [c for c in columns if c.kind == "integer"]
+    choices = [("QUANTILE_DISC({}, 0.3)", columns), ("ARG_MAX({0}, {0})", columns)]
+    choices += [("COUNT(DISTINCT {})", columns), ("MEDIAN({})", integers)]
+    choices += [
+        (f"{name}({{}})", small) for name in ("VAR_POP", "STDDEV_SAMP", "VAR_SAMP", "STDDEV_POP")
+    ]
+    text, of = rng.choice([choice for choice in choices if choice[1]])
+    if rng.random() < 0.2:
+        one = rng.choice(role.table.attributes)
+        return f"{rng.choice(('BOOL_AND', 'BOOL_OR'))}({comparison(rng, roles, role, one)})"
+    return text.format(reference(rng, roles, role, rng.choice(of)))
 
 
 def random_having(rng: Random, aggregates: list[str]) -> str:

@@ -62,7 +62,7 @@ SCANS = {
     "raydb.kernels.backends.cpu.scan.CHUNK_ROWS": 16,
     "raydb.kernels.backends.cpu.scan.SLICE_PIECES": 2,
     "raydb.kernels.backends.cpu.scan.THREAD_ROWS": 40,
-    "raydb.planner.stars.table_scan.FETCH_COST": 1_000_000,
+    "raydb.planner.stars.costs.FETCH_COST": 1_000_000,
     "raydb.planner.stars.table_scan.MIN_ROWS": 0,
 }
 

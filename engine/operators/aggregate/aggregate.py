@@ -19,7 +19,7 @@ import pyarrow.types as pt
 from raydb.engine.operators.aggregate.exact_sums import as_doubles, average, is_exact, join_limbs
 from raydb.engine.operators.aggregate.grouped import Grouped, rows_of, sees_nulls
 from raydb.engine.operators.aggregate.ordered import list_values, mode, quantile, string_agg
-from raydb.engine.operators.aggregate.statistics import ENTROPY, STATISTICS
+from raydb.engine.operators.aggregate.statistics import ENTROPY, OF_PARTS, STATISTICS
 from raydb.engine.operators.codes import encode, group_rows
 from raydb.engine.operators.relation import Relation, joined
 from raydb.interrupts import check_interrupt
@@ -198,4 +198,5 @@ _FOLDS: Mapping[str, Callable[[AggregateCall, Grouped], pa.Array]] = {
     "list": list_values,
     **STATISTICS,
     **ENTROPY,
+    **OF_PARTS,
 }

@@ -21,6 +21,7 @@ from raydb.engine.operators.codes import (
 )
 from raydb.engine.operators.relation import Relation, concatenate, joined
 from raydb.interrupts import check_interrupt
+from raydb.planner.expressions.aggregates import SEES_NULLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
     from raydb.engine.operators.codes import Groups
     from raydb.planner.expressions.nodes import AggregateCall, Column, Expression
-
-# Aggregates that see the rows whose argument is NULL.
-_SEE_NULLS = frozenset({"first", "last", "list"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +88,7 @@ def rows_of(
 
 def sees_nulls(call: AggregateCall) -> bool:
     """Tell whether rows whose arguments are NULL take part."""
-    return call.function in _SEE_NULLS
+    return call.function in SEES_NULLS
 
 
 def _mask(

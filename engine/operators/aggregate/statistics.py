@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from raydb.engine.operators.aggregate.exact_sums import as_doubles
 from raydb.engine.operators.codes import group_rows
+from raydb.kernels.backends.aggregates import VARIANCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -165,6 +166,22 @@ def _of_pairs(finish: Callable[[Pairs], Doubles], least_rows: int) -> Statistic:
     return Statistic(functools.partial(_pair, finish, least_rows), ((2, 0), (0, 2), (1, 1)))
 
 
+# -- of parts, each with its average, population variance and count
+
+
+def _variance_of_parts(function: str, _: AggregateCall, rows: Grouped) -> pa.Array:
+    """Return a variance, or its root, of all rows of some parts (Chan and others, 1979)."""
+    averages, variances, counts = map(as_doubles, rows.arguments)
+    members = rows.members
+    sizes = members.sums(counts)
+    with np.errstate(invalid="ignore", over="ignore"):
+        means = members.sums(averages * counts) / np.maximum(sizes, 1)
+        distances = averages - means[members.numbers]
+        squares = members.sums((variances + distances**2) * counts)
+        sums = Sums(sizes.astype(np.int64), [means], [squares])
+        return STATISTICS[function].finish(sums)
+
+
 STATISTICS: Mapping[str, Statistic] = {
     "var_samp": Statistic(functools.partial(_variance, _identity, 1), ((2,),)),
     "var_pop": Statistic(functools.partial(_variance, _identity, 0), ((2,),)),
@@ -186,3 +203,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "regr_syy": _of_pairs(lambda p: p.yy, 1),
 }
 ENTROPY: Mapping[str, Fold] = {"entropy": _entropy}
+OF_PARTS: Mapping[str, Fold] = {
+    f"{function}_of_parts": functools.partial(_variance_of_parts, function)
+    for function in VARIANCES
+}

@@ -112,6 +112,32 @@ def fold_runs(runs: Integers, values: NDArray[Any], state: NDArray[Any]) -> None
         state[0, group], state[1, group], state[2, group] = total, low, high
 
 
+@entry
+def squares_runs(runs: Integers, values: NDArray[Any], state: Integers) -> None:
+    """Add the squares of the values of each run to its group's sum of squares."""
+    starts, ends, groups = runs[0], runs[1], runs[2]
+    for run in range(len(starts)):
+        total = state[0, groups[run]]
+        for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
+            value = np.int64(values[place])
+            total += value * value
+        state[0, groups[run]] = total
+
+
+@entry
+def wide_squares_runs(runs: Integers, values: NDArray[Any], state: Integers) -> None:
+    """Add the high and the low 32 bits of the squares of the values of each run apart."""
+    starts, ends, groups = runs[0], runs[1], runs[2]
+    for run in range(len(starts)):
+        group = groups[run]
+        high, low = state[0, group], state[1, group]
+        for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
+            square = np.int64(values[place]) * np.int64(values[place])
+            high += square >> 32
+            low += square & LOW_BITS
+        state[0, group], state[1, group] = high, low
+
+
 # -- one sum over rows whose stored codes decide the group: codes and values are read once
 #
 # A row that a part drops is added up in a group behind the others where it can't be foreseen,
@@ -290,3 +316,25 @@ def max_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[An
         value = values[row] if places is None else values[np.uint64(places[row])]
         if value > most[np.uint64(groups[row])] or value != value:  # noqa: PLR0124
             most[np.uint64(groups[row])] = value
+
+
+@entry
+def squares_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[Any]) -> None:
+    """Add the square of each value."""
+    sums = state[0]
+    for row in range(np.uint64(len(groups))):
+        value = np.int64(values[row] if places is None else values[np.uint64(places[row])])
+        sums[np.uint64(groups[row])] += value * value
+
+
+@entry
+def wide_squares_places(
+    places: Any, groups: Any, values: NDArray[Any], state: NDArray[Any]
+) -> None:
+    """Add the high and the low 32 bits of the square of each value apart."""
+    highs, lows = state[0], state[1]
+    for row in range(np.uint64(len(groups))):
+        value = np.int64(values[row] if places is None else values[np.uint64(places[row])])
+        square = value * value
+        highs[np.uint64(groups[row])] += square >> 32
+        lows[np.uint64(groups[row])] += square & LOW_BITS

@@ -56,8 +56,10 @@ def _over_runs(kind: str) -> Callable[[Integers, NDArray[Any], NDArray[Any]], No
 
 
 sum_runs, wide_runs, fold_runs = (_over_runs(kind) for kind in ("sum", "wide", "fold"))
+squares_runs, wide_squares_runs = _over_runs("squares"), _over_runs("wide_squares")
 sum_places, wide_places = _over_rows("sum"), _over_rows("wide")
 min_places, max_places = _over_rows("min"), _over_rows("max")
+squares_places, wide_squares_places = _over_rows("squares"), _over_rows("wide_squares")
 
 
 def count_runs(runs: Integers, counts: Integers) -> None:

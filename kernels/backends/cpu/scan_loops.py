@@ -19,7 +19,13 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from raydb.kernels.backends.aggregates import BY_ROW, STATES, WORDS
-from raydb.kernels.backends.cpu.numba_loops import max_places, min_places, wide_places
+from raydb.kernels.backends.cpu.numba_loops import (
+    max_places,
+    min_places,
+    squares_places,
+    wide_places,
+    wide_squares_places,
+)
 from raydb.kernels.jit import entry
 
 if TYPE_CHECKING:
@@ -35,6 +41,7 @@ PACKED_SHIFT = 46
 
 # States are known by their numbers in `BY_ROW`, and have so many words at most. What no row has:
 SUM, WIDE, MIN, MAX = (BY_ROW.index(kind) for kind in ("sum", "wide", "min", "max"))
+SQUARES, WIDE_SQUARES = (BY_ROW.index(kind) for kind in ("squares", "wide_squares"))
 WORD_COUNT = max(len(STATES[kind]) for kind in BY_ROW)
 LEAST, LEAST_FLOAT = WORDS["least"].none
 MOST, MOST_FLOAT = WORDS["most"].none
@@ -335,6 +342,10 @@ def _accumulate_block(
         wide_places(None, groups[:count], values, state)
     elif kind == MIN:
         min_places(None, groups[:count], values, state)
+    elif kind == SQUARES:
+        squares_places(None, groups[:count], values, state)
+    elif kind == WIDE_SQUARES:
+        wide_squares_places(None, groups[:count], values, state)
     else:
         max_places(None, groups[:count], values, state)
 

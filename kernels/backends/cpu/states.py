@@ -9,6 +9,7 @@ import numpy as np
 
 from raydb.kernels.backends.aggregates import (
     STATES,
+    WIDE,
     WORDS,
     Input,
     State,
@@ -100,7 +101,7 @@ class CpuStates:
             rows
             if answer is None
             else wide_sum(*arrays[answer[0]])
-            if self.states[answer[0]].kind == "wide"
+            if self.states[answer[0]].kind in WIDE
             else arrays[answer[0]][answer[1]]
             for answer in self.answers
         )
@@ -146,7 +147,7 @@ def _folded(planned: States) -> States:
     places = []
     for state in planned.states:
         word = 0
-        if state.input in extremes and state.kind != "wide":
+        if state.input in extremes and state.kind in ("sum", "min", "max"):
             word = ("sum", "min", "max").index(state.kind)
             state = State("fold", state.input)  # noqa: PLW2901
         places.append((found.setdefault(state, len(found)), word))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raydb.errors import OperationalError
-from raydb.kernels.backends.aggregates import BY_ROW, BY_RUN, STATES
+from raydb.kernels.backends.aggregates import BY_ROW, BY_RUN, STATES, WIDE
 from raydb.kernels.backends.cpu import numpy_loops
 
 if TYPE_CHECKING:
@@ -121,7 +121,9 @@ def _calls() -> Iterator[tuple[str, list[Any]]]:
     yield "count_groups", [numbers, numbers]
     for value_type in (*VALUE_TYPES, *SMALL_VALUE_TYPES):
         # Few measures may overflow: their loops are compiled when they are first called.
-        for kind in sorted({*BY_RUN, *BY_ROW} - {"wide"}):
+        for kind in sorted({*BY_RUN, *BY_ROW} - {*WIDE}):
+            if kind == "squares" and value_type == "f8":
+                continue
             values, state = _column(value_type), _state(value_type, len(STATES[kind]))
             if kind in BY_RUN:
                 yield f"{kind}_runs", [runs, values, state]

@@ -14,7 +14,7 @@
 typedef long long Word;
 typedef unsigned long long Unsigned;
 
-enum Kind { SUM, HIGH, LOW, FLOAT, LEAST, MOST };
+enum Kind { SUM, HIGH, LOW, FLOAT, LEAST, MOST, SQUARE, SQUARE_HIGH, SQUARE_LOW };
 
 // A word for each group, over a column in the order of the scene's rows.
 // width: bytes of an integer, or 0 for float64. ordered: floats as integers of the same order.
@@ -132,8 +132,9 @@ static __forceinline__ __device__ Word total_of(const Total& total, unsigned int
         if (total.valid && !total.valid[row]) continue;
         Word value = load(total, row);
         if (total.ordered) value = ordered(value);
-        if (total.kind == HIGH) value >>= 32;
-        if (total.kind == LOW) value &= 0xffffffffLL;
+        if (total.kind >= SQUARE) value *= value;
+        if (total.kind == HIGH || total.kind == SQUARE_HIGH) value >>= 32;
+        if (total.kind == LOW || total.kind == SQUARE_LOW) value &= 0xffffffffLL;
         word = combine(total.kind, word, value);
     }
     return word;

@@ -1,0 +1,86 @@
+"""Which way a fused job answers each aggregate of a star.
+
+by values: COUNT(DISTINCT x), MIN(x), median(x). x is one more group key; which values occur, and
+    how often, says it all (engine/fused/fold_values.py).
+accumulated: sums, sums of squares, extremes and counts, by the kernels (kernels/backends).
+gathered: any other. What it reads is fetched for each row that passes, and folded as the general
+    path folds it (engine/fused/gather.py).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from raydb.kernels.backends.aggregates import AGGREGATES, has_squares
+from raydb.kernels.codecs.arrow_numbers import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from raydb.kernels.bvh.bvh import Measure
+    from raydb.planner.expressions.nodes import AggregateCall, Expression
+
+# Every decimal of so many digits fits an int64.
+INT64_DIGITS = 18
+
+# What the values of a group in order answer, with how often each occurs.
+BY_ORDER = frozenset({"mode", "quantile_cont", "quantile_disc"})
+
+
+def needs_values(call: AggregateCall, held: Collection[Expression]) -> bool:
+    """Whether an aggregate asks which values occur; `held` are the measures in X."""
+    if call.function == "count_star" or call.order_by:
+        return False
+    if call.distinct:
+        return call.function == "count" and len(call.arguments) == 1
+    argument = call.arguments[0]
+    # Of floats NaN is the greatest, which the order of codes does not know; and their sums depend
+    # on the order.
+    if pa.types.is_floating(argument.type):
+        return False
+    if call.function in BY_ORDER:
+        return True
+    if argument in held or call.function not in AGGREGATES:
+        return False
+    return call.function in ("count", "min", "max") or not _is_wide(argument.type)
+
+
+def asks_values(call: AggregateCall) -> bool:
+    """Whether an aggregate of a scan asks which values occur, where these are few."""
+    if call.function == "count_star" or call.order_by:
+        return False
+    if call.distinct:
+        return call.function == "count" and len(call.arguments) == 1
+    kind = call.arguments[0].type
+    if call.function in BY_ORDER:
+        return not pa.types.is_floating(kind)
+    return call.function in ("min", "max") and not is_number(kind)
+
+
+def may_be_accumulated(call: AggregateCall) -> bool:
+    """Whether a kernel has loops for an aggregate; the bounds of a measure may still forbid it."""
+    if call.distinct or call.function not in AGGREGATES:
+        return False
+    wanted = AGGREGATES[call.function]
+    return "squares" not in wanted or not pa.types.is_floating(call.arguments[0].type)
+
+
+def is_accumulated(call: AggregateCall, held: Mapping[Expression, Measure]) -> bool:
+    """Whether a kernel accumulates an aggregate; `held` are the measures in X."""
+    if call.distinct or call.function not in AGGREGATES:
+        return False
+    if call.function in ("count_star", "count"):
+        return True
+    (argument,) = call.arguments
+    if argument in held:
+        measure = held[argument]
+        return "squares" not in AGGREGATES[call.function] or has_squares(measure)
+    is_known = is_number(argument.type) and not _is_wide(argument.type)
+    return is_known and "squares" not in AGGREGATES[call.function]
+
+
+def _is_wide(kind: pa.DataType) -> bool:
+    """Whether a number of a type may not fit 64 bits."""
+    return bool(pa.types.is_decimal(kind) and kind.precision > INT64_DIGITS)
