@@ -27,6 +27,7 @@ from raydb.planner.rules.push_down_limits import push_down_limits
 from raydb.planner.rules.push_down_semi_joins import push_down_semi_joins
 from raydb.planner.rules.reduce_group_keys import reduce_group_keys
 from raydb.planner.rules.remove_redundant import remove_redundant
+from raydb.planner.rules.split_outer_joins import split_outer_joins
 from raydb.planner.rules.split_unions import split_unions
 from raydb.planner.rules.strengthen_joins import strengthen_joins
 from raydb.planner.rules.unnest_subqueries import unnest_subqueries
@@ -64,6 +65,7 @@ RULES: tuple[Rule, ...] = (
     strengthen_joins,
     merge_joins,
     split_unions,
+    split_outer_joins,
     match_stars,
     *_PLACING_RULES,
 )
@@ -78,6 +80,7 @@ NEEDS: Mapping[Rule, type | str] = {
     factor_disjunctions: "or",
     strengthen_joins: OuterJoin,
     split_unions: Union,
+    split_outer_joins: OuterJoin,
     lift_outer_joins: OuterJoin,
     push_down_semi_joins: SemiJoin,
     push_down_limits: Limit,

@@ -64,7 +64,7 @@ def _split(plan: Aggregate, numbers: Iterator[int], catalog: CatalogInfo) -> Pla
     if isinstance(parted, str):
         return None
     parts = [_part(branch, parted, numbers, catalog) for branch in branches]
-    if not all(_may_fuse(part, catalog) for part in parts):
+    if not all(may_fuse(part, catalog) for part in parts):
         return None
     columns = tuple(column for column, _ in (*parted.star.keys, *parted.star.aggregates))
     keys = tuple((column, column) for column, _ in plan.keys)
@@ -138,7 +138,9 @@ def _part(
     return part
 
 
-def _may_fuse(part: Aggregate, catalog: CatalogInfo) -> bool:
+def may_fuse(part: Plan, catalog: CatalogInfo) -> bool:
+    """Tell whether a part is a star that a fused job may answer."""
+    assert isinstance(part, Aggregate)
     star = match_star(part, catalog)
     if isinstance(star, NoStar):
         return False

@@ -32,6 +32,7 @@ def random_query(rng: Random, star: Star) -> Query:
         top_query,
         distinct_query,
         left_join_query,
+        partners_query,
         attribute_join_query,
         union_query,
     )
@@ -419,6 +420,40 @@ def left_join_query(rng: Random, star: Star) -> Query:
         f"SELECT {key}, COUNT(*), COUNT({role.alias}.{role.table.key[0].name}), SUM({measure})"
         f" FROM f {kind} {table_text(role)} ON {' AND '.join(conditions)}"
         f"{where(random_predicates(rng, roles, attributes))} GROUP BY {key}"
+    )
+
+
+def partners_query(rng: Random, star: Star) -> Query:
+    """Return aggregates over a dimension's rows, each with any number of the fact table's."""
+    role = rng.choice([role for role in star.roles if len(role.path) == 1])
+    roles = [star.roles[0], role]
+    fact = [(roles[0], column) for column in star.fact.attributes]
+    own = [(role, column) for column in role.table.attributes]
+    on = [*on_key(rng, role), *random_predicates(rng, roles, rng.choice((fact, fact + own)))]
+    names = [reference(rng, roles, *key) for key in rng.sample(own, min(len(own), 2))]
+    names = rng.choice((names, names[:1], []))
+    measure = rng.choice(random_measures(rng, star.fact, 1))
+    ours, theirs = (
+        reference(rng, roles, *rng.choice([each for each in some if each[1].kind != "boolean"]))
+        for some in (own, fact)
+    )
+    calls = [
+        f"SUM({measure})",
+        f"AVG({measure})",
+        f"COUNT({theirs})",
+        f"MIN({theirs})",
+        f"COUNT(DISTINCT {theirs})",
+        f"MAX({ours})",
+        f"COUNT(DISTINCT {ours})",
+        f"COUNT(*) FILTER (WHERE {theirs} IS NOT NULL)",
+        *(["COUNT(*)", f"SUM(coalesce({measure}, 0))"] if rng.random() < 0.2 else []),
+    ]
+    chosen = [f"{call} AS x{i}" for i, call in enumerate(rng.sample(calls, rng.randint(1, 4)))]
+    group = f" GROUP BY {', '.join(names)}" if names else ""
+    conditions = random_predicates(rng, [role], own)
+    return Query(
+        f"SELECT {', '.join([*names, *chosen])} FROM {table_text(role)} LEFT JOIN f"
+        f" ON {' AND '.join(on)}{where(conditions)}{group}"
     )
 
 
