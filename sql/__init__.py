@@ -13,10 +13,9 @@ from raydb.sql.bind.statements.constraint import bind_conversion as bind_convers
 from raydb.sql.bind.statements.constraint import bind_default as bind_default
 from raydb.sql.bind.statements.constraint import check_texts as check_texts
 from raydb.sql.bind.statements.constraint import table_columns as table_columns
-from raydb.sql.bind.statements.create_bvh import attribute_text as attribute_text
+from raydb.sql.bind.statements.create_bvh import BvhNames as BvhNames
 from raydb.sql.bind.statements.create_bvh import bind_bvh as bind_bvh
 from raydb.sql.bind.statements.create_bvh import bvh_text as bvh_text
-from raydb.sql.bind.statements.create_bvh import measure_text as measure_text
 from raydb.sql.bind.statements.describe import bind_describe as bind_describe
 from raydb.sql.bind.statements.describe import bind_show_tables as bind_show_tables
 from raydb.sql.bind.statements.execute import bind_arguments as bind_arguments

@@ -35,6 +35,7 @@ from raydb.planner.plan.common_tables import queries_in
 from raydb.planner.plan.function_arguments import Argument
 from raydb.planner.plan.nodes import Aggregate, NoStar, Star
 from raydb.planner.plan.table_function import OpenedFunction
+from raydb.planner.stars.fuse import scanned_attributes
 from raydb.sql import ast
 from raydb.storage.formats.paths import describe_failure
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.session.settings import Settings
+    from raydb.kernels.bvh.encode import EncodedColumn
     from raydb.planner.advisor.advise import Proposal
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Attribute, Expression
@@ -55,6 +57,12 @@ if TYPE_CHECKING:
 
 # Fact rows that stand for all of them: enough for one row in 100,000 to be seen.
 SAMPLE_ROWS = 2**20
+
+# Of dimensions with more rows a sample is read. An attribute of more values is not encoded: rows
+# that are grouped by one have as good as a group each.
+DIMENSION_ROWS = 2**18
+MAX_VALUES = 2**18
+MAX_GROUPS = 2**15
 
 # As many as the Star Schema Benchmark needs for its 13 queries.
 MAX_BVHS = 4
@@ -111,8 +119,12 @@ class AdviseBvh(OpenedFunction):
         snapshot = context.snapshot
         catalog = snapshot.describe()
         workload = _read(_text_of(workload, context.settings), catalog)
+        # What dimensions hold is the same for all fact tables.
+        encoded: dict[Attribute, EncodedColumn] = {}
         profiles = {
-            table: _profile(table, [each.star for each in workload.asked], snapshot, catalog)
+            table: _profile(
+                *(table, [each.star for each in workload.asked], snapshot, catalog, encoded)
+            )
             for table in dict.fromkeys(each.star.fact for each in workload.asked)
         }
         found = advise(workload.asked, profiles, catalog, limit, max_bvhs)
@@ -231,32 +243,74 @@ def _own_aggregates(plan: Plan) -> Iterator[Aggregate]:
 # -- the profile of a fact table
 
 
-def _profile(fact: str, stars: Sequence[Star], snapshot: Snapshot, catalog: CatalogInfo) -> Profile:
-    """Read what the advice needs to know of a fact table's rows."""
+def _profile(
+    fact: str,
+    stars: Sequence[Star],
+    snapshot: Snapshot,
+    catalog: CatalogInfo,
+    known: dict[Attribute, EncodedColumn],
+) -> Profile:
+    """Read what the advice needs to know of a fact table's rows.
+
+    known: columns of dimensions that were encoded before, by their attributes as the dimension
+    itself has them.
+    """
     tables = snapshot.tables
     rows = _sample(tables[fact])
     stars = [star for star in stars if star.fact == fact]
-    attributes = (a for star in stars for a in attributes_wanted(star, catalog))
+    names = sql.BvhNames(fact, catalog)
+    filtered = frozenset[Attribute]().union(*map(scanned_attributes, stars))
     by_key: dict[ForeignKey | None, list[Attribute]] = {}
-    for attribute in dict.fromkeys(attributes):
-        if sql.attribute_text(attribute, fact, catalog) is not None:
+    for attribute in attributes_wanted(stars, catalog):
+        if names.attribute_text(attribute) is not None:
             key = attribute.path[0] if attribute.path else None
             by_key.setdefault(key, []).append(attribute)
     tuples = []
     for key, together in by_key.items():
         columns, row_numbers = columns_behind(fact, key, together, tables, rows)
-        encoded = [encode_column(column) for column in columns]
-        weights = np.ones(len(encoded[0].codes))
-        if row_numbers is not None:
-            weights = np.bincount(row_numbers, minlength=len(weights)).astype(np.float64)
-        tuples += distinct_tuples(together, encoded, weights)
+        weights = np.ones(len(columns[0]))
+        if row_numbers is not None and len(columns[0]) > DIMENSION_ROWS:
+            # Of a large dimension, the rows of some fact rows.
+            some = pa.array(row_numbers[:: -(-len(row_numbers) // DIMENSION_ROWS)])
+            encoded = [encode_column(column.take(some)) for column in columns]
+            weights = np.ones(len(some))
+        else:
+            encoded = [
+                _encoded(attribute, column, known)
+                for attribute, column in zip(together, columns, strict=True)
+            ]
+            if row_numbers is not None:
+                weights = np.bincount(row_numbers, minlength=len(weights)).astype(np.float64)
+        few = [
+            place
+            for place, (attribute, column) in enumerate(zip(together, encoded, strict=True))
+            if column.cardinality <= (MAX_VALUES if attribute in filtered else MAX_GROUPS)
+        ]
+        tuples += distinct_tuples([together[n] for n in few], [encoded[n] for n in few], weights)
     widths = {}
     for measure in dict.fromkeys(m for star in stars for m in measures_wanted(star)):
-        if sql.measure_text(measure, fact, catalog) is not None:
+        if names.measure_text(measure) is not None:
             width = _width(measure, fact, tables, rows)
             if width is not None:
                 widths[measure] = width
     return Profile(fact, tables[fact].live_count, tuple(tuples), widths)
+
+
+def _encoded(
+    attribute: Attribute,
+    values: pa.ChunkedArray | pa.Array,
+    known: dict[Attribute, EncodedColumn],
+) -> EncodedColumn:
+    """Encode an attribute's column; one of the same dimension and as many rows is encoded once."""
+    if not attribute.path:
+        return encode_column(values)
+    # What is behind a key is that of its table, whatever the key; the last row may be none.
+    first, *rest = attribute.path
+    any_key = replace(first, columns=first.references, name="", cascades=False)
+    own = replace(attribute, path=(any_key, *rest))
+    if own not in known or len(known[own].codes) != len(values):
+        known[own] = encode_column(values)
+    return known[own]
 
 
 def _sample(table: Table) -> NDArray[np.uint32] | None:

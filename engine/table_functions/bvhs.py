@@ -83,15 +83,11 @@ def _merge_text(bvh: StoredBvh) -> str | None:
 
 def _parts(definition: BvhDefinition, catalog: CatalogInfo) -> dict[str, str]:
     """Return the parts of a definition as CREATE BVH can read them back."""
-    fact = definition.table
+    names = sql.BvhNames(definition.table, catalog)
     return {
-        "scan": _listed(sql.attribute_text(a, fact, catalog) or a.name for a in definition.scan),
-        "group_by": _listed(
-            sql.attribute_text(a, fact, catalog) or a.name for a in definition.group_by
-        ),
-        "aggregate": _listed(
-            sql.measure_text(m, fact, catalog) or show(m) for m in definition.aggregate
-        ),
+        "scan": _listed(names.attribute_text(a) or a.name for a in definition.scan),
+        "group_by": _listed(names.attribute_text(a) or a.name for a in definition.group_by),
+        "aggregate": _listed(names.measure_text(m) or show(m) for m in definition.aggregate),
     }
 
 

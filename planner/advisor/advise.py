@@ -1,6 +1,6 @@
 """Which BVHs to create for a workload, and what they would do for it.
 
-    attributes_wanted(star, catalog), measures_wanted(star)     what the profile of a table needs
+    attributes_wanted(stars, catalog), measures_wanted(star)     what the profile of a table needs
     advise(asked, profiles, memory, max_bvhs)                   the BVHs, and the queries without
 
 A SCAN gets what stars filter by, GROUP BY their other keys, AGGREGATE what they add up. Which stars
@@ -31,10 +31,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raydb.planner.advisor.bvh_model import Profile
-    from raydb.planner.catalog import BvhDefinition, CatalogInfo
+    from raydb.planner.catalog import BvhDefinition, CatalogInfo, TableInfo
     from raydb.planner.expressions.nodes import Attribute, Expression
     from raydb.planner.plan.nodes import Star
     from raydb.planner.stars.fused_scan import FusedScanAggregate
+
+# Levels that are looked at of each attribute, the finest: of a day its week, month, quarter, year.
+MAX_LEVELS = 4
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,30 +74,44 @@ class Advice:
 # -- what the profile of a table needs
 
 
-def attributes_wanted(star: Star, catalog: CatalogInfo) -> list[Attribute]:
-    """Return the attributes that a BVH for a star might encode, with their coarser levels.
+def attributes_wanted(stars: Iterable[Star], catalog: CatalogInfo) -> list[Attribute]:
+    """Return the attributes that BVHs for some stars might encode, with their coarser levels.
 
     A level is a column of the same table that an attribute determines, as far as a sample tells.
     """
     found: dict[Attribute, None] = {}
-    for expression in (*star.predicates, *_keys(star)):
-        found |= dict.fromkeys(sorted(attributes_of(expression), key=repr))
-    for attribute in list(found):
-        if not _is_encodable(attribute.type):
-            del found[attribute]
-            continue
-        table = catalog.tables[attribute.path[-1].table if attribute.path else star.fact]
-        values = table.sample[attribute.name]
-        if not attribute.path and is_small(values) is None:
-            continue  # nearly a key of the fact table: all of its columns would be levels
-        own = encode_column(values)
-        for field in table.definition.schema:
-            if field.name == attribute.name or not _is_encodable(field.type):
-                continue
-            other = encode_column(table.sample[field.name])
-            if 1 < other.cardinality < own.cardinality and determines(own, other):
-                found[replace(attribute, name=field.name, type=field.type)] = None
+    levels: dict[tuple[str, str], list[str]] = {}
+    for star in stars:
+        for expression in (*star.predicates, *_keys(star)):
+            for attribute in sorted(attributes_of(expression), key=repr):
+                if not _is_encodable(attribute.type):
+                    continue
+                found[attribute] = None
+                table = catalog.tables[attribute.path[-1].table if attribute.path else star.fact]
+                place = table.definition.name, attribute.name
+                if place not in levels:
+                    levels[place] = _levels(attribute, table)
+                for name in levels[place]:
+                    kind = table.definition.schema.field(name).type
+                    found[replace(attribute, name=name, type=kind)] = None
     return list(found)
+
+
+def _levels(attribute: Attribute, table: TableInfo) -> list[str]:
+    """Return the columns that an attribute determines, the finest first, one of each size."""
+    values = table.sample[attribute.name]
+    if not attribute.path and is_small(values) is None:
+        return []  # nearly a key of the fact table: all of its columns would be levels
+    own = encode_column(values)
+    by_size: dict[int, str] = {}
+    for field in table.definition.schema:
+        if field.name == attribute.name or not _is_encodable(field.type):
+            continue
+        other = encode_column(table.sample[field.name])
+        if 1 < other.cardinality < own.cardinality and determines(own, other):
+            # Others with as many values are mostly the same level: of a month its first day.
+            by_size.setdefault(other.cardinality, field.name)
+    return [by_size[size] for size in sorted(by_size, reverse=True)][:MAX_LEVELS]
 
 
 def _is_encodable(kind: pa.DataType) -> bool:

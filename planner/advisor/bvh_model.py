@@ -41,6 +41,10 @@ _OFFSET_BYTES = 8
 _CELL_BYTES = 8
 
 
+# So many codes of hierarchies, of some 16 bytes, are kept.
+_MOST_HELD = 2**22
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Tuples:
     """Attributes that hang together, as the distinct tuples of their values.
@@ -143,8 +147,11 @@ class BvhModel:
             tuple[tuple[int, ...], int], list[tuple[Hierarchy, NDArray[np.float64]]]
         ] = {}
         self._planned: dict[Candidate, _Planned] = {}
+        # The codes that these have.
+        self._held = 0
         self._scans = [scan_cost(star, profile.row_count, catalog) for star in stars]
         self._answers: dict[tuple[Candidate, int], Answer | None] = {}
+        self._seen_answers: dict[tuple[Candidate, int], Answer | None] = {}
 
     # -- the profile
 
@@ -241,17 +248,23 @@ class BvhModel:
         return self._scans[star]
 
     def answer(self, candidate: Candidate, star: int) -> Answer | None:
-        """Return how a star runs on a candidate, None where it cannot."""
+        """Return how a star runs on a candidate, None where it cannot; a BVH has several cells."""
+        if (candidate, star) not in self._answers:
+            has_cells = self.cell_count(candidate) > 1
+            self._answers[candidate, star] = self._answer(candidate, star) if has_cells else None
+        return self._answers[candidate, star]
+
+    def _answer(self, candidate: Candidate, star: int) -> Answer | None:
         seen = self._as_seen_by(star, candidate)
-        if (seen, star) not in self._answers:
+        if (seen, star) not in self._seen_answers:
             job, rows = self._fuse(seen, star)
             answer = None
             if not isinstance(job, str) and job.coverage.score > 0:
                 cost = self._cost(seen, job, star, rows)
                 priced = Priced(replace(job, estimated_rows=round(rows)), cost)
                 answer = Answer(priced.rank, min(self._scans[star], priced.cost))
-            self._answers[seen, star] = answer
-        return self._answers[seen, star]
+            self._seen_answers[seen, star] = answer
+        return self._seen_answers[seen, star]
 
     def _cost(self, candidate: Candidate, job: FusedScanAggregate, star: int, rows: float) -> float:
         """Return about how many nanoseconds a job of a star takes that reads some rows."""
@@ -273,6 +286,11 @@ class BvhModel:
 
     def _plan(self, candidate: Candidate) -> _Planned:
         if candidate not in self._planned:
+            if self._held > _MOST_HELD:
+                # All of it can be made again.
+                self._planned.clear()
+                self._hierarchies.clear()
+                self._held = 0
             self._planned[candidate] = self._plan_new(candidate)
         return self._planned[candidate]
 
@@ -321,6 +339,7 @@ class BvhModel:
                 (h, np.bincount(h.scan_codes[codes], shares, h.scan_count).astype(np.float64))
                 for h, codes in find_hierarchies(columns, is_scan, tuples.row_count)
             ]
+            self._held += sum(h.code_count * len(h.levels) for h, _ in self._hierarchies[key])
         return self._hierarchies[key]
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from math import inf, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from raydb.planner.advisor.bvh_model import Answer, BvhModel, Candidate
 
@@ -29,8 +29,12 @@ FEW_CELLS = 2**18
 # Beyond this many cells their numbers come near 63 bits, and no job is planned on them.
 _MAX_CELLS = 2**60
 
-# Of more pairs only those most alike are tried: all of them for 16 queries.
+# Of more pairs only those most alike are tried: all of them for 16 queries, few of those for 100.
 _MAX_PAIRS = 120
+_FEW_PAIRS = 8
+
+# Coarser levels that are tried in place of an attribute, the finest.
+_COARSER = 3
 
 # Rounds of small changes; few workloads need more than two.
 _ROUNDS = 4
@@ -51,6 +55,10 @@ class Member:
     stars: tuple[int, ...]
 
 
+# The BVHs that leave a set, and those that take their place.
+Change: TypeAlias = tuple[tuple[Member, ...], tuple[Member, ...]]
+
+
 class Search:
     """What the sets of BVHs have in common: the models by fact table, the needs, the limits.
 
@@ -69,50 +77,53 @@ class Search:
         self._memory = memory
         self._max_bvhs = max_bvhs
         self._reduced: dict[Member, Member] = {}
+        self._merged: dict[tuple[Member, Member], Member] = {}
 
     def run(self) -> list[Member]:
         """Return the best set that is found, in the order of the stars."""
-        members = self._shrink(self._one_for_each())
+        members = self._settled(self._shrink(self._one_for_each()))
         for _ in range(_ROUNDS):
             better = self._shrink(self._settled(self._improve(members)))
             if better == members:
                 break
             members = better
+        members = self._settled(self._united(members))
         return sorted(members, key=lambda member: member.stars)
 
     # -- what a set costs
 
-    def _cost(self, members: Sequence[Member]) -> float:
-        """Return what a set of BVHs costs; stars without one are scans."""
-        times = [
-            self._time(star, [each for each in members if each.table == table])
-            for star, (table, _) in enumerate(self._needs)
-        ]
-        return _cost_of(times)
-
-    def _time(self, star: int, members: Sequence[Member]) -> float:
-        """Return the time of a star on the BVH that it will run on."""
-        _, answer = self._best(star, members)
-        model = self._models[self._needs[star][0]]
-        return model.scan_cost(star) if answer is None else answer.cost
-
-    def _best(self, star: int, members: Sequence[Member]) -> tuple[Member | None, Answer | None]:
-        """Return the BVH that a star will run on, and how."""
-        model = self._models[self._needs[star][0]]
-        best: tuple[Member | None, Answer | None] = (None, None)
+    def _times(self, members: Sequence[Member]) -> list[float]:
+        """Return the time of each star on the BVH that is made for it; others are scans."""
+        times = [self._models[table].scan_cost(star) for star, (table, _) in enumerate(self._needs)]
         for member in members:
-            answer = model.answer(member.candidate, star)
-            if answer and (best[1] is None or answer.rank < best[1].rank):
-                best = (member, answer)
-        return best
+            for star in member.stars:
+                times[star] = min(times[star], self._time(star, member))
+        return times
+
+    def _cost(self, members: Sequence[Member]) -> float:
+        """Return what a set of BVHs costs."""
+        return _cost_of(self._times(members))
+
+    def _time(self, star: int, member: Member) -> float:
+        """Return the time of a star on a BVH, or as a scan where that is less."""
+        model = self._models[member.table]
+        answer = model.answer(member.candidate, star)
+        return model.scan_cost(star) if answer is None else answer.cost
 
     def _settled(self, members: Sequence[Member]) -> list[Member]:
         """Return the BVHs that stars run on, each with its stars."""
         stars: dict[Member, list[int]] = {member: [] for member in members}
         for star, (table, _) in enumerate(self._needs):
-            best, _ = self._best(star, [each for each in members if each.table == table])
-            if best is not None:
-                stars[best].append(star)
+            model = self._models[table]
+            best: tuple[Member, Answer] | None = None
+            for member in members:
+                if member.table != table:
+                    continue
+                answer = model.answer(member.candidate, star)
+                if answer and (best is None or answer.rank < best[1].rank):
+                    best = member, answer
+            if best is not None and best[1].cost < model.scan_cost(star):
+                stars[best[0]].append(star)
         return [replace(each, stars=tuple(found)) for each, found in stars.items() if found]
 
     def _size(self, members: Iterable[Member]) -> int:
@@ -131,24 +142,35 @@ class Search:
     # -- fewer and smaller
 
     def _one_for_each(self) -> list[Member]:
-        """Return a BVH for each star; stars that need the same share one."""
-        stars: dict[tuple[str, Candidate], list[int]] = {}
-        for star, need in enumerate(self._needs):
-            stars.setdefault(need, []).append(star)
-        return [
-            self._reduce(Member(table, candidate, tuple(numbers)))
-            for (table, candidate), numbers in stars.items()
-        ]
+        """Return a BVH for each star; stars that need the same cells and measures share one."""
+        stars: dict[tuple[str, tuple[int, ...], tuple[int, ...]], list[int]] = {}
+        for star, (table, need) in enumerate(self._needs):
+            if need.scan:
+                stars.setdefault((table, need.scan, need.aggregate), []).append(star)
+        found = []
+        for (table, scan, measures), numbers in stars.items():
+            model = self._models[table]
+            keys = (key for star in numbers for key in self._needs[star][1].group_by)
+            candidate = Candidate(scan, model.in_order(keys), measures)
+            found.append(self._reduce(Member(table, candidate, tuple(numbers))))
+        return found
 
     def _shrink(self, members: list[Member]) -> list[Member]:
         """Make a set fit the limits, and smaller still where no star pays for it."""
         while True:
-            cost, size = self._cost(members), self._size(members)
-            options = [(option, self._cost(option) - cost) for option in self._fewer(members)]
+            size, times = self._size(members), self._times(members)
+            cost = _cost_of(times)
+            options = [
+                (self._changed(members, change), self._cost_changed(times, change) - cost)
+                for change in self._fewer(members)
+            ]
             if len(members) > self._max_bvhs:
                 ranked = [((added, self._size(option)), option) for option, added in options]
             elif size > self._memory:
-                options += [(option, self._cost(option) - cost) for option in self._less(members)]
+                options += [
+                    (self._changed(members, change), self._cost_changed(times, change) - cost)
+                    for change in self._less(members)
+                ]
                 # To free more bytes than are too many is worth nothing.
                 ranked = [
                     ((added / (size - max(less, self._memory)), less), option)
@@ -163,38 +185,70 @@ class Search:
                 ]
             if not ranked:
                 return members
-            members = self._settled(min(ranked, key=lambda each: each[0])[1])
+            members = min(ranked, key=lambda each: each[0])[1]
+            if len(members) <= 2 * self._max_bvhs:
+                # While there are many, each star has one that is made for it.
+                members = self._settled(members)
 
-    def _fewer(self, members: list[Member]) -> Iterator[list[Member]]:
-        """Yield the sets with one BVH less: two become one, or one is left out."""
+    def _changed(self, members: list[Member], change: Change) -> list[Member]:
+        dropped, added = change
+        return [*(each for each in members if each not in dropped), *added]
+
+    def _cost_changed(self, times: Sequence[float], change: Change) -> float:
+        """Return what a set costs after a change, of the times before it."""
+        dropped, added = change
+        after = list(times)
+        for member in dropped:
+            for star in member.stars:
+                after[star] = self._models[member.table].scan_cost(star)
+        for member in added:
+            for star in member.stars:
+                after[star] = min(after[star], self._time(star, member))
+        return _cost_of(after)
+
+    def _fewer(self, members: list[Member]) -> Iterator[Change]:
+        """Yield what makes one BVH less: two become one, or one is left out."""
         pairs = [
             (one, other)
             for one, other in itertools.combinations(members, 2)
             if one.table == other.table
         ]
         pairs.sort(key=lambda pair: -_likeness(*pair))
-        for one, other in pairs[:_MAX_PAIRS]:
-            rest = [each for each in members if each not in (one, other)]
-            yield [*rest, self._merge(one, other)]
+        most = _MAX_PAIRS if len(pairs) <= _MAX_PAIRS else _FEW_PAIRS
+        for one, other in pairs[:most]:
+            yield (one, other), (self._merge(one, other),)
         for one in members:
-            yield [each for each in members if each is not one]
+            yield (one,), ()
 
-    def _less(self, members: list[Member]) -> Iterator[list[Member]]:
-        """Yield the sets in which one BVH holds less."""
-        for number, member in enumerate(members):
+    def _less(self, members: list[Member]) -> Iterator[Change]:
+        """Yield the changes by which one BVH holds less."""
+        for member in members:
             for candidate in _without_one(member.candidate):
-                yield _replaced(members, number, replace(member, candidate=candidate))
+                yield (member,), (replace(member, candidate=candidate),)
 
     def _merge(self, one: Member, other: Member) -> Member:
         """Return one BVH for the stars of two, with all that either of them has."""
-        stars = tuple(sorted(one.stars + other.stars))
-        return self._reduce(Member(one.table, self._union(one, other), stars))
+        known = (one, other)
+        if known not in self._merged:
+            stars = tuple(sorted({*one.stars, *other.stars}))
+            self._merged[known] = self._reduce(Member(one.table, self._union(one, other), stars))
+        return self._merged[known]
 
     def _union(self, one: Member, other: Member) -> Candidate:
         model, a, b = self._models[one.table], one.candidate, other.candidate
         scan = model.in_order(a.scan + b.scan)
         keys = model.in_order(key for key in a.group_by + b.group_by if key not in scan)
         return Candidate(scan, keys, tuple(dict.fromkeys(a.aggregate + b.aggregate)))
+
+    def _united(self, members: Sequence[Member]) -> list[Member]:
+        """Return the set with one BVH in place of those that differ in GROUP BY alone."""
+        found: dict[tuple[str, frozenset[int], frozenset[int]], Member] = {}
+        for member in members:
+            candidate = member.candidate
+            same = member.table, frozenset(candidate.scan), frozenset(candidate.aggregate)
+            found[same] = self._merge(found[same], member) if same in found else member
+        united = list(found.values())
+        return united if self._fits(united) else list(members)
 
     # -- small changes
 
@@ -278,7 +332,7 @@ class Search:
     def _cost_alone(self, member: Member) -> float:
         if self._cells(member) > _MAX_CELLS:
             return inf
-        return _cost_of([self._time(star, [member]) for star in member.stars])
+        return _cost_of([self._time(star, member) for star in member.stars])
 
     def _cells(self, member: Member) -> int:
         return self._models[member.table].cell_count(member.candidate)
@@ -296,7 +350,7 @@ class Search:
             keys = candidate.group_by
             if attribute in needed.scan + needed.group_by:
                 keys = model.in_order((*keys, attribute))
-            levels = [other for other in model.coarser(attribute) if other not in rest]
+            levels = [other for other in model.coarser(attribute) if other not in rest][:_COARSER]
             for scan in (rest, *(model.in_order((*rest, level)) for level in levels)):
                 others = tuple(key for key in keys if key not in scan)
                 option = replace(candidate, scan=scan, group_by=others)

@@ -36,7 +36,7 @@ from raydb.planner.plan.nodes.node import read_by
 from raydb.planner.stars.reach import reach, take_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from raydb.planner.catalog import BvhDefinition, CatalogInfo
 
@@ -58,13 +58,13 @@ def map_unfused_sources(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
 
 
 def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
-    """See an aggregate as a star, or say why it is none."""
-    for _, call in aggregate.aggregates:
-        if call.filter is not None and call.function in SEES_NULLS:
-            return NoStar(f"{call.function}() with a FILTER sees NULLs of the rows that pass")
+    """See an aggregate as a star, or say all that keeps it from being one."""
+    obstacles = list(dict.fromkeys(_aggregate_obstacles(aggregate)))
     parts = take_apart(aggregate.source)
     if isinstance(parts, NoStar):
-        return parts
+        return NoStar("; ".join([*obstacles, parts.reason]))
+    if obstacles:
+        return NoStar("; ".join(obstacles))
     keys = [(column, substitute(key, parts.definitions)) for column, key in aggregate.keys]
     calls = [
         (column, map_call(_plain(call), lambda e: substitute(e, parts.definitions)))
@@ -103,6 +103,13 @@ _SAME = {"bool_and": "min", "bool_or": "max"}
 def _plain(call: AggregateCall) -> AggregateCall:
     """Return an aggregate without a FILTER, by the name that it has among others."""
     return without_filter(replace(call, function=_SAME.get(call.function, call.function)))
+
+
+def _aggregate_obstacles(aggregate: Aggregate) -> Iterator[str]:
+    """Yield which aggregates no fused job has."""
+    for _, call in aggregate.aggregates:
+        if call.filter is not None and call.function in SEES_NULLS:
+            yield f"{call.function}() with a FILTER sees NULLs of the rows that pass"
 
 
 def without_filter(call: AggregateCall) -> AggregateCall:

@@ -88,50 +88,66 @@ def bind_bvh(create: CreateBvh, catalog: CatalogInfo) -> BvhDefinition:
 
 def bvh_text(definition: BvhDefinition, catalog: CatalogInfo) -> str:
     """Return the statement of a definition whose attributes and measures all have a text."""
-    fact = definition.table
+    names = BvhNames(definition.table, catalog)
     parts = (
-        ("SCAN", [attribute_text(each, fact, catalog) for each in definition.scan]),
-        ("GROUP BY", [attribute_text(each, fact, catalog) for each in definition.group_by]),
-        ("AGGREGATE", [measure_text(each, fact, catalog) for each in definition.aggregate]),
+        ("SCAN", map(names.attribute_text, definition.scan)),
+        ("GROUP BY", map(names.attribute_text, definition.group_by)),
+        ("AGGREGATE", map(names.measure_text, definition.aggregate)),
     )
-    written = ", ".join(f"{part} ({', '.join(map(str, texts))})" for part, texts in parts if texts)
+    listed = ((part, ", ".join(map(str, texts))) for part, texts in parts)
+    written = ", ".join(f"{part} ({texts})" for part, texts in listed if texts)
     options = " WITH (sieve = true)" if definition.sieve else ""
-    return f"CREATE BVH {_name_text(definition.name)} ON {_name_text(fact)} ({written}){options};"
+    table = _name_text(definition.table)
+    return f"CREATE BVH {_name_text(definition.name)} ON {table} ({written}){options};"
 
 
-def attribute_text(attribute: Attribute, fact: str, catalog: CatalogInfo) -> str | None:
-    """Return how CREATE BVH names an attribute; None for one that it cannot tell from others."""
-    reached = tuple(_reach(fact, (), (fact,), catalog))
-    own = next((each for each in reached if coded(each.attribute) == attribute), None)
-    if own is None:
-        return None
-    for qualifier in (None, own.foreign_key, own.table):
-        try:
-            found = _resolve(attribute.name, qualifier, fact, reached)
-        except ProgrammingError:
-            continue
-        if coded(found) == attribute:
-            names = (attribute.name,) if qualifier is None else (qualifier, attribute.name)
-            return ".".join(map(_name_text, names))
-    return None
+class BvhNames:
+    """How CREATE BVH writes what a fact table reaches, which is looked up once."""
 
+    def __init__(self, fact: str, catalog: CatalogInfo) -> None:
+        self._fact = fact
+        self._by_attribute: dict[Expression, _Reached] = {}
+        self._by_name: dict[str, list[_Reached]] = {}
+        for each in _reach(fact, (), (fact,), catalog):
+            self._by_attribute.setdefault(coded(each.attribute), each)
+            self._by_name.setdefault(each.attribute.name.casefold(), []).append(each)
 
-def measure_text(measure: Expression, fact: str, catalog: CatalogInfo) -> str | None:
-    """Return how CREATE BVH writes a measure; None for one that would not read back the same."""
-    texts: dict[Expression, Expression] = {}
-    for attribute in attributes_of(measure):
-        text = attribute_text(attribute, fact, catalog)
-        if text is None:
+    def attribute_text(self, attribute: Attribute) -> str | None:
+        """Return how an attribute is named; None for one that cannot be told from others."""
+        own = self._by_attribute.get(attribute)
+        if own is None:
             return None
-        texts[attribute] = Column(0, text, attribute.type)
-    written = show(rewrite(measure, lambda part: texts.get(part, part)))
-    reached = tuple(_reach(fact, (), (fact,), catalog))
-    try:
-        (tokens,) = tokenize(written)
-        (found,) = _measures([parse_scalar(written, tokens)], fact, reached)
-    except (ProgrammingError, NotSupportedError):
+        for qualifier in (None, own.foreign_key, own.table):
+            try:
+                found = _resolve(attribute.name, qualifier, self._fact, self._named(attribute))
+            except ProgrammingError:
+                continue
+            if coded(found) == attribute:
+                names = (attribute.name,) if qualifier is None else (qualifier, attribute.name)
+                return ".".join(map(_name_text, names))
         return None
-    return written if canonical(coded(found)) == measure else None
+
+    def measure_text(self, measure: Expression) -> str | None:
+        """Return how a measure is written; None for one that would not read back the same."""
+        texts: dict[Expression, Expression] = {}
+        attributes = attributes_of(measure)
+        for attribute in attributes:
+            text = self.attribute_text(attribute)
+            if text is None:
+                return None
+            texts[attribute] = Column(0, text, attribute.type)
+        written = show(rewrite(measure, lambda part: texts.get(part, part)))
+        reached = [each for attribute in attributes for each in self._named(attribute)]
+        try:
+            (tokens,) = tokenize(written)
+            (found,) = _measures([parse_scalar(written, tokens)], self._fact, reached)
+        except (ProgrammingError, NotSupportedError):
+            return None
+        return written if canonical(coded(found)) == measure else None
+
+    def _named(self, attribute: Attribute) -> list[_Reached]:
+        """Return what is reached by the name of an attribute."""
+        return self._by_name[attribute.name.casefold()]
 
 
 def _name_text(name: str) -> str:
