@@ -259,7 +259,7 @@ def _profile(
     rows = _sample(tables[fact])
     stars = [star for star in stars if star.fact == fact]
     names = sql.BvhNames(fact, catalog)
-    filtered = frozenset[Attribute]().union(*map(scanned_attributes, stars))
+    filtered = {attribute for star in stars for attribute in scanned_attributes(star)}
     by_key: dict[ForeignKey | None, list[Attribute]] = {}
     for attribute in attributes_wanted(stars, catalog):
         if names.attribute_text(attribute) is not None:
