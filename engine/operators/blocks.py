@@ -2,15 +2,16 @@
 
     for rows in blocks_of(plan, columns, sources):    up to 131,072 rows, from the first on
 
-Filters, computed columns, UNNEST, UNION ALL, LIMIT and series hold a block at a time. What has to
-see all its rows before it gives the first one (a sort, a join, an aggregate) runs to its end, as it
-does anywhere, and its result is cut into blocks.
+Filters, computed columns, UNNEST, UNION ALL, LIMIT and series hold a block at a time, joins their
+sides and some of their pairs. What has to see all its rows before it gives the first one (a sort,
+an aggregate) runs to its end, as it does anywhere, and its result is cut into blocks.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raydb.engine.operators.join.join import join_pieces
 from raydb.engine.operators.relation import MORSEL_ROWS, Relation
 from raydb.engine.operators.scan import ScanBlocks, large_scan
 from raydb.engine.operators.steps import scan_steps, steps_of
@@ -18,6 +19,7 @@ from raydb.engine.operators.unnest import unnest_steps
 from raydb.engine.operators.values import columns_of_sources, renamed, series_blocks
 from raydb.planner.plan.nodes import (
     Filter,
+    HashJoin,
     KeyFilter,
     Limit,
     PhysicalPlan,
@@ -66,6 +68,9 @@ def blocks_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> 
                 lambda rows: steps.run(rows.combined()),
                 blocks_of(steps.source, steps.live, sources),
             )
+        case HashJoin():
+            for rows in join_pieces(plan, columns, sources):
+                yield from _slices(rows)
         case Series():
             yield from series_blocks(plan, columns)
         case Union():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.engine.operators.join.join import join_pieces
 from raydb.engine.operators.relation import (
     MORSEL_ROWS,
     Collector,
@@ -24,6 +26,7 @@ from raydb.engine.operators.scan import (
     without_excluded,
 )
 from raydb.engine.operators.values import series_blocks
+from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.functions.generated_numbers import takes_values
 from raydb.planner.expressions.nodes import (
@@ -35,7 +38,7 @@ from raydb.planner.expressions.nodes import (
     conjuncts,
 )
 from raydb.planner.expressions.registry import may_raise
-from raydb.planner.plan.nodes import Filter, KeyFilter, Project, Scan, Series
+from raydb.planner.plan.nodes import Filter, HashJoin, KeyFilter, Project, Scan, Series
 from raydb.planner.plan.nodes.node import read_by
 from raydb.storage.in_order import in_order
 
@@ -70,7 +73,8 @@ def start_steps(
 ) -> Relation | Iterator[Relation]:
     """Return the rows at the top of a chain, block by block those of a series.
 
-    Those of a scan come so, too, where it would fill the memory.
+    Those of a scan come so, too, where it would fill the memory, and those of a join's pairs where
+    they are very many.
     """
     steps = steps_of(plan, frozenset(columns), sources)
     rows = scan_steps(steps, sources)
@@ -80,12 +84,43 @@ def start_steps(
         assert isinstance(steps.source, Series)
         numbers = series_blocks(steps.source, steps.source.columns)
         return in_order(lambda some: compute_rows(steps.run, some.combined(), columns), numbers)
+    if rows is None and isinstance(steps.source, HashJoin) and sources.trace is None:
+        found = _start_join(steps, steps.source, columns, sources)
+        if not isinstance(found, Relation):
+            return found
+        rows = found
     if rows is None:
         rows = sources.rows_of(steps.source, steps.live)
     if steps.renames_only:
         return steps.run(rows)
     one_by_one = steps.one_by_one
     return for_each_morsel(rows, steps.run, columns, sources.memory, one_by_one=one_by_one)
+
+
+def _start_join(
+    steps: Steps, join: HashJoin, columns: Sequence[Column], sources: Sources
+) -> Relation | Iterator[Relation]:
+    """Return the rows of a join, or piece by piece those at the top of the chain above it."""
+    check_interrupt()
+    read = [column for column in join.columns if column in steps.live]
+    pieces = join_pieces(join, read, sources)
+    first, second = next(pieces), next(pieces, None)
+    # Rows without columns are a mere number, for each of which something may be computed.
+    if second is None and (read or steps.renames_only):
+        return first
+    rest = chain([first] if second is None else [first, second], pieces)
+    if steps.renames_only:
+        return map(steps.run, rest)
+    morsels = (
+        rows.slice(start, MORSEL_ROWS)
+        for rows in rest
+        for start in range(0, max(rows.row_count, 1), MORSEL_ROWS)
+    )
+    return in_order(
+        lambda some: compute_rows(steps.run, some.combined(), columns),
+        morsels,
+        one_by_one=steps.one_by_one,
+    )
 
 
 def _is_long_series(steps: Steps) -> bool:

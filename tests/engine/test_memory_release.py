@@ -93,8 +93,8 @@ def test_an_interrupted_window_ends_with_its_step(monkeypatch):
         (
             "SELECT count(*), max(m) FROM (SELECT id % 1000000 AS g, median(x) AS m,"
             " count(DISTINCT k), stddev(x) FROM t GROUP BY g) q",
-            "aggregate.aggregate",
-            "rows_of",
+            "aggregate.ordered",
+            "sort_rows",
         ),
         ("SELECT * FROM t ORDER BY x, id", "sort", "row_order"),
     ],

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from raydb.engine.operators.aggregate.fold import first_states, fold, results_of, states_of
 from raydb.engine.operators.partition import part_count, split_by_hash, work_bytes
-from raydb.engine.operators.relation import Collector, Relation
+from raydb.engine.operators.relation import Collector, Relation, concatenate
 from raydb.interrupts import beside, check_interrupt
 
 if TYPE_CHECKING:
@@ -52,16 +52,29 @@ def fold_blocks(
         first_states(rows, keys, calls, places) for block in blocks for rows in _cut(block, memory)
     )
     groups: Relation | None = None
+    waiting: list[Relation] = []
+    waiting_count = 0
     for rows in single:
         check_interrupt()
-        groups = fold(groups, rows, keys, states)
+        waiting.append(rows)
+        waiting_count += rows.row_count
+        if groups is not None and waiting_count < groups.row_count:
+            continue  # Else each of many small blocks would meet all groups.
+        groups = fold(groups, _joined(waiting), keys, states)
+        waiting, waiting_count = [], 0
         if keys and aggregate_need(groups, keys, states) > memory.room() // _STATES_SHARE:
             groups = _part_states(chain([groups], single), keys, states, memory)
             break
+    if waiting:
+        groups = fold(groups, _joined(waiting), keys, states)
     if groups is None:
         nothing = {column: pa.nulls(0, column.type) for column in (*keys, *places.values())}
         groups = fold(None, first_states(Relation(nothing, 0), keys, calls, places), keys, states)
     return results_of(groups, keys, calls)
+
+
+def _joined(blocks: Sequence[Relation]) -> Relation:
+    return blocks[0] if len(blocks) == 1 else concatenate(blocks, blocks[0].columns)
 
 
 def _cut(block: Relation, memory: Memory) -> Iterator[Relation]:

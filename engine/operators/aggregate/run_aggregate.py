@@ -61,6 +61,8 @@ def run_aggregate(plan: Aggregate, columns: Sequence[Column], sources: Sources) 
     source = Project(plan.source, items)
     if plan.grouping is None and sources.trace is None and is_foldable(calls):
         found = start_steps(source, wanted, sources)
+        if not isinstance(found, Relation) and _is_row_count(plan.keys, calls):
+            found = Relation({}, sum(rows.row_count for rows in found))
         if not isinstance(found, Relation):
             key_columns = [column for column, _ in plan.keys]
             groups = fold_blocks(found, key_columns, calls, places, sources.memory)
@@ -109,7 +111,7 @@ def aggregate_rows(
 
     Raises OperationalError for a group that needs more, and cannot be folded block by block.
     """
-    if not keys and all(_counts_rows(call) for _, call in calls):
+    if _is_row_count(keys, calls):
         # Not even numbers for the rows: a cross product may have more of them than bytes fit.
         counts = {column: pa.array([row_count], call.type) for column, call in calls}
         return Relation(counts, 1)
@@ -135,8 +137,11 @@ def aggregate_rows(
     return collector.relation()
 
 
-def _counts_rows(call: AggregateCall) -> bool:
-    return call.function == "count_star" and call.filter is None
+def _is_row_count(keys: Collection[object], calls: Sequence[tuple[Column, AggregateCall]]) -> bool:
+    """Tell whether no value is read: how many rows there are is the answer."""
+    return not keys and all(
+        call.function == "count_star" and call.filter is None for _, call in calls
+    )
 
 
 def as_relation(

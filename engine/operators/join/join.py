@@ -27,6 +27,7 @@ from raydb.engine.operators.join.partners import (
     Side,
     find_partners,
     left_rows_with_partner,
+    rows_in_pairs,
 )
 from raydb.engine.operators.relation import Collector, Relation, joined
 from raydb.interrupts import beside
@@ -64,8 +65,21 @@ class _Pairs:
         return len(rows)
 
 
+# A row may have many partners, a cross join has a pair for each two rows: so many pairs are made at
+# a time, or as many as there are rows on both sides.
+_MANY_PAIRS = 2**20
+
+
 def run_join(plan: HashJoin, columns: Sequence[Column], sources: Sources) -> Relation:
     """Return some columns of a join's rows."""
+    collector = Collector(sources.memory, columns)
+    for rows in join_pieces(plan, columns, sources):
+        collector.add(rows)
+    return collector.relation()
+
+
+def join_pieces(plan: HashJoin, columns: Sequence[Column], sources: Sources) -> Iterator[Relation]:
+    """Yield some columns of a join's rows, in one piece unless they are very many."""
     memory = sources.memory
     sides = plan.left.columns, plan.right.columns
     parts = [part for condition in plan.residual for part in conjuncts(condition)]
@@ -91,11 +105,8 @@ def run_join(plan: HashJoin, columns: Sequence[Column], sources: Sources) -> Rel
     for each in plan.sent:
         sources.key_sets.pop(each.number, None)
     left, right = found["left"], found["right"]
-    collector = Collector(memory, columns)
     for sides_of_part in parts_of_sides(left, right, memory):
-        for rows in _join(plan, columns, sides_of_part, (compared, residual), memory):
-            collector.add(rows)
-    return collector.relation()
+        yield from _join(plan, columns, sides_of_part, (compared, residual), memory)
 
 
 def _join(
@@ -141,12 +152,18 @@ def _pairs_of_blocks(
     row_count = left.rows.row_count + right.rows.row_count
     partners = beside(lambda: find_partners(left, right, compared, plan.null_safe), row_count)
     unchecked = [part for part in residual if part not in partners.fulfilled]
-    if plan.kind == "inner" and not columns and not unchecked:
+    if not columns and not unchecked:
+        if plan.kind in ("left", "full"):
+            paired[0][rows_in_pairs(partners, left.rows.row_count, is_left=True)] = True
+        if plan.kind in ("right", "full"):
+            paired[1][rows_in_pairs(partners, right.rows.row_count, is_left=False)] = True
         yield Relation({}, partners.pair_count())
         return
     left_rows, right_rows = left.rows, right.rows
     # What has been joined waits in the other half.
     most = memory.room() // 2 // (_BYTES_A_PAIR + 2 * _width(left_rows) + 2 * _width(right_rows))
+    if partners.ranges is not None:
+        most = min(most, max(row_count, _MANY_PAIRS))
     if partners.pair_count() <= most and not unchecked:
         batches = iter([_all_pairs(partners)])
     else:
@@ -225,11 +242,15 @@ def _pairs_in_batches(
 ) -> Iterator[_Pairs]:
     """Yield the pairs of partners for which all conditions are true, about `most` at a time."""
     batch: list[tuple[NDArray[np.integer], NDArray[np.integer]]] = []
+    count = 0
     for pairs in _accepted(partners, left, right, conditions):
+        if batch and not len(pairs[0]):
+            continue
         batch.append(pairs)
-        if sum(len(rows) for rows, _ in batch) > most:
+        count += len(pairs[0])
+        if count > most:
             yield _joined_pairs(batch)
-            batch = []
+            batch, count = [], 0
     if batch:
         yield _joined_pairs(batch)
 

@@ -180,22 +180,31 @@ def left_rows_with_partner(
         in_morsels(len(ours), compute)
         return found
     partners = find_partners(left, right, comparisons, null_safe)
+    return rows_in_pairs(partners, left.rows.row_count, is_left=True)
+
+
+def rows_in_pairs(partners: Partners, row_count: int, *, is_left: bool) -> NDArray[np.bool_]:
+    """Return for each row of a side, which has so many, whether it has a partner.
+
+    No pair is made.
+    """
+    is_probe = partners.probe_is_left == is_left
+    found = np.zeros(row_count, np.bool_)
     if partners.places is not None:
-        found = np.zeros(left.rows.row_count, np.bool_)
-        for of_probe_side, of_build_side in partners.pairs_in_parts():
-            found[of_probe_side if partners.probe_is_left else of_build_side] = True
+        if is_probe:
+            return partners.places >= 0
+        found[partners.places[partners.places >= 0]] = True
         return found
     assert partners.ranges is not None
     ranges = partners.ranges
-    if partners.probe_is_left:
-        return ranges.stop > ranges.start
-    # A build row has a partner if more ranges have begun than ended where it is.
-    count = left.rows.row_count
     some = ranges.stop > ranges.start
-    begun = np.bincount(ranges.start[some], minlength=count + 1)
-    ended = np.bincount(ranges.stop[some], minlength=count + 1)
-    covered = np.flatnonzero(np.cumsum(begun - ended)[:count] > 0)
-    found = np.zeros(count, np.bool_)
+    if is_probe:
+        found[some if ranges.rows is None else ranges.rows[some]] = True
+        return found
+    # A build row has a partner if more ranges have begun than ended where it is.
+    begun = np.bincount(ranges.start[some], minlength=row_count + 1)
+    ended = np.bincount(ranges.stop[some], minlength=row_count + 1)
+    covered = np.flatnonzero(np.cumsum(begun - ended)[:row_count] > 0)
     found[covered if ranges.order is None else ranges.order[covered]] = True
     return found
 
