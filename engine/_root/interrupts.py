@@ -90,7 +90,7 @@ class _Work(Generic[T]):
 
     def __init__(self, compute: Callable[[], T], running: Running) -> None:
         self._compute: Callable[[], T] | None = compute
-        self._running = running.on_a_thread(lambda: self.is_left or running.is_over())
+        self._of = running
         self.is_left = False
         self.found: list[T] = []
         self.failure: BaseException | None = None
@@ -104,7 +104,8 @@ class _Work(Generic[T]):
 
     def run(self) -> None:
         """Compute, and keep what comes of it."""
-        current.set(self._running)
+        # Not an attribute: it refers to the work, and the two would wait for the collector.
+        current.set(self._of.on_a_thread(lambda: self.is_left or self._of.is_over()))
         at_work.add(self)
         assert self._compute is not None
         try:
