@@ -36,10 +36,15 @@ def check_room(need: float, what: str) -> None:
         raise too_small(need, f"reading {what}", limit)
 
 
-def keep_rows(rows: pa.Table) -> pa.Table:
-    """Return rows of a file that wait for the others, in a temporary file where they are many."""
+def keep_rows(rows: pa.Table, *, are_many: bool = False) -> pa.Table:
+    """Return rows that wait for others, in a temporary file where they fill the memory.
+
+    are_many: it is known that all of them together will.
+    """
     running = current.get()
-    return rows if running is None or running.keep_rows is None else running.keep_rows(rows)
+    if running is None or running.keep_rows is None:
+        return rows
+    return running.keep_rows(rows, are_many)
 
 
 def read_limit() -> int | None:

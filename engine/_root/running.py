@@ -158,7 +158,7 @@ class Running:
         self.remarks = Remarks()
         self.time_zone = "UTC"
         self.cuts_nanoseconds = False
-        self.keep_rows: Callable[[pa.Table], pa.Table] | None = None
+        self.keep_rows: Callable[[pa.Table, bool], pa.Table] | None = None
         self.sequences: Sequences | None = None
         self.types: Mapping[str, pa.DataType] = {}
         self.database: str | None = None

@@ -59,6 +59,7 @@ class Memory:
         self._folder = folder
         self._before = pa.total_allocated_bytes()
         self._files: list[SpillFile] = []
+        self._kept = 0
         self._disk_left: int | None = None
 
     @property
@@ -105,9 +106,15 @@ class Memory:
         self._files.append(file)
         return file
 
-    def keep_rows(self, rows: pa.Table) -> pa.Table:
-        """Return rows that wait for others: in a file of their own where those fill the memory."""
-        if not self.is_crowded(max(rows.nbytes, self._held())):
+    def keep_rows(self, rows: pa.Table, are_many: bool = False) -> pa.Table:
+        """Return rows that wait for others: in a file of their own where those fill the memory.
+
+        are_many: it is known that they will.
+        """
+        # What was decoded is numpy's, which Arrow does not count.
+        waiting = self._kept + rows.nbytes
+        if self.limit is None or not (are_many or self.is_crowded(max(waiting, self._held()))):
+            self._kept = waiting
             return rows
         file = self.new_file(rows.schema)
         for batch in rows.to_batches():

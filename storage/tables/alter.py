@@ -195,7 +195,7 @@ def _written(table: Table, schema: pa.Schema, name: str, values: pa.ChunkedArray
             of_name = dict(zip(others, part.slice(others, start, stop), strict=True))
             of_name[name] = values.slice(first + start, stop - start)
             columns = [of_name[each] for each in schema.names]
-            pieces.append(keep_rows(pa.Table.from_arrays(columns, schema=schema)))
+            pieces.append(keep_rows(pa.Table.from_arrays(columns, schema=schema), are_many=True))
         first += part.row_count
     return Rows(schema, (ArrowPart(pa.concat_tables(pieces)),))
 

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.interrupts import beside, check_interrupt
-from raydb.storage.tables.parts import ArrowPart, RestPart, take_rows
+from raydb.storage.tables.parts import ArrowPart, RestPart
+from raydb.storage.take_rows import take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import raydb
-from raydb.engine.context.memory import SpillFile
+from raydb.engine.context.memory import Memory, SpillFile
 from raydb.engine.operators import scan
 from raydb.errors import IntegrityError, OperationalError, ProgrammingError
 from raydb.storage.flat import write
@@ -187,9 +189,28 @@ def test_a_table_is_altered_piece_by_piece(con, spilled, monkeypatch, sql):
         return whole(part, names)
 
     monkeypatch.setattr(FilePart, "columns", columns)
+    written = []
+    write_batch = SpillFile.write
+    monkeypatch.setattr(
+        SpillFile,
+        "write",
+        lambda file, batch: (
+            written.append(batch.num_columns * batch.num_rows) or write_batch(file, batch)
+        ),
+    )
     con.execute(sql)
     assert spilled
     assert read <= {"k"}
+    columns_after = len(con.execute("SELECT * FROM t").description)
+    assert sum(written) >= (columns_after - 1) * ROWS, "rows wait in memory"
+
+
+def test_rows_that_numpy_holds_are_counted_while_they_wait(spilled, tmp_path):
+    """Arrow does not count them: what is decoded from files is numpy's."""
+    with Memory(2**20, str(tmp_path)) as memory:
+        rows = [memory.keep_rows(pa.table({"n": np.arange(2**13)})) for _ in range(64)]
+        assert len(spilled) >= 32
+        assert pa.concat_tables(rows).column("n").to_pylist() == [*range(2**13)] * 64
 
 
 def test_a_rollback_of_a_large_table_leaves_nothing(con, spilled, tmp_path):

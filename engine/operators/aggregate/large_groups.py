@@ -30,7 +30,7 @@ from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.order import canonical_floats
 from raydb.planner.expressions.nodes import AggregateCall, Column
 from raydb.planner.plan.nodes import SortKey
-from raydb.storage.tables.parts import take_rows
+from raydb.storage.take_rows import take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

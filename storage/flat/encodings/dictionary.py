@@ -38,6 +38,7 @@ from raydb.storage.flat.encodings.texts import (
 )
 from raydb.storage.flat.kinds import has_large_offsets, valid_mask, value_dtype, values_of
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Kind, Tier
+from raydb.storage.take_rows import take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -250,7 +251,7 @@ def _sample_repeats(column: Any, kind: Kind) -> bool:
         # A set of a few numbers takes 3 µs, Arrow's take and unique 20.
         distinct = len(set(values_of(column.chunk(0), kind)[rows].tolist()))
     else:
-        distinct = len(column.take(pa.array(rows)).unique())
+        distinct = len(take_rows(column, rows).unique())
     return distinct <= _LARGEST_DISTINCT_PART * len(rows)
 
 

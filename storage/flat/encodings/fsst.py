@@ -27,6 +27,7 @@ from raydb.storage.flat.encodings.texts import (
     text_parts,
 )
 from raydb.storage.flat.layout import Kind
+from raydb.storage.take_rows import take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +65,7 @@ class _Fsst(Encoding):
             return None
         count = len(column)
         step = np.linspace(0, count - 1, min(count, _SAMPLE_ROWS)).astype(np.int64)
-        sample = column.take(np.unique(step)).combine_chunks()
+        sample = take_rows(column, np.unique(step)).combine_chunks()
         data, offsets = text_parts(pc.fill_null(sample, pa.scalar("", sample.type)))
         bounds = offsets.astype(np.int64)
         table = fsst.train(data, bounds)
