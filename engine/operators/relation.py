@@ -146,8 +146,7 @@ def for_each_morsel(
     The columns of a morsel are plain arrays, unless one has more text than an array can hold.
     one_by_one: whether one morsel begins when the one before it has ended.
     """
-    room = memory.room() // (_MORSEL_SHARE * pa.cpu_count())
-    step = min(MORSEL_ROWS, relation.rows_within(room))
+    step = morsel_rows(relation, memory)
 
     def compute_piece(bounds: tuple[int, int]) -> Relation:
         start, stop = bounds
@@ -159,6 +158,12 @@ def for_each_morsel(
     for part in in_order(compute_piece, _pieces(relation, step), one_by_one=one_by_one):
         collector.add(part)
     return collector.relation()
+
+
+def morsel_rows(relation: Relation, memory: Memory) -> int:
+    """Return how many of the rows a thread computes at a time."""
+    room = memory.room() // (_MORSEL_SHARE * pa.cpu_count())
+    return min(MORSEL_ROWS, relation.rows_within(room))
 
 
 def _pieces(relation: Relation, step: int) -> list[tuple[int, int]]:

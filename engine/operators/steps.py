@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from raydb.engine.operators.relation import (
     Relation,
     compute_rows,
     for_each_morsel,
+    morsel_rows,
 )
 from raydb.engine.operators.scan import (
     ScanBlocks,
@@ -55,6 +56,9 @@ if TYPE_CHECKING:
 
 # Where at most one row in so many is left, the rest of a predicate is evaluated for these.
 _FEW = 4
+
+# A join that is not cut into pieces gives its pairs and the rows of both sides that are in none.
+_WHOLE_PIECES = 3
 
 
 def run_steps(plan: _Step, columns: Sequence[Column], sources: Sources) -> Relation:
@@ -104,17 +108,21 @@ def _start_join(
     check_interrupt()
     read = [column for column in join.columns if column in steps.live]
     pieces = join_pieces(join, read, sources)
-    first, second = next(pieces), next(pieces, None)
+    first = list(islice(pieces, _WHOLE_PIECES + 1))
     # Rows without columns are a mere number, for each of which something may be computed.
-    if second is None and (read or steps.renames_only):
-        return first
-    rest = chain([first] if second is None else [first, second], pieces)
+    if len(first) <= _WHOLE_PIECES and (read or steps.renames_only):
+        collector = Collector(sources.memory, read)
+        for rows in first:
+            collector.add(rows)
+        return collector.relation()
+    rest = chain(first, pieces)
     if steps.renames_only:
         return map(steps.run, rest)
     morsels = (
-        rows.slice(start, MORSEL_ROWS)
+        rows.slice(start, step)
         for rows in rest
-        for start in range(0, max(rows.row_count, 1), MORSEL_ROWS)
+        for step in [morsel_rows(rows, sources.memory)]
+        for start in range(0, max(rows.row_count, 1), step)
     )
     return in_order(
         lambda some: compute_rows(steps.run, some.combined(), columns),
