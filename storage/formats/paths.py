@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from pathlib import Path, PurePath
 from stat import S_ISDIR, S_ISREG
 
@@ -72,5 +73,6 @@ def describe_failure(path: str, error: OSError) -> str:
     """Return in one sentence why a file cannot be read."""
     if isinstance(error, FileNotFoundError):
         return f"file '{path}' does not exist"
-    reason = (error.strerror or str(error)).lower()
-    return f"file '{path}' cannot be read: {reason}"
+    # What Arrow says itself names the file again.
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    return f"file '{path}' cannot be read: {reason.lower()}"

@@ -127,18 +127,23 @@ next_one = os.open("/dev/null", os.O_RDONLY)
 _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (next_one, hard))
 os.close(next_one)
-try:
-    con.execute("SELECT '2026-01-01'::TIMESTAMPTZ AT TIME ZONE 'Europe/Oslo'")
-except raydb.OperationalError as error:
-    print(error)
+for text in (
+    "SELECT '2026-01-01'::TIMESTAMPTZ AT TIME ZONE 'Europe/Oslo'",
+    "SELECT * FROM 'rows.csv'",
+):
+    try:
+        con.execute(text)
+    except raydb.OperationalError as error:
+        print(error)
 print(con.execute("SELECT 1 + 1").fetchall())
 """
 
 
-def test_a_module_that_cannot_be_opened_is_an_operational_error() -> None:
-    run = subprocess.run(
-        [sys.executable, "-c", WITHOUT_DESCRIPTORS], capture_output=True, text=True, check=True
-    )
-    said, answer = run.stdout.splitlines()
+def test_a_module_or_file_that_cannot_be_opened_is_an_operational_error(tmp_path) -> None:
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    program = [sys.executable, "-c", WITHOUT_DESCRIPTORS]
+    run = subprocess.run(program, capture_output=True, text=True, check=True, cwd=tmp_path)
+    said, of_file, answer = run.stdout.splitlines()
+    assert of_file == "file 'rows.csv' cannot be read: too many open files"
     assert said.startswith("the system refused what the statement needs: [Errno 24]")
     assert answer == "[(2,)]"

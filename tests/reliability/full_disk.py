@@ -17,13 +17,17 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from processes import FindingError
 from workload import Workload, digest, expected_states
 
 import raydb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DISK_MB = 8
 
@@ -109,13 +113,10 @@ def run(disk: Disk, statements: int, seed: int) -> str:
     return f"{statements} statements, full before {outcomes.total()}: {dict(outcomes)}"
 
 
-def in_namespace(statements: int, seed: int) -> str:
-    """Mount a small file system in a namespace of its own, and run there."""
+def in_namespace(program: str, *options: str) -> str:
+    """Run a program in a namespace, in which it may mount a file system; return what it says."""
     done = subprocess.run(
-        [
-            *("unshare", "-rm", sys.executable, __file__, "--mounted"),
-            *("--statements", str(statements), "--seed", str(seed)),
-        ],
+        ["unshare", "-rm", sys.executable, program, "--mounted", *options],
         capture_output=True,
         check=False,
         text=True,
@@ -125,25 +126,33 @@ def in_namespace(statements: int, seed: int) -> str:
     return done.stdout.strip()
 
 
+@contextmanager
+def mounted(size_mb: int) -> Iterator[Disk]:
+    """Give a small file system."""
+    with tempfile.TemporaryDirectory() as folder:
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={size_mb}m", "tmpfs", folder]
+        subprocess.run(mount, check=True)
+        try:
+            yield Disk(Path(folder))
+        finally:
+            subprocess.run(["umount", "-l", folder], check=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--statements", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mounted", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if not options.mounted:
-        if reason := why_not():
-            raise SystemExit(f"not possible here: {reason}")
-        print(f"seed {options.seed}")
-        print(in_namespace(options.statements, options.seed))
+    if options.mounted:
+        with mounted(DISK_MB) as disk:
+            print(run(disk, options.statements, options.seed))
         return
-    with tempfile.TemporaryDirectory() as folder:
-        mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "tmpfs", folder]
-        subprocess.run(mount, check=True)
-        try:
-            print(run(Disk(Path(folder)), options.statements, options.seed))
-        finally:
-            subprocess.run(["umount", "-l", folder], check=True)
+    if reason := why_not():
+        raise SystemExit(f"not possible here: {reason}")
+    print(f"seed {options.seed}")
+    given = ("--statements", str(options.statements), "--seed", str(options.seed))
+    print(in_namespace(__file__, *given))
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ def run(program: str, *options: str) -> subprocess.CompletedProcess[str]:
         ("power_loss.py", "--states 60 --steps 20"),
         ("failing_calls.py", "--statements 20 --share 0.02"),
         ("full_disk.py", "--statements 40"),
+        ("shortages.py", "--most 2 --descriptors 12 --free 0 80000"),
         ("soak.py", "--commits 60 --seconds 2 --readers 2"),
     ],
     ids=lambda value: value.removesuffix(".py"),
