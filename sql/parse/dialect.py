@@ -88,6 +88,9 @@ class RayDialect(Postgres):
             if name in ("ANY", "CASE")
         }
 
+        # `list(x)[1]` is an element of what an aggregate gives.
+        ARRAY_CONSTRUCTORS: ClassVar = {"ARRAY": exp.Array}
+
         PRIMARY_PARSERS: ClassVar = {
             **PostgresParser.PRIMARY_PARSERS,
             TokenType.NUMBER: lambda self, token: self._number_of(token),

@@ -135,7 +135,7 @@ def literal_of(key: str, value: Any) -> Literal:
             return Literal(value, INTERVAL)
         case uuid.UUID():
             return Literal(value.bytes, UUID)
-        case np.ndarray() | list() | dict():
+        case np.ndarray() | list() | tuple() | dict():
             return _nested_literal(key, value)
         case _ if value is None or is_missing(type(value)):
             return Literal(None, pa.null())
@@ -145,7 +145,7 @@ def literal_of(key: str, value: Any) -> Literal:
 
 def _nested_literal(key: str, value: Any) -> Literal:
     match value:
-        case list():
+        case list() | tuple():
             return _list_literal(key, value)
         case np.ndarray() if value.ndim == 1:
             return _vector_literal(key, value)

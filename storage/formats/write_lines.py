@@ -18,7 +18,14 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError
 from raydb.interrupts import check_interrupt
-from raydb.storage.nested import entries_of, fields_of, leaf_types, missing, offsets_of
+from raydb.storage.nested import (
+    elements_of,
+    entries_of,
+    fields_of,
+    leaf_types,
+    missing,
+    offsets_of,
+)
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID, uuid_texts
 
@@ -232,8 +239,8 @@ def _json_map(name: str, column: pa.MapArray) -> pa.Array:
 
 
 def _json_list(name: str, column: pa.ListArray) -> pa.Array:
-    elements = _json_text(name, column.values)
-    lists = pa.ListArray.from_arrays(column.offsets, elements, mask=column.is_null())
+    offsets, elements = elements_of(column)
+    lists = pa.ListArray.from_arrays(offsets, _json_text(name, elements), mask=missing(column))
     return pc.binary_join_element_wise("[", pc.binary_join(lists, ","), "]", "")
 
 

@@ -171,6 +171,14 @@ def test_parameters(con: raydb.Connection) -> None:
     assert con.execute("SELECT i FROM rows WHERE u = ?", [str(OTHER)]).fetchall() == [(3,)]
     given = {"a": 1, "b": {"c": [ONE]}}
     assert con.execute("SELECT ?", [given]).fetchone() == (given,)
+    for ids in ([1, 3], (1, 3)):
+        assert con.execute("SELECT i FROM rows WHERE i IN ? ORDER BY i", [ids]).fetchall() == [
+            (1,),
+            (3,),
+        ]
+        assert con.execute("SELECT i FROM rows WHERE i NOT IN $ids", {"ids": ids}).fetchall() == [
+            (2,)
+        ]
     con.execute("CREATE TABLE t (s STRUCT(a INTEGER, b VARCHAR), u UUID)")
     con.executemany("INSERT INTO t VALUES (?, ?)", [({"a": 1, "b": "x"}, ONE), (None, None)])
     assert con.execute("FROM t").fetchall() == [({"a": 1, "b": "x"}, ONE), (None, None)]

@@ -206,3 +206,18 @@ SELECT flatten(l) FROM (VALUES ([['a'], ['b', 'c']]), (NULL), ([]), ([['d'], NUL
 
 SELECT flatten([1]);
 -- error: ProgrammingError: flatten() needs a list of lists, not a list (INTEGER[]) (line 1, column 8)
+
+SELECT list(x ORDER BY x)[2], list(x ORDER BY x DESC)[1:2], array_agg(x)[1] FROM (VALUES (1), (2)) AS t (x);
+-- 2 | [2, 1] | 1
+
+SELECT x, x IN l, x NOT IN l FROM (VALUES (1, [1, NULL]), (2, [1, NULL]), (3, NULL), (4, [])) AS t (x, l);
+-- 1 | true | false
+-- 2 | NULL | NULL
+-- 3 | NULL | NULL
+-- 4 | false | true
+
+SELECT 1 IN (1);
+-- true
+
+SELECT x IN x FROM (SELECT 1 AS x);
+-- error: ProgrammingError: ANY and ALL need a list or a query, not 'x' (INTEGER) (line 1, column 8)

@@ -149,7 +149,7 @@ def _lies_between(operand: Expression, low: Expression, high: Expression) -> Exp
     return logical("and", bounds)
 
 
-@binds(exp.In, reads="this expressions query")
+@binds(exp.In, reads="this expressions query field")
 def _in(node: exp.Expr, context: Context) -> Expression:
     operands, items = _row(node.this, context), node.expressions
     query = node.args.get("query")
@@ -157,6 +157,8 @@ def _in(node: exp.Expr, context: Context) -> Expression:
         query = items[0]
     if query is not None:
         return bind_any("equal", operands, query, context)
+    if (values := node.args.get("field")) is not None:  # x IN ?, as DuckDB has it
+        return compare_any("equal", operands, bind_expression(values, context))
     if len(operands) == 1:
         return is_in(operands[0], bind_all_of(items, context))
     return logical("or", [compare_rows("equal", operands, _row(item, context)) for item in items])

@@ -19,7 +19,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import json as arrow_json
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
@@ -30,6 +29,7 @@ from raydb.storage.formats.delimited.faults import first_failure, shorten
 from raydb.storage.formats.format import ANY, MAX_COLUMNS, Format, Setting, Use, too_many_columns
 from raydb.storage.formats.json.array import is_empty_array, open_json
 from raydb.storage.formats.json.mixed import Pairs, kind_of, mixed_keys, with_texts
+from raydb.storage.formats.json.moments import as_moments, texts_of_moments
 from raydb.storage.formats.json.source import BLOCK_BYTES, JsonSource, Nesting, too_deep
 from raydb.storage.formats.options import columns_of, compression_of, switch
 from raydb.storage.formats.text_part import LateValueError, TextPart
@@ -62,10 +62,6 @@ _FEW_MISSING = 1 << 22
 _STRING = re.compile(rb'("(?:[^"\\\n]++|\\.)*+"\s*+:)|"(?:[^"\\\n]++|\\.)*+"')
 # Reading a line again, in Python, takes some microseconds.
 _LINES_A_CHECK = 4096
-_DATE = r"^\d{4}-\d{2}-\d{2}$"
-_TIME = r"^\d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
-_ZONED = r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}(:?\d{2})?)$"
-_TIMESTAMP = r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?$"
 
 
 class _Json(Format):
@@ -158,8 +154,8 @@ def _infer(file: TextFile) -> pa.Table:
     head = file.prefix(_sample_end(file, _FIRST_LINES))
     _check_keys(head)
     rows = _read(head, pa.schema([]), "infer")
-    if head.size_bytes < file.size_bytes or _with_texts(rows.schema) != rows.schema:
-        kinds = _with_texts(rows.schema)
+    if head.size_bytes < file.size_bytes or texts_of_moments(rows.schema) != rows.schema:
+        kinds = texts_of_moments(rows.schema)
         try:
             if _count_objects(file) * len(kinds) > _FEW_MISSING:
                 _check_keys(file)
@@ -168,10 +164,10 @@ def _infer(file: TextFile) -> pa.Table:
             check_interrupt()
             _check_keys(file)
             rows = _read(file, pa.schema([]), "infer")
-            kinds = _with_texts(rows.schema)
+            kinds = texts_of_moments(rows.schema)
             if kinds != rows.schema:
                 rows = _read(file, kinds, "error")
-    columns = [_as_moments(column) for column in rows.columns]
+    columns = [as_moments(column) for column in rows.columns]
     return pa.table(columns, names=rows.column_names)
 
 
@@ -179,12 +175,6 @@ def _count_objects(file: TextFile) -> int:
     """Return how many objects a file has at most, those in others and in strings included."""
     starts = range(0, file.size_bytes, BLOCK_BYTES)
     return sum(file.read(start, BLOCK_BYTES).count(b"{") for start in starts)
-
-
-def _with_texts(schema: pa.Schema) -> pa.Schema:
-    """Return columns with those that Arrow takes for timestamps as the strings that they are."""
-    kinds = [pa.string() if pa.types.is_timestamp(kind) else kind for kind in schema.types]
-    return pa.schema(zip(schema.names, kinds, strict=True))
 
 
 def _check_keys(file: TextFile) -> None:
@@ -280,22 +270,6 @@ def _convert(path: str, name: str, column: pa.ChunkedArray, kind: pa.DataType) -
         f"file '{path}', row {row + 1}, column '{name}': '{value}' is not "
         f"{'an' if what[0] in 'AEIO' else 'a'} {what}"
     )
-
-
-def _as_moments(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return strings that are all dates, all times or all both, as such."""
-    if not pa.types.is_string(column.type) or column.null_count == len(column):
-        return column
-    for pattern, kind in (
-        (_DATE, pa.date32()),
-        (_TIMESTAMP, pa.timestamp("us")),
-        (_ZONED, pa.timestamp("us", "UTC")),
-        (_TIME, pa.time64("us")),
-    ):
-        if pc.all(pc.match_substring_regex(column, pattern)).as_py():
-            with suppress(pa.ArrowInvalid):
-                return cast_texts(column, kind)
-    return column
 
 
 def _read(file: TextFile, kinds: pa.Schema, unexpected: Unexpected) -> pa.Table:

@@ -17,6 +17,7 @@ from raydb.storage.formats.copy import read_rows, write_rows
 from raydb.storage.formats.sources import FileSource, open_rows
 from raydb.storage.tables.table import TableDefinition
 
+INSTANT, TIME = pa.timestamp("us", "UTC"), pa.time64("us")
 INT, LONG, TEXT, MONEY = pa.int32(), pa.int64(), pa.string(), pa.decimal128(9, 2)
 
 
@@ -72,6 +73,14 @@ def test_round_trip(tmp_path_factory, records, extension):
         assert [list(json.loads(line)) for line in lines[:-1]] == [schema.names] * len(records)
 
 
+def test_slices_of_lists_are_written(folder):
+    rows = pa.table({"u": [{"tags": ["x", "y"]}, {"tags": []}, {"tags": None}, None]})
+    write_rows("x.jsonl", rows.slice(1), {})
+    assert (
+        folder / "x.jsonl"
+    ).read_text() == '{"u":{"tags":[]}}\n{"u":{"tags":null}}\n{"u":null}\n'
+
+
 @pytest.mark.parametrize(
     ("values", "data_type"),
     [
@@ -88,7 +97,13 @@ def test_round_trip(tmp_path_factory, records, extension):
         ([True, None], pa.bool_()),
         ([None, None], TEXT),
         ([[1], []], pa.list_(LONG)),
-        ([["2026-01-01"]], pa.list_(pa.timestamp("us"))),
+        ([["2026-01-01"], None, []], pa.list_(pa.date32())),
+        ([["2026-01-01"], ["x"]], pa.list_(TEXT)),
+        ([["2026-01-01T10:00:00+02:00"]], pa.list_(INSTANT)),
+        (
+            [{"at": "2026-01-01T10:00:00Z", "t": [{"d": "10:00:00"}], "n": 1}, None],
+            pa.struct([("at", INSTANT), ("t", pa.list_(pa.struct([("d", TIME)]))), ("n", LONG)]),
+        ),
     ],
 )
 def test_inferred_types(folder, values, data_type):
