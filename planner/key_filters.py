@@ -48,7 +48,7 @@ _MIN_ROWS = 100_000
 # Keys are not sent where they are expected to leave more than this share of the rows, and are not
 # used where they turn out to be more than the other share of the values that the column has.
 _EXPECTED_SHARE = 0.8
-_MOST_SHARE = 0.4
+_MOST_SHARE = 0.25
 
 # Of so few groups of a star the general path is done before a fused job has seen all rows.
 _FEW_GROUPS = 0.1

@@ -155,18 +155,18 @@ def for_each_morsel(
     if relation.row_count <= step:
         return concatenate([compute_piece((0, step))], columns)
     collector = Collector(memory, columns, relation)
-    for part in in_order(compute_piece, _pieces(relation, step), one_by_one=one_by_one):
+    for part in in_order(compute_piece, morsels(relation, step), one_by_one=one_by_one):
         collector.add(part)
     return collector.relation()
 
 
 def morsel_rows(relation: Relation, memory: Memory) -> int:
-    """Return how many of the rows a thread computes at a time."""
+    """Return how many rows a morsel of a relation has at most."""
     room = memory.room() // (_MORSEL_SHARE * pa.cpu_count())
     return min(MORSEL_ROWS, relation.rows_within(room))
 
 
-def _pieces(relation: Relation, step: int) -> list[tuple[int, int]]:
+def morsels(relation: Relation, step: int) -> list[tuple[int, int]]:
     """Return the bounds of morsels of at most `step` rows, in order."""
     edges = {0, relation.row_count}
     for values in relation.columns.values():

@@ -81,6 +81,14 @@ def start_steps(
     they are very many.
     """
     steps = steps_of(plan, frozenset(columns), sources)
+    rows = rows_below(steps, columns, sources)
+    return rows if not isinstance(rows, Relation) else steps.over_all(rows, columns, sources)
+
+
+def rows_below(
+    steps: Steps, columns: Sequence[Column], sources: Sources
+) -> Relation | Iterator[Relation]:
+    """Return the rows that a chain is to run on, or those that come of it where they are blocks."""
     rows = scan_steps(steps, sources)
     if isinstance(rows, ScanBlocks):
         return steps.over(rows, columns)
@@ -89,16 +97,8 @@ def start_steps(
         numbers = series_blocks(steps.source, steps.source.columns)
         return in_order(lambda some: compute_rows(steps.run, some.combined(), columns), numbers)
     if rows is None and isinstance(steps.source, HashJoin) and sources.trace is None:
-        found = _start_join(steps, steps.source, columns, sources)
-        if not isinstance(found, Relation):
-            return found
-        rows = found
-    if rows is None:
-        rows = sources.rows_of(steps.source, steps.live)
-    if steps.renames_only:
-        return steps.run(rows)
-    one_by_one = steps.one_by_one
-    return for_each_morsel(rows, steps.run, columns, sources.memory, one_by_one=one_by_one)
+        return _start_join(steps, steps.source, columns, sources)
+    return sources.rows_of(steps.source, steps.live) if rows is None else rows
 
 
 def _start_join(
@@ -153,6 +153,13 @@ class Steps:
     renames_only: bool
     lowest: Expression | None
     one_by_one: bool = False
+
+    def over_all(self, rows: Relation, columns: Sequence[Column], sources: Sources) -> Relation:
+        """Return the rows of the chain, run on morsels of rows of its source."""
+        if self.renames_only:
+            return self.run(rows)
+        one_by_one = self.one_by_one
+        return for_each_morsel(rows, self.run, columns, sources.memory, one_by_one=one_by_one)
 
     def over(self, blocks: ScanBlocks, columns: Sequence[Column]) -> Iterator[Relation]:
         """Yield the rows of a table's blocks after the chain; they are read in threads."""

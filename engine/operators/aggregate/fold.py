@@ -8,6 +8,7 @@ Doubles are added up in the order of the rows, as ever.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,8 @@ _OWN_STATE = frozenset(
 # Those that see NULLs: in a state no other row's value stands for what a FILTER has left out.
 _PLACES = frozenset({"first", "last"})
 _COUNTS = frozenset({"count", "count_star"})
+# Those whose states, but of single rows, are not those of all rows.
+_NOT_OF_PARTS = frozenset({"product", "arg_min", "arg_max"})
 
 
 def is_foldable(calls: Calls) -> bool:
@@ -57,6 +60,23 @@ def first_states(
     for column, call in calls:
         values |= _first_states(column, call, rows, places)
     return Relation(values, rows.row_count)
+
+
+def partial_calls(calls: Calls) -> Calls | None:
+    """Return the aggregates of some rows that are their states; None where these would differ.
+
+    Sums of doubles depend on the order in which they are added up.
+    """
+    found: list[tuple[Column, AggregateCall]] = []
+    for column, call in calls:
+        is_sum = call.function in ("sum", "avg")
+        if call.function in _NOT_OF_PARTS or (is_sum and not is_exact(call.arguments[0].type)):
+            return None
+        (state, _), *counts = _states(column, call)
+        function = "sum" if call.function == "avg" else call.function
+        found.append((state, replace(call, function=function, type=state.type)))
+        found += [(count, replace(call, function="count", type=count.type)) for count, _ in counts]
+    return found
 
 
 def fold(

@@ -47,10 +47,21 @@ def fold_blocks(
     memory: Memory,
 ) -> Relation:
     """Aggregate rows that come in blocks: while their groups are few, nothing waits in a file."""
-    states = states_of(calls)
     single = (
         first_states(rows, keys, calls, places) for block in blocks for rows in _cut(block, memory)
     )
+    return fold_states(single, keys, calls, places, memory)
+
+
+def fold_states(
+    single: Iterator[Relation],
+    keys: Sequence[Column],
+    calls: Sequence[tuple[Column, AggregateCall]],
+    places: Mapping[Expression, Column],
+    memory: Memory,
+) -> Relation:
+    """Return the groups of states, of which there may be several for a group."""
+    states = states_of(calls)
     groups: Relation | None = None
     waiting: list[Relation] = []
     waiting_count = 0

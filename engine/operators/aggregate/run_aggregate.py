@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import pyarrow as pa
 
 from raydb.engine.operators.aggregate.aggregate import aggregate
+from raydb.engine.operators.aggregate.by_morsel import aggregate_by_morsel
 from raydb.engine.operators.aggregate.fold import is_foldable, states_of
 from raydb.engine.operators.aggregate.fold_blocks import (
     aggregate_need,
@@ -26,7 +27,7 @@ from raydb.engine.operators.aggregate.fold_blocks import (
 from raydb.engine.operators.aggregate.large_groups import aggregate_large, fits_files
 from raydb.engine.operators.partition import part_count, split_by_hash
 from raydb.engine.operators.relation import Collector, Relation, concatenate
-from raydb.engine.operators.steps import start_steps
+from raydb.engine.operators.steps import rows_below, steps_of
 from raydb.interrupts import beside
 from raydb.planner.expressions.nodes import (
     AggregateCall,
@@ -60,14 +61,20 @@ def run_aggregate(plan: Aggregate, columns: Sequence[Column], sources: Sources) 
     wanted = [column for column, _ in items]
     source = Project(plan.source, items)
     if plan.grouping is None and sources.trace is None and is_foldable(calls):
-        found = start_steps(source, wanted, sources)
-        if not isinstance(found, Relation) and _is_row_count(plan.keys, calls):
-            found = Relation({}, sum(rows.row_count for rows in found))
-        if not isinstance(found, Relation):
-            key_columns = [column for column, _ in plan.keys]
+        key_columns = [column for column, _ in plan.keys]
+        steps = steps_of(source, frozenset(wanted), sources)
+        found = rows_below(steps, wanted, sources)
+        if isinstance(found, Relation):
+            given = (key_columns, calls, places, sources.memory)
+            of_morsels = aggregate_by_morsel(found, steps, *given)
+            if of_morsels is not None:
+                return of_morsels.select(columns)
+            rows = steps.over_all(found, wanted, sources)
+        elif _is_row_count(plan.keys, calls):
+            rows = Relation({}, sum(some.row_count for some in found))
+        else:
             groups = fold_blocks(found, key_columns, calls, places, sources.memory)
             return groups.select(columns)
-        rows = found
     else:
         rows = sources.rows_of(source, wanted)
     keys = {column: rows.columns[column] for column, _ in plan.keys}
