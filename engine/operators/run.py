@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from raydb.engine.context.memory import Memory
 from raydb.engine.operators.aggregate.run_aggregate import run_aggregate
@@ -69,6 +70,9 @@ if TYPE_CHECKING:
     from raydb.storage.tables.table import Table
 
     FusedJob = FusedScanAggregate | FusedTableScan | DeltaScan
+
+# A subquery of more values is joined with, not compared with.
+_MAX_MEMBERS = 4096
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -165,7 +169,7 @@ def _run_deferred(plan: DeferredScan, columns: Sequence[Column], sources: Source
         rows = [(each, sources.rows_of(source, source.columns)) for each, source in given]
         try:
             values = {c: _value(c, each, found) for each, found in rows for c in each.columns}
-        except (ValueError, OverflowError):  # a date that Python does not have
+        except (ValueError, OverflowError):  # a date that Python does not have, too many values
             values = None
         sources.deferred[plan] = lower_deferred(plan, values)
     chosen = sources.deferred[plan]
@@ -179,8 +183,18 @@ def _value(column: Column, given: Given, rows: Relation) -> Literal:
     """Return the value of a subquery's column as a constant."""
     if column == given.mark:
         return Literal(rows.row_count > 0, column.type)
+    if column == given.listed:
+        return _members(column, next(iter(rows.columns.values())))
     found = literal_value(rows.columns[column][0]) if rows.row_count else None
     return Literal(found, column.type)
+
+
+def _members(column: Column, values: pa.ChunkedArray | pa.Array) -> Literal:
+    """Return the values of a subquery as one constant. Raises ValueError where they are many."""
+    members = pc.unique(values).drop_null()
+    if len(members) > _MAX_MEMBERS:
+        raise ValueError(f"a list of {len(members)} values is no constant")
+    return Literal(tuple(map(literal_value, members)), column.type)
 
 
 # How each node runs: a function of it, some of its columns in their order, and the sources.

@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.nodes import Call, Literal, rewrite, substitute
+from raydb.planner.expressions.nodes import Call, Column, Literal, rewrite, substitute
 from raydb.planner.plan.nodes.aggregate import GroupedRows
 from raydb.planner.rules.fold_constants import fold
 from raydb.planner.stars.star import canonical
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.planner.expressions.nodes import Expression
     from raydb.planner.plan.nodes import Aggregate, PhysicalPlan, Star
     from raydb.planner.plan.nodes.node import Calls, Items
 
@@ -65,13 +67,30 @@ def with_values(star: Star, values: Mapping[Column, Literal]) -> Star:
 
     Raises DataError where one that has to be a value had several rows.
     """
+    listed = {given.listed for given in star.given}
+
+    def members(part: Expression) -> Expression:
+        match part:
+            case Call("list_contains", (Column() as column, value)) if column in listed:
+                return _is_among(value, values[column])
+            case _:
+                return part
 
     def known(predicate: Expression) -> Expression:
-        given = substitute(predicate, values)
+        given = substitute(rewrite(predicate, members), values)
         _check_single(given)
         return canonical(rewrite(given, fold))
 
     return replace(star, predicates=tuple(map(known, star.predicates)), given=())
+
+
+def _is_among(value: Expression, members: Literal) -> Expression:
+    """Return whether a value is one of a list's; of no list it is as unknown as of NULL."""
+    found = (None,) if members.is_null else members.value
+    if not found:
+        return Literal(False, pa.bool_())
+    constants = (Literal(each, value.type) for each in found)
+    return Call("in", (value, *constants), pa.bool_())
 
 
 def _check_single(expression: Expression) -> None:

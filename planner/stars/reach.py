@@ -5,6 +5,7 @@ f LEFT JOIN d ON f.dk = d.k        the same, and NULL where f.dk is
 ... AND d.y > 1                    CASE WHEN d.y > 1 THEN d.x END
 f.dk IN (SELECT k FROM d ...)      a predicate over attributes behind f.dk, as is EXISTS
 f.dk NOT IN (SELECT k FROM d ...)  its opposite, which is true where f.dk is NULL
+f.x IN (SELECT y FROM a ...)       a comparison with the values that the subquery turns out to have
 
 A key that has NULLs has no partner there, so an inner join also asks that it is none, unless a
 condition on what lies behind it does so already.
@@ -12,8 +13,8 @@ condition on what lies behind it does so already.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -24,178 +25,39 @@ from raydb.planner.expressions.nodes import (
     Expression,
     columns_of,
     conjunction,
-    conjuncts,
     leaves,
     substitute,
 )
 from raydb.planner.expressions.nodes import Literal as Constant
-from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.plan.nodes import (
-    CommonTable,
-    Filter,
     Given,
-    InnerJoin,
     NoStar,
-    OuterJoin,
-    Plan,
-    Project,
     Scan,
-    Search,
-    SemiJoin,
-    WorkingTable,
 )
 from raydb.planner.plan.nulls import rejects_null
-from raydb.planner.plan.unique import has_one_row, has_one_row_at_most
+from raydb.planner.stars.parts import KEEPS_ROWS, SEMI_JOIN
 from raydb.storage.integers import holds
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.stars.parts import Parts, Side
     from raydb.storage.tables.table import ForeignKey
-
-_KEEPS_ROWS = NoStar("an outer join keeps rows without a partner")
-_SEMI_JOIN = NoStar("it aggregates over a subquery's semi join")
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """The right side of a join that gives each row on the left at most one partner.
-
-    left: its columns, NULL without a partner. semi, anti: those rows stay that have one, or none.
-    mark: the column `mark` tells.
-    """
-
-    kind: Literal["left", "semi", "anti", "mark"]
-    scans: tuple[Scan, ...]
-    conditions: tuple[Expression, ...]
-    mark: Column | None = None
-
-
-@dataclass(slots=True)
-class Parts:
-    """A plan of joins taken apart; `definitions` are what its projections compute of scans."""
-
-    scans: list[Scan] = field(default_factory=list)
-    conditions: list[Expression] = field(default_factory=list)
-    sides: list[Side] = field(default_factory=list)
-    given: list[Given] = field(default_factory=list)
-    definitions: dict[Column, Expression] = field(default_factory=dict)
-
-    def add(self, conditions: Iterable[Expression]) -> None:
-        """Add conditions that every row passes."""
-        for condition in conditions:
-            self.conditions += conjuncts(substitute(condition, self.definitions))
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A star's fact table, what its predicates are, and the expressions that columns stand for."""
+    """A star's fact table, what its predicates are, and the expressions that columns stand for.
+
+    given: the subqueries whose values predicates read.
+    """
 
     fact: Scan
     tables: tuple[str, ...]
     predicates: tuple[Expression, ...]
     columns: Mapping[Column, Expression]
-
-
-def take_apart(plan: Plan) -> Parts | NoStar:
-    """Take a plan of scans, filters, projections and joins apart."""
-    match plan:
-        case Scan():
-            return Parts([plan])
-        case Filter(source=source, predicate=predicate):
-            parts = take_apart(source)
-            if isinstance(parts, Parts):
-                parts.add([predicate])
-            return parts
-        case Project(source=source, items=items):
-            parts = take_apart(source)
-            if isinstance(parts, Parts):
-                computed = [(column, substitute(e, parts.definitions)) for column, e in items]
-                parts.definitions = {column: e for column, e in computed if column != e}
-            return parts
-        case InnerJoin(sources=sources, conditions=conditions):
-            whole = Parts()
-            for source in sources:
-                if has_one_row(source) and _is_settled(source):
-                    whole.given.append(Given(source))
-                    continue
-                parts = take_apart(source)
-                if isinstance(parts, NoStar):
-                    return parts
-                whole.scans += parts.scans
-                whole.conditions += parts.conditions
-                whole.sides += parts.sides
-                whole.given += parts.given
-                whole.definitions |= parts.definitions
-            whole.add(conditions)
-            return whole
-        case OuterJoin(kind="left", left=left, right=right):
-            return _with_side(plan, left, right)
-        case OuterJoin(kind="right", left=left, right=right):
-            return _with_side(plan, right, left)
-        case SemiJoin(left=left, right=right):
-            return _with_side(plan, left, right)
-        case Search(function=function):
-            return NoStar(function.star_reason)
-        case OuterJoin():
-            return _KEEPS_ROWS
-        case _:
-            names = {
-                "Aggregate": "it aggregates over another aggregate",
-                "Values": "it reads no table",
-                "Limit": "it aggregates over a LIMIT",
-                "Unnest": "it aggregates over the elements of lists",
-                "CommonTable": "it reads a common table expression",
-                "WorkingTable": "it reads a recursive query",
-                "Series": "it reads no table",
-            }
-            kind = type(plan).__name__
-            return NoStar(names.get(kind, f"it aggregates over a {kind.lower()}"))
-
-
-def _with_side(join: OuterJoin | SemiJoin, left: Plan, right: Plan) -> Parts | NoStar:
-    """Take a join apart whose right side may lie behind foreign keys of the left one."""
-    reason = _KEEPS_ROWS if isinstance(join, OuterJoin) else _SEMI_JOIN
-    parts = take_apart(left)
-    if isinstance(parts, NoStar):
-        return parts
-    if not join.conditions and _is_settled(right):
-        if isinstance(join, OuterJoin) and has_one_row_at_most(right):
-            parts.given.append(Given(right))
-            return parts
-        if isinstance(join, SemiJoin) and join.mark is not None:
-            parts.given.append(Given(right, join.mark))
-            return parts
-    other = take_apart(right)
-    if isinstance(other, NoStar) or other.sides or other.given:
-        return reason
-    if isinstance(join, OuterJoin) and not all(
-        isinstance(each, Column) for each in other.definitions.values()
-    ):
-        return reason  # what is computed of the right side's columns may not be NULL without them
-    definitions = {**parts.definitions, **other.definitions}
-    conditions = [*other.conditions]
-    for condition in join.conditions:
-        conditions += conjuncts(substitute(condition, definitions))
-    scans = tuple(other.scans)
-    if isinstance(join, OuterJoin):
-        parts.definitions = definitions
-        parts.sides.append(Side("left", scans, tuple(conditions)))
-    else:
-        parts.sides.append(Side(join.kind, scans, tuple(conditions), join.mark))
-    return parts
-
-
-def _is_settled(plan: Plan) -> bool:
-    """Tell whether a plan gives the same rows whenever it runs, and shares none with another."""
-    nodes = [plan]
-    for node in nodes:
-        nodes += node.sources
-    return not any(
-        isinstance(node, CommonTable | WorkingTable) or any(map(is_volatile, node.expressions))
-        for node in nodes
-    )
+    given: tuple[Given, ...]
 
 
 def reach(
@@ -243,6 +105,7 @@ class _Seen:
     ) -> None:
         self.fact = fact
         self.sides = parts.sides
+        self.given = list(parts.given)
         self.ways = ways
         self.catalog = catalog
         # Those that the query has joined so far, and those of subqueries, which it cannot name.
@@ -256,10 +119,10 @@ class _Seen:
     ) -> Reached | NoStar:
         """Return the star's parts, where every side is reached too."""
         required = list(self.joined)
-        for side in self.sides:
+        for side in (self._reachable(side, asked | measured) for side in self.sides):
             matched = self._add_side(side)
             if matched is None:
-                return _KEEPS_ROWS if side.kind == "left" else _SEMI_JOIN
+                return KEEPS_ROWS if side.kind == "left" else SEMI_JOIN
             partner = _is_matched([*matched, *self._guards(side.scans)])
             match side.kind:
                 case "left":
@@ -280,16 +143,32 @@ class _Seen:
             (self.fact.table, *tables),
             tuple(conditions),
             {**self._attributes(read), **self.columns},
+            tuple(self.given),
         )
 
     def _scans(self) -> list[Scan]:
         return [*self.joined, *self.inside]
 
+    def _reachable(self, side: Side, shown: frozenset[Column]) -> Side:
+        """Return a side, as a comparison with a subquery's values where keys lead to no scans.
+
+        shown: columns that are no predicates, for which these values would come too late.
+        """
+        ways = dict(self.ways)
+        scans = [*self.joined, *side.scans]
+        _follow(ways, self.joined, scans, side.conditions, self.catalog)
+        is_known = bool(side.scans) and all(id(scan) in ways for scan in side.scans)
+        if is_known or side.members is None or side.mark in shown:
+            return side
+        given, is_member = side.members
+        self.given.append(given)
+        return replace(side, scans=(), conditions=(is_member,))
+
     def _add_side(self, side: Side) -> list[Expression] | None:
         """Follow keys to a side's scans; return what else makes a row a partner, None if not so."""
         scans = [*self.joined, *side.scans]
         used = _follow(self.ways, self.joined, scans, side.conditions, self.catalog)
-        if any(id(scan) not in self.ways for scan in side.scans):
+        if not side.conditions or any(id(scan) not in self.ways for scan in side.scans):
             return None
         (self.joined if side.kind == "left" else self.inside).extend(side.scans)
         rest = [each for number, each in enumerate(side.conditions) if number not in used]

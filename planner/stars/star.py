@@ -33,7 +33,8 @@ from raydb.planner.expressions.nodes import (
 from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.plan.nodes import Aggregate, NoStar, Plan, Star
 from raydb.planner.plan.nodes.node import read_by
-from raydb.planner.stars.reach import reach, take_apart
+from raydb.planner.stars.parts import take_apart
+from raydb.planner.stars.reach import reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -92,7 +93,7 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
         predicates=tuple(convert(predicate) for predicate in found.predicates),
         keys=tuple((column, convert(key)) for column, key in keys),
         aggregates=tuple((column, map_call(call, convert)) for column, call in calls),
-        given=tuple(parts.given),
+        given=found.given,
     )
 
 

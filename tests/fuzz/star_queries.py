@@ -55,6 +55,8 @@ def star_query(rng: Random, star: Star) -> Query:
         conditions.append(random_membership(rng, star, roles))
     if rng.random() < 0.15:
         conditions.append(random_scalar(rng, star, roles, attributes))
+    if rng.random() < 0.15:
+        conditions.append(random_values(rng, star, roles, attributes))
     if source.startswith("FROM f,"):
         rng.shuffle(conditions)
     items = [*names, *(f"{text} AS x{i}" for i, text in enumerate(aggregates))]
@@ -172,6 +174,32 @@ def random_scalar(
         query = f"SELECT {other} {rest} ORDER BY {other} NULLS LAST LIMIT 1"
     sides = reference(rng, roles, role, column), rng.choice(("=", "<", ">=", "<>")), f"({query})"
     return " ".join(sides)
+
+
+def random_values(
+    rng: Random, star: Star, roles: list[Role], attributes: list[tuple[Role, Column]]
+) -> str:
+    """Return whether a value is among those of any column of its type, keys or not."""
+    role, column = rng.choice(attributes)
+    pairs = [
+        (one, other)
+        for one in star.roles
+        for other in one.table.attributes
+        if other.type == column.type
+    ]
+    table, other = rng.choice(pairs)
+    inner = Role("v", table.table, None, None)
+    conditions = random_predicates(rng, [inner], [(inner, c) for c in inner.table.attributes])
+    name = f"{role.alias}.{column.name}"
+    negated = rng.choice(("", "", "NOT "))
+    if rng.random() < 0.5:
+        equal = f"v.{other.name} = {name}"
+        source = f"FROM {table_text(inner)}{where([equal, *conditions])}"
+        return f"{negated}EXISTS (SELECT 1 {source})"
+    source = f"SELECT v.{other.name} FROM {table_text(inner)}{where(conditions)}"
+    if rng.random() < 0.3:
+        source += f" GROUP BY v.{other.name} HAVING COUNT(*) > 1"
+    return f"{name} {negated}IN ({source})"
 
 
 def table_text(role: Role) -> str:

@@ -15,16 +15,18 @@ if TYPE_CHECKING:
 class Given:
     """A subquery that runs first: the values of its one row, or of `mark` whether it has any.
 
-    Without a row the values are NULL.
+    Without a row the values are NULL. listed: stands for the values of its one column in all rows.
     """
 
     plan: Plan
     mark: Column | None = None
+    listed: Column | None = None
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns that predicates read."""
-        return self.plan.columns if self.mark is None else (self.mark,)
+        only = self.listed if self.mark is None else self.mark
+        return self.plan.columns if only is None else (only,)
 
 
 @dataclass(frozen=True, slots=True)
