@@ -22,7 +22,7 @@ from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from raydb.storage.tables.table import Table
 
@@ -31,6 +31,14 @@ _Job: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
 
 # Nodes that say that a part of a plan is fused.
 FUSED = frozenset({"DeferredScan", "FusedScanAggregate", "FusedTableScan"})
+
+# How EXPLAIN names the ways to run an aggregate, by its node; others run in general.
+_WAYS = {
+    "FusedScanAggregate": "on a BVH",
+    "FusedTableScan": "by a scan",
+    "DeferredScan": "chosen when subqueries have run",
+}
+_GENERAL = "in general"
 
 # Nodes whose lines differ from their JSON values.
 _LINES = {kind.explain_name: kind.lines for kind in get_args(_Job)}
@@ -61,10 +69,11 @@ def describe(
     measured: Measured | None = None,
     states: Mapping[int, Mapping[str, str]] | None = None,
 ) -> dict[str, Any]:
-    """Return {"path", "reasons", "plan"}, and "time_ms" where measured: the plan as JSON values.
+    """Return {"path", "ways", "reasons", "plan"}, and "time_ms" where measured, as JSON values.
 
-    The path is "fused" when any part runs as a fused job; the reasons say of every other
-    aggregate (or of a plan without one) why it does not. states: see `search_states`.
+    The path is "fused" when any part runs as a fused job; the ways say how many aggregates run in
+    which; the reasons say of every other aggregate (or of a plan without one) why it is not fused.
+    states: see `search_states`.
     """
     tree = _described(plan, set(), measured or _NOT_MEASURED, states or {})
     nodes = list(_walk(tree))
@@ -73,7 +82,14 @@ def describe(
     if not fused and not reasons:
         reasons = ["the query has no aggregate"]
     times = {} if measured is None else {"time_ms": measured.time_ms}
-    return {"path": "fused" if fused else "general", "reasons": reasons, **times, "plan": tree}
+    path = "fused" if fused else "general"
+    return {"path": path, "ways": _ways(nodes), "reasons": reasons, **times, "plan": tree}
+
+
+def _ways(nodes: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return how many aggregates run in which way."""
+    ways = [_WAYS.get(node["node"], _GENERAL if "general path" in node else "") for node in nodes]
+    return {way: ways.count(way) for way in (*_WAYS.values(), _GENERAL) if way in ways}
 
 
 def search_states(
@@ -98,7 +114,12 @@ def render(described: Mapping[str, Any]) -> list[str]:
     path = described["path"]
     if path == "general" and reasons:
         path += f" ({reasons})"
-    lines = [f"path: {path}", *_render(described["plan"], 0)]
+    ways = described["ways"]
+    lines = [f"path: {path}"]
+    if sum(ways.values()) > 1:
+        listed = ", ".join(f"{count} {way}" for way, count in ways.items())
+        lines.append(f"aggregates: {listed}")
+    lines += _render(described["plan"], 0)
     return [*lines, f"time: {described['time_ms']:.3f} ms"] if "time_ms" in described else lines
 
 
