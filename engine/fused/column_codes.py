@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from raydb.engine.fused.derived_cache import owned_bytes
 from raydb.kernels.bvh.encode import encode_blocks, encode_column
 from raydb.kernels.codecs.arrow_numbers import words_of
+from raydb.planner.stars.instants import MOMENT
 from raydb.room import read_limit
 
 if TYPE_CHECKING:
@@ -60,6 +62,26 @@ def column_codes(column: pa.ChunkedArray) -> Coded:
         return Coded(narrow_codes(encoded.codes, encoded.cardinality), (encoded.values,))
     encoded = encode_column(column)
     return Coded(narrow_codes(encoded.codes, encoded.cardinality), (encoded.values,))
+
+
+def unit_codes(moments: pa.ChunkedArray, step: int) -> Coded | None:
+    """Return the day, or the hour, of each TIMESTAMP as a code, with its first moment; NULL last.
+
+    step: the microseconds of the unit. None where too many lie between the first and the last.
+    """
+    whole = moments.combine_chunks()
+    numbers = words_of(whole) // step
+    valid = None
+    if whole.null_count:
+        valid = pc.is_valid(whole).to_numpy(zero_copy_only=False)
+    known = numbers if valid is None else numbers[valid]
+    low, high = (int(known.min()), int(known.max())) if len(known) else (0, -1)
+    count = high - low + 1
+    if count >= DIRECT_CODES:
+        return None
+    codes = numbers - low if valid is None else np.where(valid, numbers - low, count)
+    firsts = pa.array((np.arange(count) + low) * step).view(MOMENT)
+    return Coded(narrow_codes(codes, count + 1), (pa.concat_arrays([firsts, pa.nulls(1, MOMENT)]),))
 
 
 def narrow_codes(codes: NDArray[Any], code_count: int) -> NDArray[Any]:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from raydb.engine.fused.build_bvh import visible_rows
 from raydb.engine.fused.denormalise import fetch
 from raydb.engine.fused.run import run_table_job
-from raydb.engine.fused.table_scan import fuse_on_rows
+from raydb.engine.fused.table_job import fuse_on_rows
 from raydb.engine.operators.aggregate.run_aggregate import aggregate_rows
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, attributes_of, expressions_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.context.memory import Memory
     from raydb.engine.fused.derived_cache import DerivedCache
-    from raydb.engine.fused.table_scan import TableJob
+    from raydb.engine.fused.table_job import TableJob
     from raydb.kernels.backends.backend import PreparedJob
     from raydb.planner.expressions.nodes import Expression
     from raydb.planner.plan.nodes import Star

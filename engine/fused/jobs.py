@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from raydb.engine.fused.delta import prepare_delta, run_delta
 from raydb.engine.fused.run import TimedJob, prepare_fused, run_fused, run_table_job
-from raydb.engine.fused.table_scan import fuse_on_rows
+from raydb.engine.fused.table_job import fuse_on_rows
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan

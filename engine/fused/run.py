@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.context.memory import Memory
     from raydb.engine.fused.derived_cache import DerivedCache
-    from raydb.engine.fused.table_scan import TableJob
+    from raydb.engine.fused.table_job import TableJob
     from raydb.kernels.backends.backend import PreparedJob
     from raydb.planner.expressions.nodes import Column
     from raydb.planner.stars.fused_scan import FusedScanAggregate

@@ -17,18 +17,19 @@ query to the next, and remade when they were dropped; what a query itself makes 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
+from typing import Literal as OneOf
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.engine.fused.column_codes import Coded, column_codes, narrow_codes
+from raydb.engine.fused.column_codes import Coded, column_codes, narrow_codes, unit_codes
 from raydb.engine.fused.denormalise import fetch
 from raydb.engine.operators.relation import joined
 from raydb.errors import DataError
 from raydb.interrupts import beside
-from raydb.kernels.backends.cpu.scan import ScanColumn, launch_scan, prepare_scan, zones_of
+from raydb.kernels.backends.cpu.scan import zones_of
 from raydb.kernels.bvh.bvh import Bvh, Measure, narrow_measure
 from raydb.kernels.bvh.encode import Hierarchy, encode_column, join_codes
 from raydb.kernels.codecs.arrow_numbers import is_number, to_numbers
@@ -38,12 +39,11 @@ from raydb.planner.expressions.nodes import (
     Attribute,
     Call,
     Expression,
+    Literal,
     attributes_of,
     rewrite,
 )
-from raydb.planner.stars.answers import asks_values, may_be_accumulated
-from raydb.planner.stars.fuse import fuse
-from raydb.planner.stars.fused_scan import FusedScanAggregate
+from raydb.planner.stars.instants import CODED_UNITS, MOMENT, by_unit
 from raydb.planner.stars.table_scan import is_small, key_of
 
 if TYPE_CHECKING:
@@ -52,22 +52,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.fused.derived_cache import DerivedCache
-    from raydb.kernels.backends.backend import FusedResult
-    from raydb.kernels.backends.cpu.scan import ScanPlan, Zones
-    from raydb.planner.plan.nodes import Star
-    from raydb.planner.stars.table_scan import FusedTableScan
-    from raydb.storage.tables.table import ForeignKey, Table, TableDefinition
+    from raydb.kernels.backends.cpu.scan import Zones
+    from raydb.storage.tables.table import ForeignKey, Table
 
     # Attributes that are coded together, an expression that is computed for every row, or which
     # rows were not deleted.
-    Source = tuple[Attribute, ...] | Expression | Literal["live"]
+    Source = tuple[Attribute, ...] | Expression | OneOf["live"]
 
 # Two attributes are looked up as a pair where that takes a table of at most 256 KiB.
 PAIR_CODES = 2**16
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Hierarchy:
+class ImageHierarchy:
     """One hierarchy of an image: its sources, one or a pair, and its attributes by other names."""
 
     sources: tuple[Source, ...]
@@ -89,7 +86,7 @@ class Image:
     cache: DerivedCache
     first_row: int = 0
     together: dict[ForeignKey, frozenset[Attribute]] = field(default_factory=dict)
-    hierarchies: list[_Hierarchy] = field(default_factory=list)
+    hierarchies: list[ImageHierarchy] = field(default_factory=list)
 
     @property
     def row_count(self) -> int:
@@ -101,11 +98,11 @@ class Image:
 
         Rows that the query leaves out may fail: then the expression is computed row by row.
         """
-        sources = self._sources_of(expression)
+        whole, sources = self._over_codes(expression)
         if sources is None:
             coded = self._coded(expression)
             return expression if coded is None else self._place((expression,), expression)
-        encoded = self._place(sources, expression)
+        encoded = self._place(sources, whole)
         (number,) = {self._number_of(attribute) for attribute in attributes_of(encoded)}
         hierarchy = self.hierarchies[number]
         inputs = dict(zip(hierarchy.names.values(), hierarchy.values, strict=True))
@@ -117,7 +114,7 @@ class Image:
 
     def has_few_values(self, expression: Expression) -> bool:
         """Tell whether an expression has few values as far as samples know."""
-        return self._sources_of(expression) is not None or all(
+        return self._over_codes(expression)[1] is not None or all(
             attribute.path or is_small(self.fact.sample(attribute.name)) is not None
             for attribute in attributes_of(expression)
         )
@@ -176,13 +173,18 @@ class Image:
                 inputs = self._dimension_values(path[0], attributes)
                 values = evaluate(expression, dict(inputs), len(next(iter(inputs.values()))))
                 return self.fact.foreign_rows[path[0]][row_ids], joined(values)
-            sources = self._sources_of(expression)
+            whole, sources = self._over_codes(expression)
             if sources is None or len(sources) > 1 or len(row_ids) * 64 < self.row_count:
                 return None
-            coded = self._coded(sources[0])
+            (source,) = sources
+            coded = self._coded(source)
             assert coded is not None
-            (attribute,) = attributes
-            values = evaluate(expression, {attribute: coded.values[0]}, coded.code_count)
+            named = Attribute((), "code", coded.values[0].type)
+            assert not isinstance(source, str)
+            original = next(iter(attributes)) if isinstance(source, tuple) else source
+            values = evaluate(
+                _renamed(whole, {original: named}), {named: coded.values[0]}, coded.code_count
+            )
             return coded.codes[row_ids], joined(values)
         except DataError:
             return None
@@ -244,6 +246,17 @@ class Image:
                 inputs[attribute] = column.slice(self.first_row)
         return evaluate(rest, inputs, self.row_count)
 
+    def _over_codes(self, expression: Expression) -> tuple[Expression, tuple[Source, ...] | None]:
+        """Return an expression over what is coded, and the sources; None for these to compute it.
+
+        What the days, or the hours, of a TIMESTAMP tell is an expression over these.
+        """
+        sources = self._sources_of(expression)
+        units = by_unit(expression) if sources is None else None
+        if units is None or self._coded(units[1]) is None:
+            return expression, sources
+        return units[0], (units[1],)
+
     def _sources_of(self, expression: Expression) -> tuple[Source, ...] | None:
         """Return the source of all attributes of an expression, or a pair; None to compute it."""
         sources: set[tuple[Attribute, ...]] = set()
@@ -291,7 +304,7 @@ class Image:
             original: Attribute((), f"code {number} level {level}", original.type)
             for level, original in enumerate(originals)
         }
-        self.hierarchies.append(_Hierarchy(sources, counts, names, tuple(values)))
+        self.hierarchies.append(ImageHierarchy(sources, counts, names, tuple(values)))
         return _renamed(expression, names)
 
     def _number_of(self, attribute: Attribute) -> int:
@@ -311,6 +324,8 @@ class Image:
                 case tuple():
                     return self._dimension_codes(source)
                 case _:
+                    if (coded := self._units(source)) is not None:
+                        return coded
                     try:
                         encoded = encode_column(self.values_of(source))
                     except DataError:
@@ -321,6 +336,18 @@ class Image:
 
         found: Coded | None = self._keep("codes", source, make)
         return found
+
+    def _units(self, source: Expression) -> Coded | None:
+        """Return the day or the hour of each TIMESTAMP as a code; None for other expressions."""
+        match source:
+            case Call(
+                function="date_trunc",
+                arguments=(Literal(value=unit), Attribute(path=(), name=name, type=kind)),
+            ) if unit in CODED_UNITS and kind == MOMENT:
+                moments = self.fact.rows.column(name).slice(self.first_row)
+                return unit_codes(moments, CODED_UNITS[unit])
+            case _:
+                return None
 
     def _is_grouped_key(self, attribute: Attribute) -> bool:
         """Tell whether a column is a foreign key by which the query groups."""
@@ -370,102 +397,6 @@ class Image:
 
     def _what(self, kind: str, source: object) -> object:
         return kind, self.fact.name, self.first_row, source
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class TableJob:
-    """A scan that is ready to run: its fused plan on an image, and what the image is asked for.
-
-    columns: those of the plan's hierarchies; `scan` is None where the plan fetches rows, and then
-    the plan's index has the arrays. measures: in the order of the accumulators' positions.
-    """
-
-    plan: FusedScanAggregate
-    image: Image
-    columns: tuple[ScanColumn, ...]
-    measures: tuple[Expression, ...]
-    scan: ScanPlan | None
-
-    def run(self) -> FusedResult:
-        """Scan the rows."""
-        assert self.scan is not None
-        codes = [self.image.codes(each.sources) for each in self.image.hierarchies]
-        measures = [self.image.measure(each) for each in self.measures]
-        found = [measure for measure in measures if measure is not None]
-        assert len(found) == len(measures)
-        return launch_scan(self.scan, self.plan.job, self.columns, codes, found)
-
-
-def fuse_on_rows(
-    scan: FusedTableScan, tables: Mapping[str, Table], cache: DerivedCache
-) -> TableJob:
-    """Return a scan as a fused job on an image of its fact table."""
-    star = scan.star
-    fact = tables[star.fact]
-    image = Image(tables, fact, cache, scan.first_row, _together(star, fact.definition))
-    predicates = [image.encode(predicate) for predicate in star.predicates]
-    keys = [(column, image.encode(key)) for column, key in star.keys]
-    measures: dict[Expression, Measure] = {}
-    aggregates = []
-    for column, call in star.aggregates:
-        if asks_values(call):
-            first, *others = call.arguments
-            if image.has_few_values(first):
-                first = image.encode(first)
-            aggregates.append((column, replace(call, arguments=(first, *others))))
-            continue
-        for argument in call.arguments if may_be_accumulated(call) else ():
-            measure = measures.get(argument) or image.measure(argument)
-            if measure is not None:
-                measures[argument] = measure
-        aggregates.append((column, call))
-    if image.fact.live is not None:
-        predicates.append(image.visible())
-    star = replace(
-        star, predicates=tuple(predicates), keys=tuple(keys), aggregates=tuple(aggregates)
-    )
-    info = image.describe(measures)
-    plan = fuse(star, info, scan.backends, scan.backend_reason)
-    assert isinstance(plan, FusedScanAggregate), plan
-    asked = dict(scan.star.aggregates)  # Rows are read of the table, not of the image.
-    plan = replace(plan, gathered=tuple((column, asked[column]) for column, _ in plan.gathered))
-    if plan.is_direct and scan.backends == ("cpu",):
-        columns = tuple(
-            ScanColumn(
-                each.code_counts, image.zones(each.sources) if len(each.sources) == 1 else None
-            )
-            for each in image.hierarchies
-        )
-        ready = prepare_scan(plan.job, columns, image.row_count)
-        return TableJob(plan, image, columns, tuple(measures), ready)
-    row_ids = np.arange(scan.first_row, image.fact.row_count, dtype=np.uint32)
-    codes = tuple(_joint_codes(image, each) for each in image.hierarchies)
-    index = replace(plan.index, row_ids=row_ids, codes=codes, measures=tuple(measures.values()))
-    return TableJob(replace(plan, index=index), image, (), tuple(measures), None)
-
-
-def _together(star: Star, fact: TableDefinition) -> dict[ForeignKey, frozenset[Attribute]]:
-    """Return the attributes of keys, and of what is asked for its values, by their foreign key.
-
-    They lie behind it, or are it.
-    """
-    found: dict[ForeignKey, set[Attribute]] = {}
-    asked = (call.arguments[0] for _, call in star.aggregates if asks_values(call))
-    for expression in (*(key for _, key in star.keys), *asked):
-        for attribute in attributes_of(expression):
-            key = key_of(attribute, fact)
-            if key is not None:
-                found.setdefault(key, set()).add(attribute)
-    return {key: frozenset(attributes) for key, attributes in found.items()}
-
-
-def _joint_codes(image: Image, hierarchy: _Hierarchy) -> NDArray[Any]:
-    """Return the codes of a hierarchy as one array."""
-    first, *second = image.codes(hierarchy.sources)
-    if not second:
-        return first
-    joint: NDArray[Any] = first.astype(np.int32) * hierarchy.code_counts[1] + second[0]
-    return joint
 
 
 def _renamed(expression: Expression, names: Mapping[Expression, Attribute]) -> Expression:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.fused.post_aggregate import PostAggregate
     from raydb.engine.fused.row_fast_path import RowFastPath
-    from raydb.engine.fused.table_scan import TableJob
+    from raydb.engine.fused.table_job import TableJob
     from raydb.kernels.backends.backend import PreparedJob
     from raydb.planner import PlannerOptions
     from raydb.planner.plan.nodes import PhysicalPlan

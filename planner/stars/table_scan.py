@@ -22,6 +22,7 @@ from raydb.planner.expressions.show import show
 from raydb.planner.plan.nodes.aggregate import GroupedRows
 from raydb.planner.stars.answers import INT64_DIGITS, asks_values, may_be_accumulated
 from raydb.planner.stars.fused_scan import DENSE_GROUPS
+from raydb.planner.stars.instants import by_unit, count_by_unit
 from raydb.storage.tables.parts import value_bytes
 from raydb.storage.type_names import sql_type_name
 
@@ -154,7 +155,8 @@ def _call_obstacles(call: AggregateCall, star: Star, catalog: CatalogInfo) -> It
 
 def has_few_values(argument: Expression, star: Star, catalog: CatalogInfo) -> bool:
     """Whether the values of an expression may be made a further group key."""
-    return not may_raise(argument) and group_count((argument,), star, catalog) is not None
+    fails = may_raise(argument) and by_unit(argument) is None  # Each moment has its day.
+    return not fails and group_count((argument,), star, catalog) is not None
 
 
 def scan_bytes(star: Star, catalog: CatalogInfo) -> int:
@@ -214,6 +216,11 @@ def key_of(attribute: Attribute, fact: TableDefinition) -> ForeignKey | None:
 def value_count(expression: Expression, star: Star, catalog: CatalogInfo) -> int | None:
     """Guess how many values an expression has, None where that may be nearly one a row."""
     count = 1
+    units = by_unit(expression)
+    if units is not None:
+        (moment,) = attributes_of(expression)
+        sample = catalog.tables[star.fact].sample[moment.name]
+        return count_by_unit(expression, sample) if is_small(sample) is None else is_small(sample)
     for attribute in attributes_of(expression):
         table = _table_of(attribute, star, catalog)
         distinct = is_small(table.sample[attribute.name])

@@ -1,0 +1,125 @@
+"""A star as a fused job on an image of its fact table, made once for all runs of a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raydb.engine.fused.table_scan import Image, ImageHierarchy
+from raydb.kernels.backends.cpu.scan import ScanColumn, launch_scan, prepare_scan
+from raydb.planner.expressions.nodes import Attribute, Expression, attributes_of
+from raydb.planner.stars.answers import asks_values, may_be_accumulated
+from raydb.planner.stars.fuse import fuse
+from raydb.planner.stars.fused_scan import FusedScanAggregate
+from raydb.planner.stars.table_scan import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from raydb.engine.fused.derived_cache import DerivedCache
+    from raydb.kernels.backends.backend import FusedResult
+    from raydb.kernels.backends.cpu.scan import ScanPlan
+    from raydb.kernels.bvh.bvh import Measure
+    from raydb.planner.plan.nodes import Star
+    from raydb.planner.stars.table_scan import FusedTableScan
+    from raydb.storage.tables.table import ForeignKey, Table, TableDefinition
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TableJob:
+    """A scan that is ready to run: its fused plan on an image, and what the image is asked for.
+
+    columns: those of the plan's hierarchies; `scan` is None where the plan fetches rows, and then
+    the plan's index has the arrays. measures: in the order of the accumulators' positions.
+    """
+
+    plan: FusedScanAggregate
+    image: Image
+    columns: tuple[ScanColumn, ...]
+    measures: tuple[Expression, ...]
+    scan: ScanPlan | None
+
+    def run(self) -> FusedResult:
+        """Scan the rows."""
+        assert self.scan is not None
+        codes = [self.image.codes(each.sources) for each in self.image.hierarchies]
+        measures = [self.image.measure(each) for each in self.measures]
+        found = [measure for measure in measures if measure is not None]
+        assert len(found) == len(measures)
+        return launch_scan(self.scan, self.plan.job, self.columns, codes, found)
+
+
+def fuse_on_rows(
+    scan: FusedTableScan, tables: Mapping[str, Table], cache: DerivedCache
+) -> TableJob:
+    """Return a scan as a fused job on an image of its fact table."""
+    star = scan.star
+    fact = tables[star.fact]
+    image = Image(tables, fact, cache, scan.first_row, _together(star, fact.definition))
+    predicates = [image.encode(predicate) for predicate in star.predicates]
+    keys = [(column, image.encode(key)) for column, key in star.keys]
+    measures: dict[Expression, Measure] = {}
+    aggregates = []
+    for column, call in star.aggregates:
+        if asks_values(call):
+            first, *others = call.arguments
+            if image.has_few_values(first):
+                first = image.encode(first)
+            aggregates.append((column, replace(call, arguments=(first, *others))))
+            continue
+        for argument in call.arguments if may_be_accumulated(call) else ():
+            measure = measures.get(argument) or image.measure(argument)
+            if measure is not None:
+                measures[argument] = measure
+        aggregates.append((column, call))
+    if image.fact.live is not None:
+        predicates.append(image.visible())
+    star = replace(
+        star, predicates=tuple(predicates), keys=tuple(keys), aggregates=tuple(aggregates)
+    )
+    info = image.describe(measures)
+    plan = fuse(star, info, scan.backends, scan.backend_reason)
+    assert isinstance(plan, FusedScanAggregate), plan
+    asked = dict(scan.star.aggregates)  # Rows are read of the table, not of the image.
+    plan = replace(plan, gathered=tuple((column, asked[column]) for column, _ in plan.gathered))
+    if plan.is_direct and scan.backends == ("cpu",):
+        columns = tuple(
+            ScanColumn(
+                each.code_counts, image.zones(each.sources) if len(each.sources) == 1 else None
+            )
+            for each in image.hierarchies
+        )
+        ready = prepare_scan(plan.job, columns, image.row_count)
+        return TableJob(plan, image, columns, tuple(measures), ready)
+    row_ids = np.arange(scan.first_row, image.fact.row_count, dtype=np.uint32)
+    codes = tuple(_joint_codes(image, each) for each in image.hierarchies)
+    index = replace(plan.index, row_ids=row_ids, codes=codes, measures=tuple(measures.values()))
+    return TableJob(replace(plan, index=index), image, (), tuple(measures), None)
+
+
+def _together(star: Star, fact: TableDefinition) -> dict[ForeignKey, frozenset[Attribute]]:
+    """Return the attributes of keys, and of what is asked for its values, by their foreign key.
+
+    They lie behind it, or are it.
+    """
+    found: dict[ForeignKey, set[Attribute]] = {}
+    asked = (call.arguments[0] for _, call in star.aggregates if asks_values(call))
+    for expression in (*(key for _, key in star.keys), *asked):
+        for attribute in attributes_of(expression):
+            key = key_of(attribute, fact)
+            if key is not None:
+                found.setdefault(key, set()).add(attribute)
+    return {key: frozenset(attributes) for key, attributes in found.items()}
+
+
+def _joint_codes(image: Image, hierarchy: ImageHierarchy) -> NDArray[Any]:
+    """Return the codes of a hierarchy as one array."""
+    first, *second = image.codes(hierarchy.sources)
+    if not second:
+        return first
+    joint: NDArray[Any] = first.astype(np.int32) * hierarchy.code_counts[1] + second[0]
+    return joint
