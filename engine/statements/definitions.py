@@ -15,7 +15,7 @@ from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.alter import alter_table, drop_references
 from raydb.engine.statements.calibrate import calibrate_index, recalibrated
 from raydb.engine.statements.dependents import bind_view, settle
-from raydb.engine.statements.load import append_batches, is_streamed, rows_of_query
+from raydb.engine.statements.load import append_batches, are_read, rows_of_query
 from raydb.engine.statements.names import check_free, names_to_drop, table_called, view_called
 from raydb.engine.statements.sequences import (
     alter_sequence,
@@ -168,7 +168,7 @@ def _create_table_as(
         ]
     )
     table = define_table(TableDefinition(name, schema), snapshot.tables)
-    if statement.with_data and is_streamed(files):
+    if statement.with_data and are_read(files):
         batches = rows_of_query(logical, files, table.definition, context)
         for change in append_batches(batches, table.definition, context).changes:
             table = apply_change(change, {**snapshot.tables, name: table})[name]

@@ -59,10 +59,14 @@ def append_batches(
 
     with context.keeping_rows():  # those of files that are read as a whole, too
         for rows in batches:
-            waiting.append(rows if files is not None else keep_rows(rows))
-            held += rows.nbytes
-            if files is not None and held >= most:
-                write()
+            if files is None:
+                waiting.append(keep_rows(rows))
+                continue
+            for piece in _pieces(rows, most):
+                waiting.append(piece)
+                held += piece.nbytes
+                if held >= most:
+                    write()
         if parts and waiting:
             write()
     if parts:
@@ -72,9 +76,16 @@ def append_batches(
     return RowChanges.of(Append(definition.name, appended), appended.num_rows)
 
 
-def is_streamed(files: Mapping[str, Table]) -> bool:
-    """Tell whether a query's rows are to be appended as they come: they are those of text files."""
-    return any(table.rows.is_streamed for table in files.values())
+def _pieces(rows: pa.Table, most: int) -> Iterator[pa.Table]:
+    """Yield rows that come in pieces of so many bytes."""
+    step = max(rows.num_rows * most // max(rows.nbytes, 1), 1)
+    for start in range(0, rows.num_rows, step):
+        yield rows.slice(start, step)
+
+
+def are_read(files: Mapping[str, Table]) -> bool:
+    """Tell whether a query's rows are to be appended as they come: it reads files."""
+    return any(not part.is_decoded for table in files.values() for part in table.rows.parts)
 
 
 def rows_of_query(

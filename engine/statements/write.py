@@ -17,7 +17,7 @@ from raydb.engine.context.progress import report
 from raydb.engine.session.rejects import keep_rejects
 from raydb.engine.session.settings import check_file
 from raydb.engine.session.statement_sources import open_sources
-from raydb.engine.statements.load import append_batches, is_streamed, rows_of_query, waited_for
+from raydb.engine.statements.load import append_batches, are_read, rows_of_query, waited_for
 from raydb.engine.statements.row_changes import (
     RowChanges,
     returned_columns,
@@ -90,7 +90,7 @@ def _insert(
     logical, files, catalog = bind_write(statement, context)
     conflict = sql.bind_conflict(statement, catalog)
     columns = returned_columns(logical, len(definition.schema))
-    if is_streamed(files) and conflict is None and not columns:
+    if are_read(files) and conflict is None and not columns:
         batches = rows_of_query(logical, files, definition, context)
         return append_batches(_checked(batches, definition, context), definition, context)
     found = _run(logical, files, context)

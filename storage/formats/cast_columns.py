@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,9 +15,6 @@ from raydb.storage.formats.delimited.faults import first_failure
 from raydb.storage.nested import leaf_types, rebuild
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID, uuids_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _DAY_MICROSECONDS = 86_400_000_000
 # Arrow's interval of months, days and nanoseconds.
@@ -38,33 +33,34 @@ _READABLE_AS = {
 }
 
 
-def cast_columns(
-    path: str,
-    found: pa.Schema,
-    schema: pa.Schema,
-    exact: bool,
-    read: Callable[[list[str]], pa.Table],
-) -> pa.Table:
-    """Return the columns of a file that `schema` names, in its order and types.
+def castable_names(path: str, found: pa.Schema, schema: pa.Schema, exact: bool) -> list[str]:
+    """Return the file's name for each column of `schema`, whose type its own can be cast to.
 
-    Names match regardless of case. found: the file's own schema; read: reads its columns of those
-    names. `exact`: a further column in the file is an error; otherwise it is not read. Raises
-    ProgrammingError for missing columns and types that cannot be cast, DataError for values that
-    do not fit.
+    Names match regardless of case. found: the file's own columns. exact: a further column in the
+    file is an error; otherwise it is not read. Raises ProgrammingError for missing columns and
+    types that cannot be cast.
     """
     check_names(path, found)
     names = match_names(path, found.names, schema, exact)
     _check_castable(path, found, names, schema)
-    rows = read(names)
+    return names
+
+
+def cast_rows(path: str, rows: pa.Table, schema: pa.Schema, first: int = 0) -> pa.Table:
+    """Return some rows of a file in the names and types of `schema`, whose order is theirs.
+
+    first: the number of the first one. Raises DataError naming the row for a value that does not
+    fit.
+    """
     columns = [
-        cast_column(f"file '{path}'", field, rows.column(name))
-        for field, name in zip(schema, names, strict=True)
+        cast_column(f"file '{path}'", field, column, first)
+        for field, column in zip(schema, rows.columns, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=schema)
 
 
 def match_names(path: str, found: list[str], schema: pa.Schema, exact: bool) -> list[str]:
-    """Return the file's name for each column of the schema; see `cast_columns`."""
+    """Return the file's name for each column of the schema; see `castable_names`."""
     names = []
     index = index_names(found)
     for wanted in schema.names:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError
-from raydb.storage.formats.cast_columns import cast_columns
+from raydb.storage.formats.cast_columns import cast_rows, castable_names
+from raydb.storage.in_order import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -38,6 +39,8 @@ class Setting:
 
 # What a table of a file may have; each takes some time in every statement about it.
 MAX_COLUMNS = 100_000
+# Of a part that can be sliced, COPY reads so many rows at a time.
+_PIECE_ROWS = 2**16
 
 ANY = (Use.READ, Use.WRITE, Use.QUERY)
 _COPY = (Use.READ, Use.WRITE)
@@ -101,12 +104,11 @@ class Format:
 
         def read() -> Iterator[pa.Table]:
             found, part = self.open(path, settings)
-
-            def columns(names: list[str]) -> pa.Table:
-                return pa.table(part.columns(names), names=names)
-
-            rows = cast_columns(path, found, schema, exact, columns)
-            yield copied(rows) if part.is_borrowed else rows
+            first = 0
+            for rows in _tables(part, castable_names(path, found, schema, exact)):
+                cast = cast_rows(path, rows, schema, first)
+                first += rows.num_rows
+                yield copied(cast) if part.is_borrowed else cast
 
         return read
 
@@ -116,6 +118,15 @@ class Format:
         Raises ProgrammingError for bad options.
         """
         raise NotImplementedError
+
+
+def _tables(part: Part, names: list[str]) -> Iterator[pa.Table]:
+    """Yield some columns of a part, as many rows at a time as it can give."""
+    if part.is_streamed:
+        yield from in_order(lambda read: read(), part.blocks(names))
+        return
+    for start, stop in part.pieces(0, part.row_count, _PIECE_ROWS):
+        yield pa.table(part.slice(names, start, stop), names=names)
 
 
 def too_many_columns(path: str, count: int) -> NotSupportedError:

@@ -14,9 +14,8 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.interrupts import check_interrupt
-from raydb.room import keep_rows
 from raydb.storage.formats.arrow.exported import exported
-from raydb.storage.formats.cast_columns import cast_columns
+from raydb.storage.formats.cast_columns import cast_rows, castable_names
 from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.options import whole_number
 from raydb.storage.formats.room import Room
@@ -39,6 +38,8 @@ _COMPRESSIONS = ("zstd", "snappy", "gzip", "brotli", "lz4", "none")
 _GROUP_ROWS = 2**20
 # Arrow decodes so many rows of all columns at once; between two batches memory is counted.
 _BATCH_ROWS = 65_536
+# Of rows that are large in the file, so many bytes.
+_BATCH_BYTES = 16 << 20
 _OPERATORS = {
     "==": operator.eq,
     "<": operator.lt,
@@ -67,13 +68,13 @@ class _Parquet(Format):
         def read() -> Iterator[pa.Table]:
             part = open_parquet(path)
             size_bytes = Path(path).stat().st_size
-            yield cast_columns(
-                path,
-                part.schema,
-                schema,
-                exact,
-                lambda names: _read_row_groups(part, names, size_bytes, report),
-            )
+            names = castable_names(path, part.schema, schema, exact)
+            row_count = 0
+            for rows in part.batches(names):
+                yield cast_rows(path, pa.Table.from_batches([rows]), schema, row_count)
+                row_count += rows.num_rows
+                if report is not None:
+                    report(size_bytes * row_count // part.row_count)
 
         return read
 
@@ -82,20 +83,6 @@ class _Parquet(Format):
 
 
 PARQUET = _Parquet()
-
-
-def _read_row_groups(
-    part: ParquetPart, names: list[str], size_bytes: int, report: Report
-) -> pa.Table:
-    # Schema.empty_table() knows no UUID within lists and structs.
-    groups = [pa.Table.from_batches([], part.schema).select(names)]
-    row_count = 0
-    for number in part.row_groups:
-        groups.append(keep_rows(replace(part, row_groups=(number,)).read(names)))
-        row_count += groups[-1].num_rows
-        if report is not None:
-            report(size_bytes * row_count // max(part.row_count, 1))
-    return pa.concat_tables(groups)
 
 
 def open_parquet(path: str) -> ParquetPart:
@@ -209,15 +196,24 @@ class ParquetPart(Part):
         if not self.row_groups:
             return pa.Table.from_batches([], self.schema).select(list(names))
         schema = pa.schema([self.schema.field(name) for name in names])
-        batches = list(self._batches(names, _BATCH_ROWS))
+        batches = list(self.batches(names))
         if not names:
             return pa.table({"": pa.nulls(self.row_count)}).select([])
-        rows = pa.Table.from_batches(batches, schema)
-        if rows.num_rows != self.row_count:
+        return pa.Table.from_batches(batches, schema)
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield some columns, some rows at a time. Raises DataError for a damaged file."""
+        groups = [self.metadata.row_group(number) for number in self.row_groups]
+        stored = sum(group.total_byte_size for group in groups)
+        width = stored // max(self.row_count, 1)
+        row_count = 0
+        for batch in self._batches(names, max(min(_BATCH_ROWS, _BATCH_BYTES // max(width, 1)), 1)):
+            yield batch
+            row_count += batch.num_rows
+        if names and row_count != self.row_count:
             raise _damaged(
-                self.path, ValueError(f"{rows.num_rows} rows, where {self.row_count} are expected")
+                self.path, ValueError(f"{row_count} rows, where {self.row_count} are expected")
             )
-        return rows
 
     def _batches(self, names: Sequence[str], most: int) -> Iterator[pa.RecordBatch]:
         """Yield some columns in batches of `most` rows. Raises DataError for a damaged file."""

@@ -31,8 +31,6 @@ _FIELDS_A_CHECK = 4096
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LINE_ENDS = b"\r\n"
-# What messages call a line that is an element of an array.
-ELEMENT = "element"
 # So many records that are left out are kept for the table of them.
 MAX_REJECTS = 100_000
 
@@ -52,6 +50,8 @@ class TextFile:
         encoding: Python's name for that of the text, None for UTF-8, or UTF-16 with its mark.
         """
         self.path = path
+        # Of a part: the file that it is a part of, and where it begins there.
+        self._origin: tuple[TextFile, int] | None = None
         self._file = pa.OSFile(path)
         self._content: bytes | None = None
         # Arrow reads on threads of its own.
@@ -121,7 +121,10 @@ class TextFile:
 
     def skip(self, lines: int) -> int:
         """Return where the text begins: after a byte order mark and some lines."""
-        start = len(_BYTE_ORDER_MARK) if self.read(0, 3) == _BYTE_ORDER_MARK else 0
+        has_mark = self._origin is None and self.read(0, 3) == _BYTE_ORDER_MARK
+        start = len(_BYTE_ORDER_MARK) if has_mark else 0
+        if not lines:
+            return start
         with self.view() as data:
             for _ in range(lines):
                 line_end = data.find(b"\n", start)
@@ -187,11 +190,26 @@ class TextFile:
         file._content = content  # noqa: SLF001  (its own class)
         return file
 
-    def of_elements(self, content: bytes) -> TextFile:
-        """Return a file whose lines are the elements of an array."""
+    def part(self, start: int, content: bytes) -> TextFile:
+        """Return some bytes of the file, from a place on, as a file whose lines keep their number.
+
+        The place is behind a byte order mark.
+        """
         file = self.holding(content)
-        file.record = ELEMENT
+        file._origin = (self, start)  # noqa: SLF001  (its own class)
         return file
+
+    @property
+    def origin(self) -> tuple[TextFile, int] | None:
+        """The file that this one is a part of, and the place where it begins there."""
+        return self._origin
+
+    def line_number(self, place: int) -> int:
+        """Return the number of the line at a place, from 1 on; a line feed ends each."""
+        number = 1 if self._origin is None else self._origin[0].line_number(self._origin[1])
+        for start in range(0, place, _PIECE_BYTES):
+            number += self.read(start, min(_PIECE_BYTES, place - start)).count(b"\n")
+        return number
 
     def with_doubled_quotes(self, layout: Layout, escape: str) -> TextFile:
         r"""Return the file with quotes in quoted fields doubled instead of escaped, in memory.

@@ -39,7 +39,7 @@ class TextPart(Part):
     read_blocks: Blocks
     read_head: Head
     expected_rows: int
-    is_streamed: bool
+    is_streamed: bool = True
     _columns: dict[str, pa.ChunkedArray] = field(default_factory=dict)
     _counted: list[int] = field(default_factory=list)
 

@@ -66,7 +66,7 @@ class _Ipc(Format):
                     break
             return pa.concat_tables(found)
 
-        return file.schema, TextPart(file.schema, file.blocks, head, rows, is_streamed=True)
+        return file.schema, TextPart(file.schema, file.blocks, head, rows)
 
     def writer(self, path: str, rows: pa.Table, settings: Options) -> Callable[[BinaryIO], None]:
         compression = str(settings.get("compression", "none")).lower()

@@ -119,7 +119,6 @@ def open_inferred(
         partial(_blocks, text),
         partial(_head, text),
         size_bytes * sample.row_count // max(seen_bytes, 1),
-        is_streamed=True,
     )
 
 

@@ -4,23 +4,26 @@
      {"a": 2}]            {"a": 2}
 
 Commas between the elements become ends of lines, and ends of lines elsewhere become spaces, so that
-nothing else is copied or parsed twice.
+nothing is parsed twice and every byte keeps its place.
 """
 
 from __future__ import annotations
 
-import io
+import copy
+import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raydb.errors import DataError
-from raydb.storage.formats.text_file import ELEMENT, TextFile
+from raydb.storage.formats.text_file import TextFile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BLOCK_BYTES = 1 << 20
+# What messages call a line that is an element of an array.
+_ELEMENT = "element"
 _SPACES = b" \t\r\n"
 _SPACE, _LINE_END, _RETURN = 32, 10, 13
 _QUOTE, _BACKSLASH, _COMMA = 34, 92, 44
@@ -33,26 +36,84 @@ _IS_SPACE = np.isin(np.arange(256), list(_SPACES))
 def open_json(path: str, compression: str | None) -> TextFile:
     """Open a file of JSON lines, or of one array, which is read as the lines of its elements.
 
-    Raises OSError, and DataError for an array that does not end, or that something follows.
+    Raises OSError. Reading raises DataError for an array that does not end, or that something
+    follows.
     """
-    file = TextFile(path, compression)
-    start = file.skip(0) if file.size_bytes else 0
-    if not file.read(start, _BLOCK_BYTES).lstrip(_SPACES).startswith(b"["):
-        return file
-    scan = _Scan(path)
-    with io.BytesIO() as lines:
-        while block := file.read(start, _BLOCK_BYTES):
-            lines.write(scan.follow(block))
-            start += len(block)
-            file.room.check(lines.tell())
-        scan.finish()
-        content = lines.getvalue()
-    return file.of_elements(content if content.strip(_SPACES) else b"")
+    return _JsonFile(path, compression)
 
 
 def is_empty_array(file: TextFile) -> bool:
     """Tell whether a file is an array without elements, which has no lines, and no columns."""
-    return file.record == ELEMENT and not file.size_bytes
+    if file.record != _ELEMENT:
+        return False
+    places = range(file.skip(0), file.size_bytes, _BLOCK_BYTES)
+    return not any(file.read(place, _BLOCK_BYTES).strip(_SPACES) for place in places)
+
+
+class _JsonFile(TextFile):
+    """A text file that is an array perhaps: then what is read are its elements, a line each."""
+
+    def __init__(self, path: str, compression: str | None) -> None:
+        self._elements: _Elements | None = None
+        super().__init__(path, compression)
+        start = self.skip(0)
+        if self.read(start, _BLOCK_BYTES).lstrip(_SPACES).startswith(b"["):
+            self.record = _ELEMENT
+            self._elements = _Elements(copy.copy(self), start)
+
+    def read(self, start: int, count: int) -> bytes:
+        """Return `count` bytes from `start` on, fewer at the end; any thread may read."""
+        if self._elements is None:
+            return super().read(start, count)
+        return self._elements.read(start, count)
+
+    def holding(self, content: bytes) -> TextFile:
+        """Return a file of the same name with other bytes, which are lines, in memory."""
+        file = super().holding(content)
+        assert isinstance(file, _JsonFile)
+        file._elements = None  # noqa: SLF001  (its own class)
+        return file
+
+
+class _Elements:
+    """The bytes of an array as those of lines, which are made when they are read.
+
+    file: the bytes as they are; start: where those behind a byte order mark begin. The state of
+    the scan is kept for each block that has been reached.
+    """
+
+    def __init__(self, file: TextFile, start: int) -> None:
+        self._file = file
+        self._start = start
+        self._scans = [_Scan(file.path)]
+        self._latest = (-1, b"")
+        self._lock = threading.Lock()
+
+    def read(self, start: int, count: int) -> bytes:
+        place, stop = max(start, self._start), start + count
+        pieces = [self._file.read(start, min(count, place - start))]
+        while place < stop:
+            number, first = divmod(place - self._start, _BLOCK_BYTES)
+            piece = self._block(number)[first : first + stop - place]
+            if not piece:
+                break
+            pieces.append(piece)
+            place += len(piece)
+        return b"".join(pieces)
+
+    def _block(self, number: int) -> bytes:
+        with self._lock:
+            while self._latest[0] != number:
+                reached = min(number, len(self._scans) - 1)
+                scan = copy.copy(self._scans[reached])
+                start = self._start + reached * _BLOCK_BYTES
+                block = scan.follow(self._file.read(start, _BLOCK_BYTES))
+                if start + len(block) >= self._file.size_bytes:
+                    scan.finish()
+                if reached + 1 == len(self._scans):
+                    self._scans.append(scan)
+                self._latest = (reached, block)
+            return self._latest[1]
 
 
 class _Scan:

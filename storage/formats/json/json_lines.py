@@ -3,52 +3,51 @@
     {"id": 1, "name": "Rex", "born": "2019-04-01"}
 
 Arrow reads the file; what it makes of it is changed where SQL has more: a column of strings that
-are all dates is DATE, likewise TIMESTAMP and TIME. A key that a line lacks is NULL. Arrow says of a
-wrong file no more than what is wrong, so that its lines are read again, one by one, for the place.
+are all dates is DATE, likewise TIMESTAMP and TIME. A key that a line lacks is NULL. A large file is
+read in parts of whole lines, once its first lines have told the columns.
 """
 
 from __future__ import annotations
 
 import io
 import itertools
-import json
 import re
 from contextlib import suppress
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
 from pyarrow import json as arrow_json
 
-from raydb.errors import DataError, NotSupportedError, ProgrammingError
+from raydb.errors import DataError, Error, NotSupportedError, ProgrammingError
 from raydb.interrupts import beside, check_interrupt
 from raydb.storage.enums import is_enum
-from raydb.storage.formats.cast_columns import cast_columns, cast_texts, further_column
+from raydb.storage.formats.cast_columns import cast_rows, cast_texts, match_names
 from raydb.storage.formats.delimited.faults import first_failure, shorten
 from raydb.storage.formats.format import ANY, MAX_COLUMNS, Format, Setting, Use, too_many_columns
 from raydb.storage.formats.json.array import is_empty_array, open_json
-from raydb.storage.formats.json.mixed import Pairs, kind_of, mixed_keys, with_texts
+from raydb.storage.formats.json.faults import locate_fault
+from raydb.storage.formats.json.lines import lines_of, parts_of, value_of
+from raydb.storage.formats.json.mixed import Pairs, mixed_keys, with_texts
 from raydb.storage.formats.json.moments import as_moments, texts_of_moments
-from raydb.storage.formats.json.source import BLOCK_BYTES, JsonSource, Nesting, too_deep
+from raydb.storage.formats.json.source import BLOCK_BYTES, JsonSource
 from raydb.storage.formats.options import columns_of, compression_of, switch
 from raydb.storage.formats.text_part import LateValueError, TextPart
 from raydb.storage.formats.write_lines import compressed, write_json_lines
+from raydb.storage.in_order import in_order
 from raydb.storage.nested import leaf_types
 from raydb.storage.tables.parts import ArrowPart
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from raydb.storage.formats.format import Report
+    from raydb.storage.formats.json.faults import Unexpected
     from raydb.storage.formats.options import Options
     from raydb.storage.formats.text_file import TextFile
     from raydb.storage.tables.parts import Part
-
-    # What becomes of a key that has no given type.
-    Unexpected = Literal["infer", "ignore", "error"]
 
 # The lines that tell the columns, if the others have none beside them; and the sample ends with
 # the line that exceeds so many bytes.
@@ -60,8 +59,6 @@ _MAX_MISSING = 1 << 26
 _MISSING_BYTES = 16
 _FEW_MISSING = 1 << 22
 _STRING = re.compile(rb'("(?:[^"\\\n]++|\\.)*+"\s*+:)|"(?:[^"\\\n]++|\\.)*+"')
-# Reading a line again, in Python, takes some microseconds.
-_LINES_A_CHECK = 4096
 
 
 class _Json(Format):
@@ -85,29 +82,17 @@ class _Json(Format):
             empty = pa.schema(list(columns.types.items()))
             return empty, ArrowPart(empty.empty_table())
         if columns.types:
-            given = pa.schema(list(columns.types.items()))
-            return given, ArrowPart(read_json(file, given, exact=False))
+            schema = pa.schema(list(columns.types.items()))
+            if file.size_bytes <= BLOCK_BYTES:
+                return schema, ArrowPart(pa.concat_tables(read_json(file, schema, exact=False)))
+            stop = _sample_end(file, _FIRST_LINES)
+            return schema, _part(file, schema, file.size_bytes * _FIRST_LINES // stop, given=True)
         stop = file.size_bytes if columns.sample is None else _sample_end(file, columns.sample)
         if stop >= file.size_bytes:
             rows = _infer(file)
             return rows.schema, ArrowPart(rows)
         rows = _infer(file.prefix(stop))
-        schema, row_count = rows.schema, file.size_bytes * rows.num_rows // stop
-
-        def read(names: Sequence[str], count: int | None) -> pa.Table:
-            wanted = pa.schema([schema.field(name) for name in names])
-            source = file if count is None else file.prefix(_sample_end(file, count))
-            try:
-                return read_json(source, wanted, exact=len(names) == len(schema))
-            except (DataError, ProgrammingError) as error:
-                raise LateValueError(
-                    f"{error}; the columns are those of the lines before"
-                ) from None
-
-        def blocks(names: Sequence[str]) -> Iterator[Callable[[], pa.Table]]:
-            yield lambda: read(names or schema.names[:1], None).select(list(names))
-
-        return schema, TextPart(schema, blocks, read, row_count, is_streamed=False)
+        return rows.schema, _part(file, rows.schema, file.size_bytes * rows.num_rows // stop)
 
     def reader(
         self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
@@ -117,7 +102,7 @@ class _Json(Format):
         def read() -> Iterator[pa.Table]:
             file = open_json(path, compression)
             if not is_empty_array(file):
-                yield read_json(file, schema, exact, report)
+                yield from read_json(file, schema, exact, report)
 
         return read
 
@@ -133,9 +118,40 @@ class _Json(Format):
 JSON = _Json()
 
 
+def _part(file: TextFile, schema: pa.Schema, row_count: int, *, given: bool = False) -> TextPart:
+    """Return the rows of a file, some `row_count`; given: whether the types are not a sample's."""
+
+    def late(error: Error) -> Error:
+        text = f"{error}; the columns are those of the lines before"
+        return error if given else LateValueError(text)
+
+    def chosen(names: Sequence[str]) -> tuple[pa.Schema, bool]:
+        wanted = pa.schema([schema.field(name) for name in names or schema.names[:1]])
+        return wanted, not given and len(names) == len(schema)
+
+    def blocks(names: Sequence[str]) -> Iterator[Callable[[], pa.Table]]:
+        def rows(read: Callable[[], pa.Table]) -> pa.Table:
+            try:
+                return read().select(list(names))
+            except (DataError, ProgrammingError) as error:
+                raise late(error) from None
+
+        for read in _tables(file, *chosen(names)):
+            yield partial(rows, read)
+
+    def head(names: Sequence[str], count: int) -> pa.Table:
+        try:
+            found = list(read_json(file.prefix(_sample_end(file, count)), *chosen(names)))
+        except (DataError, ProgrammingError) as error:
+            raise late(error) from None
+        return pa.concat_tables(found).select(list(names))
+
+    return TextPart(schema, blocks, head, row_count)
+
+
 def _sample_end(file: TextFile, count: int) -> int:
     """Return where the first lines of a file end."""
-    lines = itertools.islice(_lines(file, file.skip(0)), count)
+    lines = itertools.islice(lines_of(file, file.skip(0)), count)
     stop = 0
     for line in lines:
         stop = line.stop
@@ -184,7 +200,7 @@ def _check_keys(file: TextFile) -> None:
     """
     keys: set[bytes] = set()
     present = 0
-    for line_count, line in enumerate(_lines(file, file.skip(0)), 1):
+    for line_count, line in enumerate(lines_of(file, file.skip(0)), 1):
         found = [key for key in _STRING.findall(line.text) if key]
         present += len(found)
         keys.update(found)
@@ -202,17 +218,26 @@ def _check_keys(file: TextFile) -> None:
 
 
 def read_json(
-    file: TextFile,
-    schema: pa.Schema,
-    exact: bool,
-    report: Report = None,
-) -> pa.Table:
-    """Return the columns of a file that `schema` names, in its order and types.
+    file: TextFile, schema: pa.Schema, exact: bool, report: Report = None
+) -> Iterator[pa.Table]:
+    """Yield the columns of a file that `schema` names, in its order and types, some rows at a time.
 
     Names match regardless of case. exact: a further key in a line is an error; otherwise it is
-    not read. `report` is called with the number of bytes once they are read. Raises
-    ProgrammingError for keys that do not match, DataError for values that do not fit.
+    not read. `report` is called with the number of bytes read so far. Raises ProgrammingError for
+    keys that do not match, DataError for values that do not fit.
     """
+    tables = _tables(file, schema, exact, report)
+    leading = list(itertools.islice(tables, 2))
+    if len(leading) < 2:
+        yield from (read() for read in leading)  # here, where an interrupt is heard meanwhile
+        return
+    yield from in_order(lambda read: read(), itertools.chain(leading, tables))
+
+
+def _tables(
+    file: TextFile, schema: pa.Schema, exact: bool, report: Report = None
+) -> Iterator[Callable[[], pa.Table]]:
+    """Yield functions that return the rows of `read_json`, in order, for any thread to call."""
     for column in schema:
         kinds = list(leaf_types(column.type))
         if pa.types.is_map(column.type) or any(map(_is_unreadable, kinds)):
@@ -220,20 +245,46 @@ def read_json(
                 f"column '{column.name}' is {sql_type_name(column.type)}, which cannot be read from"
                 " a JSON file"
             )
+    _check_start(file, file.skip(0))
     keys = {key.lower(): key for key in _first_keys(file)}
     names = [keys.get(name.lower(), name) for name in schema.names]
-    kinds = pa.schema(zip(names, map(_read_as, schema.types), strict=True))
-    rows = _read(file, kinds, "error" if exact else "ignore")
-    if report is not None:
-        report(file.size_bytes)
+    match_names(file.path, names, schema, exact)
+
+    def read(part: TextFile) -> pa.Table:
+        kinds = pa.schema(zip(names, map(_read_as, schema.types), strict=True))
+        rows = _read(part, kinds, "error" if exact else "ignore")
+        try:
+            return _typed(file.path, rows, schema)
+        except DataError:
+            # The same one, which names the row by its number in the file.
+            return _typed(file.path, rows, schema, _row_number(part))
+
+    place = 0
+    for part in parts_of(file):
+        place += part.size_bytes
+        if report is not None:
+            report(place)
+        yield partial(read, part)
+
+
+def _row_number(part: TextFile) -> int:
+    """Return how many rows of a file are before a part of it."""
+    if part.origin is None:
+        return 0
+    file, start = part.origin
+    before = itertools.takewhile(lambda line: line.start < start, lines_of(file, file.skip(0)))
+    return sum(1 for _ in before)
+
+
+def _typed(path: str, rows: pa.Table, schema: pa.Schema, first: int = 0) -> pa.Table:
+    """Return some rows as Arrow reads them in the types of a table; `first`: see `cast_rows`."""
     columns = [
         column
-        if column.type == kind or pa.types.is_floating(kind)
-        else _convert(file.path, name, column, kind)
-        for name, kind, column in zip(names, schema.types, rows.columns, strict=True)
+        if column.type == field.type or pa.types.is_floating(field.type)
+        else _convert(path, name, column, field.type, first)
+        for name, field, column in zip(rows.column_names, schema, rows.columns, strict=True)
     ]
-    rows = pa.table(columns, names=names)
-    return cast_columns(file.path, rows.schema, schema, exact, rows.select)
+    return cast_rows(path, pa.table(columns, names=rows.column_names), schema, first)
 
 
 def _is_unreadable(kind: pa.DataType) -> bool:
@@ -252,7 +303,9 @@ def _read_as(kind: pa.DataType) -> pa.DataType:
     return pa.float64() if pa.types.is_float32(kind) else kind
 
 
-def _convert(path: str, name: str, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+def _convert(
+    path: str, name: str, column: pa.ChunkedArray, kind: pa.DataType, first: int
+) -> pa.ChunkedArray:
     """Return strings as dates or times, and lists as those of a fixed length."""
 
     def fails(count: int) -> bool:
@@ -267,15 +320,13 @@ def _convert(path: str, name: str, column: pa.ChunkedArray, kind: pa.DataType) -
     row = first_failure(len(column), fails)
     what, value = sql_type_name(kind), shorten(str(column[row].as_py()))
     raise DataError(
-        f"file '{path}', row {row + 1}, column '{name}': '{value}' is not "
+        f"file '{path}', row {first + row + 1}, column '{name}': '{value}' is not "
         f"{'an' if what[0] in 'AEIO' else 'a'} {what}"
     )
 
 
 def _read(file: TextFile, kinds: pa.Schema, unexpected: Unexpected) -> pa.Table:
     """Return a file's rows; the columns of some keys have given types."""
-    start = file.skip(0)
-    _check_start(file, start)
     try:
         return _parse(file, kinds, unexpected)
     except (pa.ArrowException, UnicodeDecodeError) as error:
@@ -284,7 +335,7 @@ def _read(file: TextFile, kinds: pa.Schema, unexpected: Unexpected) -> pa.Table:
         if texts is not None:
             return _read(texts, kinds, unexpected)
         given = dict(zip(kinds.names, kinds.types, strict=True))
-        fault = _locate_fault(file, start, given, unexpected) or f"reading failed: {error}"
+        fault = locate_fault(file, given, unexpected) or f"reading failed: {error}"
         raise DataError(f"file '{file.path}', {fault}") from None
 
 
@@ -297,14 +348,14 @@ def _mixed_as_texts(file: TextFile, kinds: pa.Schema, *, can_infer: bool) -> Tex
     texts = [field.name for field in kinds if field.type == pa.string()]
     start = file.skip(0)
     try:
-        mixed = mixed_keys((_value_of(file, line) for line in _lines(file, start)), texts)
+        mixed = mixed_keys((value_of(file, line) for line in lines_of(file, start)), texts)
         inferred = mixed.difference(kinds.names) if can_infer else set()
         mixed = mixed.intersection(texts) | inferred
         if not mixed:
             return None
         with io.BytesIO() as content:
             line_count = 0
-            for line in _lines(file, start):
+            for line in lines_of(file, start):
                 # Blank lines count for messages.
                 content.write(b"\n" * (line.number - line_count - 1))
                 content.write(with_texts(line.text.decode(), mixed).encode() + b"\n")
@@ -348,115 +399,9 @@ def _check_start(file: TextFile, start: int) -> None:
 
 def _first_keys(file: TextFile) -> list[str]:
     """Return the keys of the first line, none if it cannot be read."""
-    for line in _lines(file, file.skip(0)):
+    for line in lines_of(file, file.skip(0)):
         with suppress(ValueError):
-            found = _value_of(file, line)
+            found = value_of(file, line)
             return [key for key, _ in found] if isinstance(found, Pairs) else []
         break
     return []
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line of a file: its number from 1, its text, where it and the next one begin."""
-
-    number: int
-    text: bytes
-    start: int
-    stop: int
-
-
-def _lines(file: TextFile, start: int) -> Iterator[_Line]:
-    """Yield the lines that are not blank."""
-    with file.view() as data:
-        number = 1
-        while start < len(data):
-            if number % _LINES_A_CHECK == 0:
-                check_interrupt()
-            stop = data.find(b"\n", start)
-            stop = len(data) if stop < 0 else stop
-            text = data[start:stop]
-            line_start, start = start, min(stop + 1, len(data))
-            if len(text) >= BLOCK_BYTES:
-                raise DataError(
-                    f"file '{file.path}', {file.record} {number}: {len(text)} bytes, where a line"
-                    f" may have {BLOCK_BYTES}"
-                )
-            if text.strip():
-                yield _Line(number, text, line_start, start)
-            number += 1
-
-
-def _value_of(file: TextFile, line: _Line) -> Any:
-    """Return what a line holds, as Python reads it, which calls itself for each level too."""
-    if Nesting().follow(line.text):
-        raise too_deep(file, line.start, len(line.text))
-    return json.loads(line.text, parse_float=Decimal, object_pairs_hook=Pairs)
-
-
-# -- what is wrong with a file
-
-
-def _locate_fault(
-    file: TextFile, start: int, kinds: Mapping[str, pa.DataType], unexpected: Unexpected
-) -> str | None:
-    """Return what is wrong with the first line that is wrong, as "line 17, column 'a': ...".
-
-    Raises ProgrammingError where that is a key that is no column.
-    """
-    seen = {name: _expected(kind) for name, kind in kinds.items()}
-    for line in _lines(file, start):
-        where = f"{file.record} {line.number}"
-        try:
-            found = _value_of(file, line)
-        except UnicodeDecodeError as error:
-            return f"{where}: byte 0x{line.text[error.start]:02x} is not valid UTF-8"
-        except ValueError as error:
-            return f"{where}: {_plain(error)}"
-        if not isinstance(found, Pairs):
-            return f"{where}: {kind_of(found)} where an object is expected"
-        keys: set[str] = set()
-        for key, value in found:
-            if key in keys:
-                return f"{where}: the key '{shorten(key)}' is there twice"
-            keys.add(key)
-            if unexpected == "error" and key not in kinds:
-                raise ProgrammingError(further_column(file.path, key))
-            if value is None:
-                continue
-            kind = kind_of(value)
-            if seen.setdefault(key, kind) != kind:
-                return f"{where}, column '{key}': {kind} where {seen[key]} is expected"
-            if key in kinds and not _fits(value, kinds[key]):
-                what = sql_type_name(kinds[key])
-                return f"{where}, column '{key}': {shorten(str(value))} does not fit {what}"
-    return None
-
-
-def _expected(kind: pa.DataType) -> str:
-    types = pa.types
-    if types.is_boolean(kind):
-        return "a boolean"
-    if types.is_string(kind):
-        return "a string"
-    return "a list" if types.is_list(kind) else "a number"
-
-
-def _fits(value: object, kind: pa.DataType) -> bool:
-    """Say whether a number fits an integer or decimal type; True for other types."""
-    is_integer = pa.types.is_integer(kind)
-    if not isinstance(value, int | Decimal) or not (is_integer or pa.types.is_decimal(kind)):
-        return True
-    if is_integer and isinstance(value, Decimal):
-        return False
-    with suppress(pa.ArrowException, OverflowError):
-        pa.scalar(value, kind)
-        return True
-    return False
-
-
-def _plain(error: ValueError) -> str:
-    """Return what Python says of a line that is no JSON, with the place in the line."""
-    if isinstance(error, json.JSONDecodeError):
-        return f"not JSON at character {error.colno}: {error.msg[:1].lower()}{error.msg[1:]}"
-    return f"not JSON: {error}"

@@ -105,9 +105,8 @@ class JsonSource(io.RawIOBase):
 
 def too_deep(file: TextFile, start: int, count: int) -> DataError:
     """Return the error about a value that is nested too deeply, in one of some lines."""
-    with file.view() as data:
-        lines = data[start : start + count].split(b"\n")
-        number = data[:start].count(b"\n") + 1
+    lines = file.read(start, count).split(b"\n")
+    number = file.line_number(start)
     nesting = Nesting()
     place = next((n for n, line in enumerate(lines) if nesting.follow(line + b"\n")), 0)
     return DataError(

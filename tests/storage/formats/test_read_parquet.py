@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from raydb.errors import DataError, OperationalError, ProgrammingError
+from raydb.storage.formats import parquet as parquet_format
 from raydb.storage.formats.copy import read_rows
 from raydb.storage.tables.table import TableDefinition
 
@@ -133,7 +134,8 @@ def test_types_that_cannot_be_cast(read, have, want, names):
         read(pa.table({"c": pa.array([], have)}), table_of(c=want))
 
 
-def test_report_and_row_groups(read, tmp_path):
+def test_report_and_row_groups(read, tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_format, "_BATCH_ROWS", 3)
     seen: list = []
     rows = read(pa.table({"a": list(range(10))}), table_of(a=INT), report=seen.append)
     assert rows == [(number,) for number in range(10)]
