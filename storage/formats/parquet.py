@@ -40,6 +40,8 @@ _GROUP_ROWS = 2**20
 _BATCH_ROWS = 65_536
 # Of rows that are large in the file, so many bytes.
 _BATCH_BYTES = 16 << 20
+# So much of a column chunk is read at a time.
+_BUFFER_BYTES = 1 << 20
 _OPERATORS = {
     "==": operator.eq,
     "<": operator.lt,
@@ -220,7 +222,10 @@ class ParquetPart(Part):
         from pyarrow import parquet  # noqa: PLC0415
 
         try:
-            file = parquet.ParquetFile(self.source, metadata=self.metadata)
+            # Or else all column chunks are in memory before the first row is there.
+            file = parquet.ParquetFile(
+                self.source, metadata=self.metadata, buffer_size=_BUFFER_BYTES, pre_buffer=False
+            )
             for batch in file.iter_batches(most, list(self.row_groups), list(names)):
                 self.room.check()
                 # Of nested columns it reads those too whose fields' paths are the names.

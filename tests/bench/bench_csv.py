@@ -46,7 +46,7 @@ def main() -> None:
     """Print a line for each file and statement."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--rows", type=int, nargs=2, default=[4_400_000, 20_000_000])
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.run:
@@ -71,16 +71,14 @@ def make_files(folder: str, wide_rows: int, narrow_rows: int) -> None:
 
 def compare(folder: str, name: str, step: str, runs: int) -> None:
     """Print the medians of both systems, whose answers must be the same."""
-    found = {}
-    for system in ("duckdb", "raydb"):
-        lines = [
-            subprocess.run(
+    found: dict[str, list[dict[str, object]]] = {"duckdb": [], "raydb": []}
+    for _ in range(runs):
+        for system, measured in found.items():  # by turns, so that both meet the same load
+            done = subprocess.run(
                 [sys.executable, __file__, "--run", system, step, f"{folder}/{name}.csv"],
                 capture_output=True, check=True, text=True,
-            ).stdout
-            for _ in range(runs)
-        ]  # fmt: skip
-        found[system] = [json.loads(line) for line in lines]
+            )  # fmt: skip
+            measured.append(json.loads(done.stdout))
     answers = {json.dumps(run["answer"]) for each in found.values() for run in each}
     assert len(answers) == 1, answers
     figures = {
