@@ -129,7 +129,11 @@ def _count_if(name: str, argument: Expression) -> AggregateCall:
 
 
 def _sum(name: str, argument: Expression) -> AggregateCall:
-    """The sum of TINYINT to INTEGER is BIGINT, that of BIGINT HUGEINT, of DECIMAL(p,s) (38,s)."""
+    """The sum of TINYINT to INTEGER is BIGINT, that of BIGINT HUGEINT, of DECIMAL(p,s) (38,s).
+
+    A condition counts the rows for which it is true, as in DuckDB.
+    """
+    argument = cast(argument, INTEGER) if argument.type == BOOLEAN else argument
     argument = require_number(name, argument)
     kind = argument.type
     if is_integer(kind):
@@ -246,7 +250,11 @@ AGGREGATE_TABLE = _table(
         "number of rows for which it is true: count_if(x > 10) FROM s -> 2",
         _count_if,
     ),
-    ("sum(x)", "sum: sum(x) FROM s -> 70", _sum),
+    (
+        "sum(x)",
+        "sum, of a condition the rows that fulfil it: sum(x), sum(ok) FROM s -> 70 | 3",
+        _sum,
+    ),
     ("avg(x) -> DOUBLE", "average: avg(y) FROM s -> 2.6666666666666665"),
     ("min(a: key) -> a", "least value: min(t) FROM s -> 'a'"),
     ("max(a: key) -> a", "greatest value: max(x) FROM s -> 40"),

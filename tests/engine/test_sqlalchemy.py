@@ -256,6 +256,8 @@ def test_pandas(engine):
     frame = pd.DataFrame(
         {"a": [1, 2], "b": ["x", None], "d": pd.to_datetime(["2026-05-01", "2026-05-02"])}
     )
+    with raydb.connect() as con, pytest.raises(Exception, match="needs an engine of SQLAlchemy"):
+        frame.to_sql("frame", con, index=False)
     frame.to_sql("frame", engine, index=False)
     frame.to_sql("frame", engine, index=False, if_exists="append")
     assert pd.read_sql("SELECT count(*) AS n FROM frame", engine)["n"].tolist() == [4]

@@ -106,3 +106,13 @@ SELECT lower(g) FILTER (WHERE x > 1) FROM t;
 -- error: ProgrammingError: lower() is no aggregate (line 1, column 8)
 SELECT medain(x) FROM t;
 -- error: ProgrammingError: function 'medain' does not exist; did you mean 'median'? (line 1, column 8)
+
+SELECT g, sum(x > 1), sum(x > 5), typeof(sum(x > 1)), sum(DISTINCT x > 1)
+FROM (VALUES ('a', 1), ('a', 2), ('b', 3), ('b', NULL), ('c', NULL)) AS t (g, x) GROUP BY g;
+-- 'a' | 1 | 0 | 'BIGINT' | 1
+-- 'b' | 1 | 0 | 'BIGINT' | 1
+-- 'c' | NULL | NULL | 'BIGINT' | NULL
+
+SELECT sum(true) OVER (ORDER BY x), sum(x = 2) FILTER (WHERE x > 0) OVER () FROM (VALUES (1), (2)) AS t (x);
+-- 1 | 1
+-- 2 | 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from raydb.errors import ProgrammingError, did_you_mean
-from raydb.names import find_object, fold
+from raydb.names import find_object, fold, is_same
 from raydb.planner.plan.nodes import Plan, Scan
 from raydb.sql.ast import Select
 from raydb.sql.bind.binding import new_column
@@ -47,6 +47,12 @@ def bind_relation(node: exp.Table, binding: Binding) -> Relation:
         raise unknown_qualifier(qualifier.name, relations.databases)
     known = relations.databases[database]
     name = find_object(written, known, "table")
+    if name is None and is_same(written, "sqlite_master"):
+        # pandas takes every connection for one of SQLite, whose REAL is our DOUBLE.
+        raise ProgrammingError(
+            "table 'sqlite_master' does not exist; to_sql() of pandas needs an engine of"
+            " SQLAlchemy, and CREATE TABLE ... AS FROM frame needs none"
+        )
     if name is None:
         queries = () if qualifier else (each.name for each in binding.queries.values())
         near = did_you_mean(written, (*queries, *known))
