@@ -42,7 +42,7 @@ from raydb.planner.plan.nodes import (
 )
 from raydb.planner.plan.statistics import Statistics
 from raydb.planner.stars.choose import choose_job
-from raydb.planner.stars.deferred import DeferredScan, with_values, without_values
+from raydb.planner.stars.deferred import MAX_MEMBERS, DeferredScan, with_values, without_values
 from raydb.planner.stars.delta import part_star
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.top_rows import find_top_rows
@@ -56,6 +56,9 @@ if TYPE_CHECKING:
 
 # So many rows at least have one group where several sets of keys are made of the groups of all.
 _ROWS_A_GROUP = 8
+
+# A subquery that seems to have more values is not run first for them.
+_MANY = 8 * MAX_MEMBERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +189,11 @@ def _defer(plan: Aggregate, star: Star, lowering: Lowering) -> PhysicalPlan | st
     """Return a star with its subqueries before it, or why no fused job will answer it."""
     if plan.grouping is not None:
         return "it groups by several sets beside a subquery's value"
+    statistics = Statistics(lowering.catalog)
+    for given in star.given:
+        # Estimates may be far off, but to run a subquery in vain takes time, too.
+        if given.listed and statistics.distinct_count(given.plan, *given.plan.columns) > _MANY:
+            return "a subquery has too many values to compare with"
     fused = _fuse(plan, without_values(star), lowering)
     if isinstance(fused, str):
         return fused

@@ -54,7 +54,7 @@ from raydb.planner.plan.nodes import (
     Window,
     WorkingTable,
 )
-from raydb.planner.stars.deferred import DeferredScan
+from raydb.planner.stars.deferred import MAX_MEMBERS, DeferredScan
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
@@ -70,9 +70,6 @@ if TYPE_CHECKING:
     from raydb.storage.tables.table import Table
 
     FusedJob = FusedScanAggregate | FusedTableScan | DeltaScan
-
-# A subquery of more values is joined with, not compared with.
-_MAX_MEMBERS = 4096
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -192,7 +189,7 @@ def _value(column: Column, given: Given, rows: Relation) -> Literal:
 def _members(column: Column, values: pa.ChunkedArray | pa.Array) -> Literal:
     """Return the values of a subquery as one constant. Raises ValueError where they are many."""
     members = pc.unique(values).drop_null()
-    if len(members) > _MAX_MEMBERS:
+    if len(members) > MAX_MEMBERS:
         raise ValueError(f"a list of {len(members)} values is no constant")
     return Literal(tuple(map(literal_value, members)), column.type)
 

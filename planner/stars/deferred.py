@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import Aggregate, PhysicalPlan, Star
     from raydb.planner.plan.nodes.node import Calls, Items
 
+# A subquery of more values is joined with, not compared with.
+MAX_MEMBERS = 4096
+
 # Functions that do not ask for each of their arguments.
 _CONDITIONAL = ("and", "case", "coalesce", "or")
 
