@@ -43,9 +43,14 @@ from raydb.storage.uuids import UUID
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from raydb.storage.formats.delimited.faults import Plain
     from raydb.storage.formats.text_file import TextFile
 
     Report = Callable[[int], None] | None
+
+
+# A record of a block that is searched takes some microseconds.
+_RECORDS_A_CHECK = 4096
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -267,7 +272,7 @@ def _read_odd_block(text: DelimitedText, chosen: list[int] | None, block: Block)
 
     line = text.body.line + file.count_lines(text.body.start, block.start)
     is_end = block.start + len(block.content) >= file.size_bytes
-    found = plain_records(block.content, layout, schema, line, is_last=is_end)
+    found = _heard(file, plain_records(block.content, layout, schema, line, is_last=is_end))
     if layout.lenient:
         part, faults = split_faults(found, layout, schema, misfits)
         for each in faults:
@@ -278,6 +283,14 @@ def _read_odd_block(text: DelimitedText, chosen: list[int] | None, block: Block)
     if fault is not None:
         raise DataError(f"file '{file.path}', {fault.describe(schema)}")
     return read_part(joined(every), schema, layout, chosen) if layout.padded else None
+
+
+def _heard(file: TextFile, found: Iterator[Plain]) -> Iterator[Plain]:
+    """Yield records, and hear an interrupt of the statement, which is that of another thread."""
+    for number, each in enumerate(found):
+        if number % _RECORDS_A_CHECK == 0:
+            file.room.check()
+        yield each
 
 
 def _check_zeros(text: DelimitedText, block: Block, guessed: Sequence[int]) -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import raydb
 from raydb.storage.formats.delimited import convert as delimited
+from raydb.storage.formats.delimited import read
 from raydb.storage.formats.delimited.read import DelimitedText, tables_of
 from raydb.storage.formats.delimited.records import Layout, Record
 from raydb.storage.formats.json import json_lines
@@ -170,6 +171,24 @@ def test_the_columns_of_a_part_are_listed_a_few_times_however_many_there_are(con
     )  # fmt: skip
     next(tables_of(text))
     assert schema.listed < 10
+
+
+def test_an_interrupt_is_heard_while_a_block_is_searched_for_its_fault(con, monkeypatch):
+    """Blocks are searched by threads of their own."""
+    original, searched = read.plain_records, []
+
+    def plain_records(*arguments, **options):
+        for each in original(*arguments, **options):
+            if not searched:
+                con.interrupt()
+            searched.append(each.record.line)
+            yield each
+
+    monkeypatch.setattr(read, "plain_records", plain_records)
+    rows = 3 * ROWS
+    write("rows.csv", "a,b\n" + "1,2\n" * rows + "1,2,3\n")
+    refused(con, "SELECT sum(a) FROM 'rows.csv'", raydb.OperationalError, "interrupted")
+    assert len(searched) < rows // 2
 
 
 def test_more_columns_than_a_table_may_have(con):
