@@ -250,7 +250,7 @@ def _filter_step(predicate: Expression, live: frozenset[Column]) -> Callable[[Re
     Where some parts of it have left few rows, the others are evaluated for these alone; one that
     may fail is in any case.
     """
-    parts = [predicate] if takes_values(predicate) else list(conjuncts(predicate))
+    parts = [predicate] if takes_values(predicate) else _parts(predicate)
     read = [live.union(*map(columns_of, parts[place:])) for place in range(len(parts) + 1)]
 
     def run(rows: Relation) -> Relation:
@@ -265,6 +265,17 @@ def _filter_step(predicate: Expression, live: frozenset[Column]) -> Callable[[Re
         return _kept(rows, mask, count, live)
 
     return run
+
+
+def _parts(predicate: Expression) -> list[Expression]:
+    """Return the conjuncts of a predicate, those in a row that read the same columns as one."""
+    groups: list[list[Expression]] = []
+    for part in conjuncts(predicate):
+        if groups and columns_of(groups[-1][0]) == columns_of(part):
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+    return [conjunction(group) for group in groups]
 
 
 def _kept(rows: Relation, mask: pa.Array, count: int, live: frozenset[Column]) -> Relation:

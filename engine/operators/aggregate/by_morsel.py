@@ -3,7 +3,8 @@
     morsels -> states of the groups of each -> states of all groups -> results
 
 So the rows of a filter are never written as a whole. It pays where the groups are fewer than the
-rows; where they are not, and where doubles are added up, all rows are grouped at once.
+rows, and most rows are kept; where that is not so, and where doubles are added up, all rows are
+grouped at once.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 # are few in any case.
 _ROWS_A_GROUP = 8
 _FEW_GROUPS = 256
+
+# Where at most one row in so many is kept, those of all morsels are aggregated at once as soon.
+_FEW_KEPT = 4
 
 # So many morsels' states, or fewer of many groups, become one.
 _MORSELS_AT_ONCE = 64
@@ -72,6 +76,8 @@ def aggregate_by_morsel(
     pieces = morsels(rows, step)
     try:
         count, first = compute(pieces[0])
+        if count * _FEW_KEPT < pieces[0][1]:
+            return None
         if first is not None and first.row_count > max(count // _ROWS_A_GROUP, _FEW_GROUPS):
             return None
         states = (state for _, state in in_order(compute, pieces[1:]) if state is not None)

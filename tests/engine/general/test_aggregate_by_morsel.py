@@ -27,14 +27,15 @@ FOLDED = [
     " WHERE day >= DATE '2026-03-01' GROUP BY note",
     "SELECT shop, day < DATE '2026-06-01', sum(price) FILTER (WHERE ok), count(*) FILTER (WHERE"
     " note = 'note 1'), min(price), bit_xor(id) FROM sale GROUP BY ALL",
-    "SELECT sum(price), count(*), first(id) FROM sale WHERE id > 5900",
-    "SELECT sum(price), count(*), max(id) FROM sale WHERE id < 0",
-    "SELECT shop, sum(price) FROM sale WHERE id < 0 GROUP BY shop",
-    "SELECT shop, any_value(note) IS NULL, max(price) FROM sale WHERE id % 11 = 0 GROUP BY shop",
+    "SELECT sum(price), count(*), first(id) FROM sale WHERE id < 500",
+    "SELECT shop, sum(price), first(id), last(id) FROM sale WHERE id < 500 GROUP BY shop",
+    "SELECT shop, any_value(note) IS NULL, max(price) FROM sale WHERE id % 11 < 5 GROUP BY shop",
     "SELECT s.shop, count(*), sum(s.price) FROM sale s JOIN sale t ON s.id = t.id GROUP BY s.shop",
     "SELECT shop, min(ratio), max(ratio), count(ratio) FROM sale GROUP BY shop",
 ]
 AT_ONCE = [
+    "SELECT sum(price), count(*), max(id) FROM sale WHERE id < 0",
+    "SELECT shop, sum(price) FROM sale WHERE id % 11 = 0 GROUP BY shop",
     "SELECT customer, sum(price) FROM sale GROUP BY customer",
     "SELECT shop, count(DISTINCT note), sum(price) FROM sale GROUP BY shop",
     "SELECT shop, sum(ratio) FROM sale GROUP BY shop",
