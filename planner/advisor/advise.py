@@ -165,8 +165,10 @@ def advise(
     models = {table: BvhModel(profile, stars, catalog) for table, profile in profiles.items()}
     needs = [(star.fact, _need(star, models[star.fact])) for star in stars]
     limit = inf if memory is None else memory
-    members = Search(models, needs, limit, max_bvhs).run() if needs else []
-    members = [_in_best_order(member, models[member.table]) for member in members]
+    search = Search(models, needs, limit, max_bvhs)
+    members = search.run()
+    if not search.is_spent:
+        members = [_in_best_order(member, models[member.table]) for member in members]
     served = _assign(members, stars, models)
     proposals = []
     for number, member in enumerate(members):

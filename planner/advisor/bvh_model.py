@@ -147,8 +147,9 @@ class BvhModel:
             tuple[tuple[int, ...], int], list[tuple[Hierarchy, NDArray[np.float64]]]
         ] = {}
         self._planned: dict[Candidate, _Planned] = {}
-        # The codes that these have.
+        # The codes that these have, and all that were looked at so far.
         self._held = 0
+        self.work = 0
         self._scans = [scan_cost(star, profile.row_count, catalog) for star in stars]
         self._answers: dict[tuple[Candidate, int], Answer | None] = {}
         self._seen_answers: dict[tuple[Candidate, int], Answer | None] = {}
@@ -238,6 +239,7 @@ class BvhModel:
     def _fuse(self, candidate: Candidate, star: int) -> tuple[FusedScanAggregate | str, float]:
         """Return the fused job of a star on a candidate, and the rows of its cells."""
         planned = self._plan(candidate)
+        self.work += sum(hierarchy.code_count for hierarchy in planned.bvh.index.hierarchies)
         job = fuse(self.stars[star], planned.bvh, ("cpu",), "")
         if isinstance(job, str):
             return job, 0.0
@@ -332,6 +334,7 @@ class BvhModel:
         key = (attributes, scan_count)
         if key not in self._hierarchies:
             tuples = self.profile.tuples[self._tuples[attributes[0]]]
+            self.work += len(tuples.weights) * len(attributes)
             shares = tuples.weights / max(float(tuples.weights.sum()), 1.0)
             columns = [self._columns[attribute] for attribute in attributes]
             is_scan = [position < scan_count for position in range(len(attributes))]

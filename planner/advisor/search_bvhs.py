@@ -36,6 +36,10 @@ _FEW_PAIRS = 8
 # Coarser levels that are tried in place of an attribute, the finest.
 _COARSER = 3
 
+# Codes of dictionaries that are looked at, each for some 20 ns, until the search takes what it has:
+# it then leaves BVHs out, and merges and changes no more.
+_MOST_WORK = 2**30
+
 # Rounds of small changes; few workloads need more than two.
 _ROUNDS = 4
 
@@ -81,6 +85,8 @@ class Search:
 
     def run(self) -> list[Member]:
         """Return the best set that is found, in the order of the stars."""
+        if not self._needs:
+            return []
         members = self._settled(self._shrink(self._one_for_each()))
         for _ in range(_ROUNDS):
             better = self._shrink(self._settled(self._improve(members)))
@@ -89,6 +95,11 @@ class Search:
             members = better
         members = self._settled(self._united(members))
         return sorted(members, key=lambda member: member.stars)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the search is to come to its end."""
+        return sum(model.work for model in self._models.values()) > _MOST_WORK
 
     # -- what a set costs
 
@@ -216,6 +227,8 @@ class Search:
         pairs.sort(key=lambda pair: -_likeness(*pair))
         most = _MAX_PAIRS if len(pairs) <= _MAX_PAIRS else _FEW_PAIRS
         for one, other in pairs[:most]:
+            if self.is_spent and (one, other) not in self._merged:
+                continue
             yield (one, other), (self._merge(one, other),)
         for one in members:
             yield (one,), ()
@@ -256,8 +269,12 @@ class Search:
         """Apply each change of a BVH, and each move of a star, that makes the set better."""
         for number in range(len(members)):
             for change in self._changes(members[number]):
+                if self.is_spent:
+                    return members
                 members = self._better(_replaced(members, number, change), members)
         for star, (table, need) in enumerate(self._needs):
+            if self.is_spent:
+                return members
             alone = Member(table, need, (star,))
             members = self._better([*members, self._reduce(alone)], members)
             for number, member in enumerate(members):
@@ -322,12 +339,22 @@ class Search:
             most = max(model.profile.row_count // ROWS_A_CELL, FEW_CELLS)
             reduced = member
             while model.cell_count(reduced.candidate) > most:
+                if self.is_spent:
+                    reduced = replace(reduced, candidate=self._without_finest(reduced))
+                    continue
                 options = (
                     replace(reduced, candidate=candidate) for candidate in self._coarsened(reduced)
                 )
                 reduced = min(options, key=lambda each: (self._cost_alone(each), self._cells(each)))
             self._reduced[member] = reduced
         return self._reduced[member]
+
+    def _without_finest(self, member: Member) -> Candidate:
+        """Return what is left when the attribute of most values moves from SCAN to GROUP BY."""
+        model, candidate = self._models[member.table], member.candidate
+        finest = max(candidate.scan, key=model.cardinality)
+        scan = tuple(other for other in candidate.scan if other != finest)
+        return replace(candidate, scan=scan, group_by=model.in_order((*candidate.group_by, finest)))
 
     def _cost_alone(self, member: Member) -> float:
         if self._cells(member) > _MAX_CELLS:
