@@ -19,6 +19,7 @@ from pyarrow import csv
 from raydb.interrupts import check_interrupt
 from raydb.storage.enums import is_enum, values_of
 from raydb.storage.formats.delimited.blocks import CACHED_BYTES
+from raydb.storage.formats.delimited.vectors import is_vector, vectors_of
 from raydb.storage.uuids import UUID, uuids_of
 
 if TYPE_CHECKING:
@@ -88,12 +89,12 @@ def _read(
 def _with_types(table: pa.Table, schema: pa.Schema, layout: Layout) -> pa.Table:
     """Return the table without a trailing field, and with what Arrow reads as something else.
 
-    Such are dates that have a format, UUIDs and ENUMs. Raises ArrowInvalid for a date with a time
-    of the day, and for a text that is no UUID and no label.
+    Such are dates that have a format, UUIDs, ENUMs and vectors. Raises ArrowInvalid for a date with
+    a time of the day, and for a text that is no UUID, no label and no vector.
     """
     columns = []
     for column, kind in zip(table.columns, schema.types, strict=False):
-        if kind == UUID or is_enum(kind):
+        if _is_read_as_text(kind):
             columns.append(_of_texts(column, kind, layout))
             continue
         cast = column if column.type == kind else column.cast(kind)
@@ -103,12 +104,18 @@ def _with_types(table: pa.Table, schema: pa.Schema, layout: Layout) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
+def _is_read_as_text(kind: pa.DataType) -> bool:
+    return kind == UUID or is_enum(kind) or is_vector(kind)
+
+
 def _of_texts(texts: pa.ChunkedArray, kind: pa.DataType, layout: Layout) -> pa.ChunkedArray:
     if not layout.null_strings:
         is_null = pc.is_in(texts, value_set=pa.array(layout.nulls, pa.string()))
         texts = pc.if_else(is_null, pa.scalar(None, pa.string()), texts)
     if kind == UUID:
         return pa.chunked_array([uuids_of(chunk) for chunk in texts.chunks], UUID)
+    if is_vector(kind):
+        return pa.chunked_array([vectors_of(chunk, kind) for chunk in texts.chunks], kind)
     return pa.chunked_array([values_of(chunk, kind) for chunk in texts.chunks], kind)
 
 
@@ -118,8 +125,8 @@ def _options(
     """Return Arrow's options; columns are named by number, and a trailing field must be empty."""
     # Arrow's formats are those of timestamps only.
     dates = pa.date32() if layout.date_format is None else pa.timestamp("s")
-    read_as = {pa.date32(): dates, UUID: pa.string()}
-    types = [pa.string() if is_enum(kind) else read_as.get(kind, kind) for kind in schema.types]
+    read_as = [dates if kind == pa.date32() else kind for kind in schema.types]
+    types = [pa.string() if _is_read_as_text(kind) else kind for kind in read_as]
     if layout.trailing:
         types.append(pa.null())
     formats = [given for given in (layout.date_format, layout.timestamp_format) if given]

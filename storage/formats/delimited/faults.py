@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from raydb.storage.enums import EnumType
 from raydb.storage.formats.delimited.records import Layout, Record, records, split_fields, unquote
+from raydb.storage.formats.delimited.vectors import is_vector, length_of
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -196,6 +197,9 @@ def _describe(value: bytes, data_type: pa.DataType) -> tuple[str, str]:
     if isinstance(data_type, EnumType):
         return "CAST", f"'{shorten(text)}' is no value of {data_type.title}"
     name = sql_type_name(data_type)
+    count = length_of(text) if is_vector(data_type) else None
+    if count is not None and count != data_type.list_size:
+        return "CAST", f"a list of {count} element{'s' if count > 1 else ''} does not fit {name}"
     number = _WHOLE if pa.types.is_integer(data_type) else _NUMBER
     numeric = pa.types.is_integer(data_type) or pa.types.is_decimal(data_type)
     if (numeric or pa.types.is_floating(data_type)) and number.fullmatch(text):

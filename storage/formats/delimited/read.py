@@ -36,6 +36,7 @@ from raydb.storage.formats.delimited.faults import (
 )
 from raydb.storage.formats.delimited.header import is_header_of
 from raydb.storage.formats.delimited.records import Layout, Record, records, split_fields
+from raydb.storage.formats.delimited.vectors import is_vector
 from raydb.storage.in_order import in_order
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID
@@ -350,6 +351,7 @@ def check_types(schema: pa.Schema) -> None:
             or types.is_timestamp(field.type)
             or field.type == UUID
             or is_enum(field.type)
+            or is_vector(field.type)
         )
         if not readable:
             raise NotSupportedError(
