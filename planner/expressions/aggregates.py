@@ -252,7 +252,7 @@ AGGREGATE_TABLE = _table(
     ),
     (
         "sum(x)",
-        "sum, of a condition the rows that fulfil it: sum(x), sum(ok) FROM s -> 70 | 3",
+        "sum, of a condition the rows that fulfil it: sum(x), sum(ok) FROM s -> 70 | 2",
         _sum,
     ),
     ("avg(x) -> DOUBLE", "average: avg(y) FROM s -> 2.6666666666666665"),
