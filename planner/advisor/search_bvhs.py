@@ -38,7 +38,7 @@ _COARSER = 3
 
 # Codes of dictionaries that are looked at, each for some 20 ns, until the search takes what it has:
 # it then leaves BVHs out, and merges and changes no more.
-_MOST_WORK = 2**30
+_MOST_WORK = 2**28
 
 # Rounds of small changes; few workloads need more than two.
 _ROUNDS = 4
