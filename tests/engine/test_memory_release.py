@@ -16,6 +16,7 @@ import pytest
 
 import raydb
 from raydb import memory_release, running
+from raydb.engine.operators import sort
 from raydb.engine.operators.window import window
 from raydb.flatstor import write_table
 from raydb.interrupts import beside
@@ -78,6 +79,30 @@ def test_an_interrupted_window_ends_with_its_step(monkeypatch):
         )
     join_work()
     assert len(begun) == 1
+
+
+def test_the_next_statement_does_not_wait_for_work_that_was_left(monkeypatch):
+    """A sort of Arrow's cannot be ended from outside; it goes on alone."""
+    con = raydb.connect()
+    compute, may_end = sort.row_order, threading.Event()
+
+    def held(*arguments):
+        con.interrupt()
+        may_end.wait(60)
+        return compute(*arguments)
+
+    sql = f"SELECT range FROM range({ROWS}) ORDER BY range % 7, range LIMIT {ROWS // 2}"
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(sort, "row_order", held)
+            with pytest.raises(raydb.OperationalError, match="interrupted"):
+                con.execute(sql)
+        assert con.execute(sql).fetchmany(2) == [(0,), (7,)]
+        assert con.execute("CREATE TABLE t AS SELECT 1 AS x; SELECT x FROM t").fetchall() == [(1,)]
+        assert any(thread.name == "raydb work" for thread in threading.enumerate())
+    finally:
+        may_end.set()
+        join_work()
 
 
 @pytest.mark.long
