@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.errors import DataError
 from raydb.kernels.backends.choice import ELSE
+from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import AggregateCall, Attribute, Expression, attributes_of
 from raydb.planner.expressions.registry import may_raise
 from raydb.planner.expressions.show import show
@@ -225,9 +227,25 @@ def value_count(expression: Expression, star: Star, catalog: CatalogInfo) -> int
         table = _table_of(attribute, star, catalog)
         distinct = is_small(table.sample[attribute.name])
         if distinct is None and not attribute.path:
-            return None
+            return _sampled_count(expression, catalog.tables[star.fact])
         count *= table.row_count if distinct is None else distinct
     return count
+
+
+def _sampled_count(expression: Expression, fact: TableInfo) -> int | None:
+    """Guess from some rows how many values comes of columns that have many, as floor(price / 10).
+
+    None where that may be nearly one a row.
+    """
+    attributes = attributes_of(expression)
+    if isinstance(expression, Attribute) or any(attribute.path for attribute in attributes):
+        return None
+    inputs: dict[Expression, pa.Array] = {each: fact.sample[each.name] for each in attributes}
+    try:
+        values = evaluate(expression, inputs, len(next(iter(inputs.values()))))
+    except DataError:
+        return None
+    return is_small(values)
 
 
 def is_small(sample: pa.Array) -> int | None:

@@ -71,6 +71,10 @@ QUERIES = [
     "SELECT count(*) FROM sale WHERE size <> 0 AND 10 / size > 2",
     "SELECT mode, sum(amount) FROM sale WHERE id BETWEEN 700 AND 710 AND size >= 0 GROUP BY mode",
     "SELECT sum(amount), count(DISTINCT mode) FROM sale WHERE size > 100",
+    # A few values of columns that have many.
+    "SELECT floor(amount / 50), count(*), stddev(size) FROM sale GROUP BY 1",
+    "SELECT id % 7, city, sum(amount) FROM sale, shop WHERE shop = s_id GROUP BY 1, 2",
+    "SELECT mode, count(DISTINCT id % 7), median(size) FROM sale GROUP BY mode",
 ]
 
 
