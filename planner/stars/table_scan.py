@@ -149,8 +149,9 @@ def _call_obstacles(call: AggregateCall, star: Star, catalog: CatalogInfo) -> It
         is_counted = call.function in ("count_star", "count")
         if pa.types.is_decimal(kind) and kind.precision > INT64_DIGITS and not is_counted:
             yield f"{call.function.upper()} over {sql_type_name(kind)} may not fit 64 bits"
-    elif len(star.tables) == 1:
-        # What each row is read for the general path reads as fast.
+    else:
+        # To number all rows first takes longer than to join and to group them: a BVH leaves most
+        # of them out.
         listed = ", ".join(map(show, call.arguments))
         yield f"{call.function.upper()} over too many values of {listed}"
 
@@ -241,6 +242,8 @@ def _sampled_count(expression: Expression, fact: TableInfo) -> int | None:
     if isinstance(expression, Attribute) or any(attribute.path for attribute in attributes):
         return None
     inputs: dict[Expression, pa.Array] = {each: fact.sample[each.name] for each in attributes}
+    if any(values.type != each.type for each, values in inputs.items()):
+        return None  # A sample may be of codes.
     try:
         values = evaluate(expression, inputs, len(next(iter(inputs.values()))))
     except DataError:

@@ -153,10 +153,11 @@ def path_of(connection: Any, query: str) -> str:
 
 
 @pytest.mark.parametrize("aggregates", AGGREGATES)
-def test_every_aggregate_over_a_join_is_fused(con, aggregates):
+def test_every_aggregate_over_a_bvh_is_fused(con, aggregates):
     connection, is_changed = con
     connection.execute("SET fused_path = 'on'")
-    if not is_changed:
+    has_bvh = connection.execute("SELECT count(*) FROM bvhs()").fetchone() != (0,)
+    if has_bvh and not is_changed:
         assert path_of(connection, SHAPES[0].format(aggregates)) == "fused"
 
 
