@@ -179,9 +179,9 @@ class Image:
             (source,) = sources
             coded = self._coded(source)
             assert coded is not None
-            named = Attribute((), "code", coded.values[0].type)
             assert not isinstance(source, str)
             original = next(iter(attributes)) if isinstance(source, tuple) else source
+            named = Attribute((), "code", original.type)
             values = evaluate(
                 _renamed(whole, {original: named}), {named: coded.values[0]}, coded.code_count
             )

@@ -172,7 +172,7 @@ CREATE BVH by_a ON many (SCAN (a, b), AGGREGATE (n));
 EXPLAIN SELECT a, b, sum(n), avg(n), count(*), count(DISTINCT b) FROM many GROUP BY CUBE (a, b);
 -- has: path: fused
 -- has: sets: (a, b), (a), (b), ()
--- has: FusedScanAggregate: sum(n), sum(n), count(n), count(*) by a, b
+-- has: FusedScanAggregate: sum(n), count(n), count(*) by a, b, b
 SELECT a, b, sum(n), avg(n), count(*), count(n), min(n), count(DISTINCT b), grouping(a, b) FROM many GROUP BY CUBE (a, b) ORDER BY 9, a, b;
 -- 0 | false | 6000 | 150.0 | 50 | 40 | 3 | 1 | 0
 -- 0 | true | 6000 | 150.0 | 50 | 40 | 6 | 1 | 0
