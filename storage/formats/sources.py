@@ -77,10 +77,11 @@ def open_rows(source: FileSource, whole_sample: bool = False) -> Rows:
         known = [name for name in settings if name != "sample_size" or not whole_sample]
         check_options(chosen, known, Use.QUERY)
         opened.append(_open_file(path, chosen, settings))
-    # Only an array of JSON without elements has no columns; others tell which there are.
-    opened = [file for file in opened if file.schema.names]
-    if not opened:
-        nothing = pa.table({_NO_COLUMNS: pa.array([], pa.string())})
+    # An array of JSON without elements has no columns; others tell which there are.
+    opened = [file for file in opened if file.schema.names or file.part.row_count]
+    if not any(file.schema.names for file in opened):
+        row_count = sum(file.part.row_count for file in opened)
+        nothing = pa.table({_NO_COLUMNS: pa.nulls(row_count, pa.string())})
         return Rows(nothing.schema, (ArrowPart(nothing),))
     paths = [file.path for file in opened]
     opened = _with_common_names(opened)

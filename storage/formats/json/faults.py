@@ -45,6 +45,8 @@ def locate_fault(
             return f"{where}: byte 0x{line.text[error.start]:02x} is not valid UTF-8"
         except ValueError as error:
             return f"{where}: {_plain(error)}"
+        if found is None:
+            continue
         if not isinstance(found, Pairs):
             return f"{where}: {kind_of(found)} where an object is expected"
         keys: set[str] = set()

@@ -92,6 +92,9 @@ class _Json(Format):
             rows = _infer(file)
             return rows.schema, ArrowPart(rows)
         rows = _infer(file.prefix(stop))
+        if not rows.column_names:  # the lines beyond the sample may have keys
+            rows = _infer(file)
+            return rows.schema, ArrowPart(rows)
         return rows.schema, _part(file, rows.schema, file.size_bytes * rows.num_rows // stop)
 
     def reader(
@@ -183,6 +186,8 @@ def _infer(file: TextFile) -> pa.Table:
             kinds = texts_of_moments(rows.schema)
             if kinds != rows.schema:
                 rows = _read(file, kinds, "error")
+    if not rows.column_names:
+        return rows  # pa.table() would forget how many lines there are
     columns = [as_moments(column) for column in rows.columns]
     return pa.table(columns, names=rows.column_names)
 

@@ -97,11 +97,13 @@ def _is_mixed(shape: Any) -> bool:
 
 
 def with_texts(line: str, keys: Collection[str]) -> str:
-    """Return a line of an object with the values of some keys as strings.
+    """Return a line of an object, or null, with the values of some keys as strings.
 
     >>> with_texts('{"a": [1, 2], "b": 2}', {"a"})
     '{"a": "[1, 2]", "b": 2}'
     """
+    if line.strip() == "null":
+        return line
     pieces: list[str] = []
     copied, place = 0, line.index("{") + 1
     while True:

@@ -7,6 +7,7 @@ sees it, and handed over in blocks of few enough rows that a block of columns fi
 from __future__ import annotations
 
 import io
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +34,8 @@ _PIECE_BYTES = 1 << 20
 # Most strings and the innermost values go before anything is counted, so that a few levels more
 # than the most may pass.
 _PAIRS = (b'""', b"[]", b"{}", b"[]", b"{}")
+# Arrow crashes where a null is the first value of a block. An object without keys is the same row.
+_NULL_FIRST = re.compile(rb"\A([ \t\r\n]*)null")
 
 
 class Nesting:
@@ -97,10 +100,12 @@ class JsonSource(io.RawIOBase):
         if block.count(b"\n") > self._most_lines:
             ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
             block = block[: ends[self._most_lines - 1] + 1]
+        elif self._place + len(block) < self._file.size_bytes:
+            block = block[: max(block.rfind(b"\n"), block.rfind(b"\r")) + 1] or block
         if self._nesting.follow(block):
             raise too_deep(self._file, self._place, len(block))
         self._place += len(block)
-        return block
+        return _NULL_FIRST.sub(rb"\1{}  ", block, count=1)
 
 
 def too_deep(file: TextFile, start: int, count: int) -> DataError:

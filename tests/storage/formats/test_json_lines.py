@@ -233,3 +233,39 @@ def test_kinds_that_differ_late(folder):
     query = "SELECT typeof(d), v, count(*) FROM 'x.jsonl' GROUP BY ALL ORDER BY v"
     found = raydb.connect().execute(query).fetchall()
     assert found == [("DATE", "1", 30_000), ("DATE", "x", 1)]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ('null\n{"a": 1}\nnull\n', [{"a": None}, {"a": 1}, {"a": None}]),
+        ('[\n null, null, {"a": 1}]', [{"a": None}, {"a": None}, {"a": 1}]),
+        ('{"a": 1}\nnull\n{"a": "x"}\n', [{"a": "1"}, {"a": None}, {"a": "x"}]),
+        ("null\n{}\n", [{"json": None}, {"json": None}]),
+    ],
+)
+def test_null_instead_of_an_object_is_a_row_of_nulls(folder, content, expected):
+    assert infer(folder, content).to_pylist() == expected
+
+
+def test_null_may_be_the_first_value_of_any_block(folder, monkeypatch):
+    monkeypatch.setattr("raydb.storage.formats.json.json_lines.BLOCK_BYTES", 64)
+    for width in range(1, 13):
+        lines = [f'{{"a": "{"x" * width}"}}\n', "null\n"] * 12
+        rows = infer(folder, "".join(lines))
+        assert rows.column("a").to_pylist() == ["x" * width, None] * 12
+
+
+@pytest.mark.parametrize("content", ["null, 1", "nullx", 'null\n{"a": 1}\nnul'])
+def test_what_only_begins_with_null_is_no_json(folder, content):
+    with pytest.raises(DataError, match="not JSON at character"):
+        infer(folder, content)
+
+
+def test_objects_without_keys_are_rows_beside_other_files(folder):
+    (folder / "one.json").write_text("{}\n{}\n")
+    (folder / "two.json").write_text('{"a": 1}\n')
+    found = raydb.connect().execute(
+        "FROM read_json(['one.json', 'two.json'], union_by_name => true)"
+    )
+    assert found.fetchall() == [(None,), (None,), (1,)]
