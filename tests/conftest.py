@@ -30,6 +30,7 @@ SHARING = (
     "logic",
     "reliability",
     "storage/flat",
+    "storage/tables",
 )
 sys.path += [str(Path(__file__).parent / folder) for folder in SHARING]
 

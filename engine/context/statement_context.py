@@ -93,7 +93,13 @@ class StatementContext:
 
     @contextmanager
     def keeping_rows(self) -> Iterator[None]:
-        """Let rows that wait in the layers below go to files where they would fill the memory."""
+        """Let rows that wait in the layers below go to files where they would fill the memory.
+
+        Whoever asks within another one's time shares its memory.
+        """
+        if self.running.keep_rows is not None:
+            yield
+            return
         with self.new_memory() as memory:
             self.running.keep_rows = memory.keep_rows
             try:

@@ -107,8 +107,9 @@ class Changes:
     def write(self, statement: ast.Write, context: StatementContext) -> Result:
         """Change the rows of a table: all that the statement says, or nothing on any error."""
         statement = replace(statement, table=table_called(statement.table, context.snapshot))
-        changed = write(statement, context)
-        self.database.apply(changed.changes)
+        with context.keeping_rows():
+            changed = write(statement, context)
+            self.database.apply(changed.changes)
         returned, columns = changed.returned, changed.columns
         if returned is not None:
             returned = typed_table(returned, [column.type for column in columns])

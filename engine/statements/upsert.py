@@ -14,7 +14,7 @@ from raydb.errors import ProgrammingError
 from raydb.room import keep_rows
 from raydb.storage.tables.changes import Append, Replace
 from raydb.storage.tables.constraints import find_key
-from raydb.storage.tables.keys import first_repeat, keep_first
+from raydb.storage.tables.key_parts import first_repeat, keep_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 # Rows are looked at in pieces that take such a share of the memory, with so much beside each row.
 _PIECE_SHARE = 16
 _BYTES_A_ROW = 64
+
+# Row numbers are looked up so many at a time: what numpy makes of them (8 bytes each) stays small.
+_BLOCK_ROWS = 2**20
 
 
 def skip_conflicts(rows: pa.Table, conflict: sql.Conflict, table: Table) -> pa.Array:
@@ -88,7 +91,7 @@ def update_conflicts(
 
     changed = _in_pieces(update, rows, context)
     numbers = changed.column(0).to_numpy()
-    if np.bincount(numbers).max(initial=0) > 1:
+    if _repeat(numbers, table.row_count):
         _raise_second_time(statement.table)
     updated, returned_updated = split_rows(changed, 1, definition)
     check_rows(definition, updated, "updated row", definition.checks, context)
@@ -100,8 +103,9 @@ def update_conflicts(
     if returned is not None:
         assert returned_updated is not None
         # In the order of the statement's rows.
-        places = {int(number): place for place, number in enumerate(found) if number >= 0}
-        order = [*np.flatnonzero(fresh), *(places[int(number)] for number in numbers)]
+        place_of = np.empty(table.row_count, np.int32)
+        place_of[found[~fresh]] = np.flatnonzero(~fresh)
+        order = np.concatenate([np.flatnonzero(fresh), place_of[numbers]])
         parts = [
             returned.filter(pa.array(fresh)),
             returned_updated.rename_columns(returned.column_names),
@@ -109,6 +113,14 @@ def update_conflicts(
         returned = pa.concat_tables(parts).take(np.argsort(order))
     columns = returned_columns(logical, 1 + len(definition.schema))
     return RowChanges(tuple(changes), updated.num_rows + inserted.num_rows, returned, columns)
+
+
+def _repeat(numbers: NDArray[np.int32], row_count: int) -> bool:
+    """Tell whether two of some numbers of rows are the same."""
+    seen = np.zeros(row_count, np.bool_)
+    for start in range(0, len(numbers), _BLOCK_ROWS):
+        seen[numbers[start : start + _BLOCK_ROWS]] = True
+    return int(np.count_nonzero(seen)) < len(numbers)
 
 
 def _in_pieces(
@@ -123,12 +135,12 @@ def _in_pieces(
     if limit is not None:
         width = rows.nbytes // step + _BYTES_A_ROW
         step = min(step, max(limit // (_PIECE_SHARE * width), 1))
-    with context.keeping_rows():
-        pieces = [
+    return pa.concat_tables(
+        [
             keep_rows(of(start, min(start + step, rows.num_rows)))
             for start in range(0, max(rows.num_rows, 1), step)
         ]
-    return pa.concat_tables(pieces)
+    )
 
 
 def _conflicts(table: Table, rows: pa.Table, numbers: NDArray[np.int32]) -> pa.Table:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from raydb.errors import IntegrityError
 from raydb.storage.tables.constraints import append_parts, append_rows, frozen, key_text
 from raydb.storage.tables.file_merges import VACUUM_BYTES, compacted
-from raydb.storage.tables.keys import find_rows
+from raydb.storage.tables.key_parts import find_rows
 from raydb.storage.tables.rows import Rows
 
 if TYPE_CHECKING:

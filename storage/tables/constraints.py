@@ -21,7 +21,8 @@ from raydb.names import find_object, fold, is_same, known_name, known_object
 from raydb.storage.enums import EnumType, field_type
 from raydb.storage.flat.column_plan import plan_columns
 from raydb.storage.tables.key_index import find_few
-from raydb.storage.tables.keys import ABSENT, find_rows, first_repeat, is_key_type
+from raydb.storage.tables.key_parts import find_rows, first_repeat, key_columns
+from raydb.storage.tables.keys import ABSENT, is_key_type
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import (
     ROW_NUMBER,
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 2**31 - 1
 """Foreign rows are int32."""
+
+# Row numbers are looked up so many at a time: what numpy makes of them (8 bytes each) stays small.
+_BLOCK_ROWS = 2**20
 
 
 def define_table(definition: TableDefinition, tables: Mapping[str, Table]) -> Table:
@@ -144,7 +148,7 @@ def append_parts(table: Table, parts: tuple[Part, ...], tables: Mapping[str, Tab
     required = [field.name for field in definition.schema if not field.nullable]
     read |= {name for name in required if rows.null_count(name)}
     schema = pa.schema([field for field in definition.schema if field.name in read])
-    columns = rows.columns(schema.names)
+    columns = key_columns(rows, schema.names)
     batch = _Batch(definition, pa.Table.from_arrays(columns, schema=schema), "row")
     return _extended(table, table.rows.extended(parts), batch, tables)
 
@@ -196,7 +200,7 @@ def check_new_constraints(
         if was.nullable and not field.nullable
     }
     fields = [field for field in definition.schema if field.name in read]
-    columns = [table.live_column(field.name) for field in fields]
+    columns = key_columns(table.rows, [field.name for field in fields], table.live)
     batch = _Batch(definition, pa.Table.from_arrays(columns, schema=pa.schema(fields)), "row")
     _check_not_null(batch)
     for key in keys:
@@ -366,7 +370,7 @@ def _check_not_null(batch: _Batch) -> None:
 
 def _check_unique(batch: _Batch, table: Table, key: UniqueKey) -> None:
     _check_repeats(batch, key)
-    if table.row_count:
+    if table.row_count and (table.live is None or table.live.any()):
         known = find_key(batch.rows, table, key) >= 0
         if known.any():
             kind = _kind_of(key, batch.definition)
@@ -393,15 +397,24 @@ def _find(
     few = find_few(table.rows, table.live, columns, probe)
     if few is not None:
         return few
-    return _numbers_of(find_rows(probe, [table.live_column(column) for column in columns]), table)
-
-
-def _numbers_of(found: NDArray[np.int32], table: Table) -> NDArray[np.int32]:
-    """Turn positions among a table's visible rows into row numbers; what is below 0 stays."""
-    if table.live is not None:
-        hit = found >= 0
-        found[hit] = np.flatnonzero(table.live)[found[hit]]
+    found = find_rows(probe, key_columns(table.rows, columns, table.live))
+    if table.live is not None and len(found) and int(found.max()) >= 0:
+        _number(found, table.live)
     return found
+
+
+def _number(found: NDArray[np.int32], live: NDArray[np.bool_]) -> None:
+    """Turn positions among the visible rows into row numbers; what is below 0 stays."""
+    numbers = np.empty(np.count_nonzero(live), np.int32)
+    end = 0
+    for start in range(0, len(live), _BLOCK_ROWS):
+        some = np.flatnonzero(live[start : start + _BLOCK_ROWS])
+        numbers[end : end + len(some)] = some + start
+        end += len(some)
+    for start in range(0, len(found), _BLOCK_ROWS):
+        block = found[start : start + _BLOCK_ROWS]
+        hit = block >= 0
+        block[hit] = numbers[block[hit]]
 
 
 def _find_references(batch: _Batch, key: ForeignKey, target: Table) -> NDArray[np.int32]:

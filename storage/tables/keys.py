@@ -308,7 +308,7 @@ def _integers(columns: list[pa.ChunkedArray]) -> list[NDArray[Any]]:
         columns = [column.cast(pa.decimal128(20)) for column in columns]
     data_type = columns[0].type
     if pa.types.is_floating(data_type):
-        return [_float_bits(column) for column in columns]
+        return [float_bits(column) for column in columns]
     if pa.types.is_temporal(data_type):
         whole = pa.int32() if data_type.bit_width == 32 else pa.int64()
         return [column.cast(whole).to_numpy() for column in columns]
@@ -318,8 +318,9 @@ def _integers(columns: list[pa.ChunkedArray]) -> list[NDArray[Any]]:
     return [pc.index_in(column, value_set=distinct).fill_null(-1).to_numpy() for column in columns]
 
 
-def _float_bits(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    values = column.cast(pa.float64()).to_numpy() + 0.0  # -0.0 + 0.0 is 0.0
+def float_bits(column: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return an integer for each floating-point number, equal where the numbers are as keys."""
+    values = np.asarray(column.cast(pa.float64())) + 0.0  # -0.0 + 0.0 is 0.0
     values[np.isnan(values)] = np.nan  # one bit pattern for every NaN
     bits: NDArray[np.int64] = values.view(np.int64)
     return bits

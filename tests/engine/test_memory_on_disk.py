@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -15,6 +16,7 @@ from raydb.engine.operators import scan
 from raydb.errors import IntegrityError, OperationalError, ProgrammingError
 from raydb.storage.flat import write
 from raydb.storage.tables.parts import FilePart
+from raydb.storage.tables.row_hashes import add_to_hashes
 
 ROWS = 60_000
 LIMIT = "2MB"
@@ -200,6 +202,56 @@ def test_rows_that_numpy_holds_are_counted_while_they_wait(spilled, tmp_path):
         rows = [memory.keep_rows(pa.table({"n": np.arange(2**13)})) for _ in range(64)]
         assert len(spilled) >= 32
         assert pa.concat_tables(rows).column("n").to_pylist() == [*range(2**13)] * 64
+
+
+# Table u has the keys 0, 2, 4, ...; SHUFFLED are 0, 1, 2, ... in another order.
+KEYED = f"""
+    CREATE TABLE u (id BIGINT PRIMARY KEY, n INTEGER);
+    INSERT INTO u SELECT range * 2, range % 7 FROM range(0, {4 * ROWS});
+    CREATE TABLE v AS SELECT range AS id, range * 0.5::DOUBLE AS x FROM range(0, {4 * ROWS});
+    CHECKPOINT
+"""
+SHUFFLED = f"range * 7919 % {8 * ROWS}"
+KEYED_LIMIT = 6_000_000
+# Of each row the place of its partner and its part are held.
+KEYED_PEAK = KEYED_LIMIT + 5 * 8 * ROWS
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory):
+    for value in (1, "a"):  # Numba's loops are read now, which takes memory of its own.
+        add_to_hashes(pa.array([value]), np.zeros(1, np.uint64))
+    path = tmp_path_factory.mktemp("keyed") / "keyed.raydb"
+    with raydb.connect(path) as con:
+        con.execute(KEYED)
+    return path
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"INSERT INTO u SELECT {SHUFFLED} + 1, 8 FROM range(0, {8 * ROWS}) WHERE range % 2 = 0",
+        "UPDATE u SET id = id * 3 + 1",
+        f"INSERT INTO u SELECT {SHUFFLED}, 8 FROM range(0, {8 * ROWS})"
+        " ON CONFLICT (id) DO UPDATE SET n = u.n + excluded.n",
+        f"INSERT INTO u SELECT {SHUFFLED}, 8 FROM range(0, {8 * ROWS}) ON CONFLICT DO NOTHING",
+        "CREATE UNIQUE INDEX i ON v (x, id)",
+    ],
+)
+def test_keys_are_checked_part_by_part(keyed, tmp_path, sql):
+    shutil.copytree(keyed, tmp_path / "keyed.raydb")
+    with raydb.connect(tmp_path / "keyed.raydb") as con:
+        sums = "SELECT count(*), sum(id), sum(n) FROM u"
+        expected = con.execute(f"BEGIN; {sql}; {sums}").fetchall()
+        con.execute(f"ROLLBACK; SET memory_limit = '{KEYED_LIMIT}B'; BEGIN")
+        tracemalloc.start()
+        try:
+            con.execute(sql)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < KEYED_PEAK
+        assert con.execute(f"COMMIT; {sums}").fetchall() == expected
 
 
 def test_a_rollback_of_a_large_table_leaves_nothing(con, spilled, tmp_path):
