@@ -162,6 +162,11 @@ STATEMENTS = {
     " INSERT INTO u SELECT id, price FROM line WHERE id % 2 = 0;"
     " INSERT INTO u SELECT id, price FROM line"
     " ON CONFLICT (id) DO UPDATE SET price = excluded.price + 1",
+    "insert of keys": "CREATE TABLE u (id BIGINT PRIMARY KEY, price DECIMAL(12, 2));"
+    " INSERT INTO u SELECT id * 7919 % 10000019, price FROM line;"
+    " INSERT INTO u SELECT -1 - id, price FROM line",
+    "update of keys": "CREATE TABLE u (id BIGINT PRIMARY KEY, price DECIMAL(12, 2));"
+    " INSERT INTO u SELECT id, price FROM line; UPDATE u SET id = id * 3 + 1",
     "update from": "UPDATE line SET price = n.id FROM note n WHERE n.id = line.id",
     "delete using": "DELETE FROM line WHERE id IN (SELECT id FROM note)",
     "returning": "DELETE FROM line WHERE k < 500 RETURNING *",
