@@ -7,6 +7,7 @@ import math
 import re
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
+from random import Random
 
 import pyarrow as pa
 import pytest
@@ -31,6 +32,8 @@ from function_rows import (
 
 from raydb.errors import DataError
 from raydb.planner.expressions.evaluator import evaluate
+from raydb.planner.expressions.functions import patterns
+from raydb.planner.expressions.nodes import Column
 
 COMPARISONS = {
     "equal": "=",
@@ -237,6 +240,37 @@ def test_a_backslash_escapes_in_like(text, pattern, expected):
     assert found == [expected] * ROWS
 
 
+@pytest.mark.parametrize("function", ["like", "ilike"])
+def test_patterns_of_all_shapes(function):
+    random = Random(26)
+    texts = ["".join(random.choices("aB%_\\\n.é", k=random.randrange(6))) for _ in range(300)]
+    column = Column(0, "s", TEXT)
+    flags = re.IGNORECASE if function == "ilike" else 0
+    for _ in range(150):
+        pattern = "".join(random.choices("aB%%%_\\\n.é", k=random.randrange(6)))
+        if re.search(r"(?<!\\)(\\\\)*\\$", pattern):
+            continue
+        found = evaluate(call(function, column, lit(pattern, TEXT)), {column: pa.array(texts)}, 300)
+        expected = [_matches_like(text, pattern, flags) for text in texts]
+        assert found.to_pylist() == expected, pattern
+
+
+@pytest.mark.parametrize(
+    ("pattern", "regex"),
+    [("%a%b%", "a.*b"), ("a%b%", "^a.*b"), ("%a_", "a.$"), (r"\%a_b.%%", r"^%a.b\..*")],
+)
+def test_an_open_end_is_not_searched_for(pattern, regex, monkeypatch):
+    searched, search = [], patterns.pc.match_substring_regex
+
+    def spy(text, regex, **options):
+        searched.append(regex)
+        return search(text, regex, **options)
+
+    monkeypatch.setattr(patterns.pc, "match_substring_regex", spy)
+    run(call("like", lit("a", TEXT), lit(pattern, TEXT)))
+    assert searched == [f"(?s){regex}"]
+
+
 def test_a_pattern_must_not_end_with_its_escape():
     with pytest.raises(DataError, match="must not end with its escape character"):
         run(call("like", col("s"), lit("a\\", TEXT)))
@@ -254,9 +288,9 @@ def test_like_of_null_and_of_a_column():
     check(call("like", col("s"), col("t")), expected)
 
 
-def _matches_like(text, pattern):
+def _matches_like(text, pattern, flags=0):
     regex = re.sub(r"\\(.)|.", lambda piece: _like_piece(piece[0]), pattern, flags=re.DOTALL)
-    return re.fullmatch(regex, text, re.DOTALL) is not None
+    return re.fullmatch(regex, text, re.DOTALL | flags) is not None
 
 
 def _like_piece(piece):

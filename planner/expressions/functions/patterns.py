@@ -23,7 +23,7 @@ from raydb.planner.expressions.types import BOOLEAN, INTEGER, TEXT
 from raydb.planner.expressions.typing_rules import label, typed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _OPERATORS = {
     "like": ("LIKE", "like"),
@@ -55,16 +55,23 @@ def match(operator: str, *operands: Expression) -> Expression:
 
 def _like(ignore_case: bool, _: Call, text: Values, pattern: str, escape: str = "\\") -> Values:
     """Match % and _; the escape takes away the meaning of the character after it."""
-    if escape == "\\" and "\\\\" not in pattern:
-        list(_pieces(pattern, escape, "LIKE"))
-        return pc.match_like(text, pattern, ignore_case=ignore_case)
-    # Arrow's match_like (26.0) misreads an escaped backslash at the end of a pattern.
-    meanings = {"%": ".*", "_": "."}
-    regex = "".join(
-        re.escape(character) if is_escaped else meanings.get(character) or re.escape(character)
-        for character, is_escaped in _pieces(pattern, escape, "LIKE")
-    )
-    return pc.match_substring_regex(text, f"(?s)^{regex}$", ignore_case=ignore_case)
+    pieces = list(_pieces(pattern, escape, "LIKE"))
+    # Arrow has loops of its own for % at the ends alone, where case matters. Its match_like (26.0)
+    # keeps a backslash before any other character than % and _.
+    is_plain = set(pattern).isdisjoint({"_", "\\", escape}) and "%" not in pattern[1:-1]
+    if is_plain and not ignore_case:
+        return pc.match_like(text, pattern)
+    return pc.match_substring_regex(text, _like_regex(pieces), ignore_case=ignore_case)
+
+
+# What LIKE's own characters are in a regular expression, unless they are escaped.
+_WILDCARDS = {("%", False): ".*", ("_", False): "."}
+
+
+def _like_regex(pieces: Iterable[tuple[str, bool]]) -> str:
+    """Return the regular expression to search for. One of both ends takes 1.3 times as long."""
+    regex = "".join(_WILDCARDS.get(piece) or re.escape(piece[0]) for piece in pieces)
+    return f"(?s){f'^{regex}$'.removeprefix('^.*').removesuffix('.*$')}"
 
 
 for _name, _ignores_case in (("like", False), ("ilike", True)):

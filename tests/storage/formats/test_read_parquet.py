@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from raydb.engine.operators.relation import MORSEL_ROWS
 from raydb.errors import DataError, OperationalError, ProgrammingError
 from raydb.storage.formats import parquet as parquet_format
-from raydb.storage.formats.copy import read_rows
+from raydb.storage.formats.copy import read_batches, read_rows
 from raydb.storage.tables.table import TableDefinition
 
 INT, LONG, TEXT, MONEY = pa.int32(), pa.int64(), pa.string(), pa.decimal128(3, 1)
@@ -143,6 +144,13 @@ def test_report_and_row_groups(read, tmp_path, monkeypatch):
     assert seen == sorted(seen)
     assert seen[-1] == (tmp_path / "t.parquet").stat().st_size
     assert read(pa.table({"a": pa.array([], LONG)}), table_of(a=INT)) == []
+
+
+def test_rows_are_loaded_a_morsel_at_a_time(tmp_path):
+    path = str(tmp_path / "t.parquet")
+    parquet.write_table(pa.table({"a": pa.nulls(200_000, INT)}), path, row_group_size=60_000)
+    counts = [batch.num_rows for batch in read_batches(path, table_of(a=INT), None, {})]
+    assert counts == [MORSEL_ROWS, 200_000 - MORSEL_ROWS]
 
 
 def test_files_that_are_none(tmp_path, monkeypatch):
