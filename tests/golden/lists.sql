@@ -204,6 +204,9 @@ SELECT flatten(l) FROM (VALUES ([['a'], ['b', 'c']]), (NULL), ([]), ([['d'], NUL
 -- ['d']
 -- []
 
+SELECT flatten(NULL), typeof(flatten(NULL));
+-- NULL | 'INTEGER[]'
+
 SELECT flatten([1]);
 -- error: ProgrammingError: flatten() needs a list of lists, not a list (INTEGER[]) (line 1, column 8)
 

@@ -137,6 +137,8 @@ def _prepend(name: str, element: Expression, operand: Expression) -> Expression:
 
 
 def _bind_flatten(name: str, operand: Expression) -> Expression:
+    if pt.is_null(operand.type):
+        operand = cast(operand, pa.list_(pa.list_(INTEGER)))
     operand = require_list(f"{name}()", operand)
     inner = operand.type.value_type
     if pt.is_null(inner):  # [], [NULL]
