@@ -171,11 +171,13 @@ def _distinct_values(info: TableInfo, name: str, catalog: CatalogInfo) -> float:
     PostgreSQL: n d / (n - f + f n / N) for d values in a sample of n of N rows, f of them once.
     """
     definition = info.definition
+    if not info.row_count:
+        return 1.0  # Others divide by it.
     if any(key.columns == (name,) for key in definition.keys):
         return float(info.row_count)
     referenced = [key.table for key in definition.foreign_keys if key.columns == (name,)]
     if referenced:
-        return float(min(catalog.tables[referenced[0]].row_count, info.row_count))
+        return float(max(min(catalog.tables[referenced[0]].row_count, info.row_count), 1))
     sample = info.sample[name]
     if not len(sample):
         return 1.0

@@ -231,3 +231,17 @@ def test_keys_are_a_bitmap_of_bounded_size() -> None:
     nothing = key_set.key_set(pa.array([None], pa.int32()), 2**20)
     assert nothing is not None
     assert not len(nothing.rows(pa.array([0, 7, None], pa.int32())))  # type: ignore[arg-type]
+
+
+def test_keys_of_empty_tables_are_sent_like_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("raydb.planner.key_filters._MIN_ROWS", 1)
+    connection = raydb.connect()
+    connection.execute("CREATE TABLE shop (id INTEGER PRIMARY KEY)")
+    connection.execute("CREATE TABLE visit (shop INTEGER REFERENCES shop (id), day INTEGER)")
+    connection.execute("CREATE TABLE closed (shop INTEGER)")
+    connection.execute("CREATE TABLE days AS SELECT range AS day FROM range(9)")
+    for query in (
+        "SELECT shop FROM visit LEFT JOIN days USING (day) WHERE shop IN (SELECT shop FROM closed)",
+        "SELECT id FROM shop LEFT JOIN days ON day = id WHERE id IN (SELECT shop FROM closed)",
+    ):
+        assert connection.execute(query).fetchall() == []
