@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # Every decimal of so many digits fits an int64.
 INT64_DIGITS = 18
 
+_COUNTS = frozenset({"count_star", "count"})
+
 # What the values of a group in order answer, with how often each occurs.
 BY_ORDER = frozenset({"mode", "quantile_cont", "quantile_disc"})
 
@@ -63,18 +65,21 @@ def may_be_accumulated(call: AggregateCall) -> bool:
     """Whether a kernel has loops for an aggregate; the bounds of a measure may still forbid it."""
     if call.distinct or call.function not in AGGREGATES:
         return False
-    wanted = AGGREGATES[call.function]
-    return "squares" not in wanted or not pa.types.is_floating(call.arguments[0].type)
+    if call.function in _COUNTS:
+        return True
+    kind = call.arguments[0].type
+    has_loop = "squares" not in AGGREGATES[call.function] or not pa.types.is_floating(kind)
+    return has_loop and is_number(kind)
 
 
 def is_accumulated(call: AggregateCall, held: Mapping[Expression, Measure]) -> bool:
     """Whether a kernel accumulates an aggregate; `held` are the measures in X."""
     if call.distinct or call.function not in AGGREGATES:
         return False
-    if call.function in ("count_star", "count"):
+    if call.function in _COUNTS:
         return True
     (argument,) = call.arguments
-    if argument in held:
+    if argument in held and is_number(argument.type):  # A text is held to be counted.
         measure = held[argument]
         return "squares" not in AGGREGATES[call.function] or has_squares(measure)
     is_known = is_number(argument.type) and not _is_wide(argument.type)
@@ -83,4 +88,6 @@ def is_accumulated(call: AggregateCall, held: Mapping[Expression, Measure]) -> b
 
 def _is_wide(kind: pa.DataType) -> bool:
     """Whether a number of a type may not fit 64 bits."""
-    return bool(pa.types.is_decimal(kind) and kind.precision > INT64_DIGITS)
+    return bool(
+        (pa.types.is_decimal(kind) and kind.precision > INT64_DIGITS) or pa.types.is_uint64(kind)
+    )

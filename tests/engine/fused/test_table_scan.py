@@ -229,3 +229,23 @@ def test_the_texts_of_a_key_are_as_many_groups_as_its_rows(con):
             con.execute("SET fused_path = 'on'")
             assert sorted(fused, key=repr) == sorted(general, key=repr)
             assert len(fused) > 1000
+
+
+def test_what_has_no_loops_is_folded_beside_its_count(monkeypatch) -> None:
+    monkeypatch.setattr("raydb.planner.stars.table_scan.MIN_ROWS", 0)
+    connection = raydb.connect()
+    connection.execute("CREATE TABLE shop (id INTEGER PRIMARY KEY, city VARCHAR)")
+    connection.execute("INSERT INTO shop VALUES (0, 'Ulm'), (1, 'Bonn')")
+    connection.execute(
+        "CREATE TABLE sale (shop INTEGER REFERENCES shop (id), code VARCHAR, number UBIGINT)"
+    )
+    connection.execute("INSERT INTO sale SELECT range % 2, 'c' || range, range FROM range(1000)")
+    connection.execute("INSERT INTO sale VALUES (1, NULL, 18446744073709551615)")
+    query = """SELECT city, count(code), min(code), max(code), count(number), sum(number), min(number)
+        FROM sale JOIN shop ON shop = id GROUP BY city ORDER BY city"""
+    assert connection.execute(f"EXPLAIN {query}").fetchone() == ("path: fused",)
+    assert connection.execute(query).fetchall() == [
+        ("Bonn", 500, "c1", "c999", 501, 18446744073709551615 + 250_000, 1),
+        ("Ulm", 500, "c0", "c998", 500, 249_500, 0),
+    ]
+    assert connection.execute("SELECT sum(number) FROM sale").fetchone() == (2**64 + 499_499,)
