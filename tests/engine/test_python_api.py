@@ -86,11 +86,11 @@ def test_settings_of_a_connection_are_given_to_connect():
 
 
 def test_statements_run_with_the_threads_of_their_connection(con):
+    con.execute("SELECT 2")
     before = pa.cpu_count()
     with raydb.connect(config={"threads": 3}) as other:
         assert other.execute("SELECT 1").fetchone() == (1,)
         assert pa.cpu_count() == 3
-        con.execute("RESET threads")
         con.execute("SELECT 2")
         assert pa.cpu_count() == before
     for text in ("0", "-1", "many", "2000"):

@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 
 from raydb.engine.operators.codes import direct_codes
 from raydb.interrupts import check_interrupt
-from raydb.kernels.codecs.key_loops import rows_with_keys, set_keys
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +39,8 @@ class KeySet:
 
     def rows(self, values: pa.ChunkedArray | pa.Array) -> NDArray[np.int32] | None:
         """Return the numbers of the rows whose value may be a key, None for all rows."""
+        from raydb.kernels.codecs.key_loops import rows_with_keys  # noqa: PLC0415  (numba: 0.24 s)
+
         codes = direct_codes(values)
         if codes is None:
             return None
@@ -64,6 +65,8 @@ def key_set(values: pa.ChunkedArray | pa.Array, room: int) -> KeySet | None:
 
     room: the bytes that an operator may take.
     """
+    from raydb.kernels.codecs.key_loops import set_keys  # noqa: PLC0415  (as above)
+
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
     parts = []
     for chunk in chunks:

@@ -168,6 +168,12 @@ def _epoch_in(scale: Callable[[Integers], Integers]) -> Callable[..., Values]:
     return kernel
 
 
+def _milliseconds(call: Call, values: Values) -> Values:
+    """Round moments to the nearest millisecond, as casts do, and cut times and intervals."""
+    half = 500 if pt.is_timestamp(call.arguments[0].type) else 0
+    return _epoch_in(lambda span: np.sign(span) * ((np.abs(span) + half) // 1000))(call, values)
+
+
 def _nanoseconds(microseconds: Integers) -> Integers:
     check_range(microseconds, -(2**63) // 1000, 2**63 // 1000)
     return microseconds * 1000
@@ -288,25 +294,25 @@ def _bind_epoch(name: str, operand: Expression) -> Expression:
     return Call(name, (cast(operand, TIMESTAMP) if operand.type == DATE else operand,), BIGINT)
 
 
-for _calls, _says, _scale in (
+for _calls, _says, _kernel in (
     (
         "epoch_ms(moment)",
         "milliseconds since then, or of an integer the TIMESTAMP: epoch_ms(TIMESTAMP"
         " '1970-01-01 00:00:01'), epoch_ms(1000) -> 1000 | 1970-01-01 00:00:01",
-        lambda microseconds: microseconds // 1000,
+        _milliseconds,
     ),
     (
         "epoch_us(moment)",
         "microseconds since then: epoch_us(TIMESTAMP '1970-01-01 00:00:01') -> 1000000",
-        lambda microseconds: microseconds,
+        _epoch_in(lambda microseconds: microseconds),
     ),
     (
         "epoch_ns(moment)",
         "nanoseconds since then: epoch_ns(TIMESTAMP '1970-01-01 00:00:01') -> 1000000000",
-        _nanoseconds,
+        _epoch_in(_nanoseconds),
     ),
 ):
-    scalar(_calls, _says, bind=_bind_epoch, can_fail=True)(_epoch_in(_scale))
+    scalar(_calls, _says, bind=_bind_epoch, can_fail=True)(_kernel)
 
 
 def _zone_part(seconds_of: Callable[[Integers], Integers]) -> Callable[..., Values]:
