@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -46,6 +46,7 @@ from raydb.storage.in_order import in_order
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from raydb.engine.context.memory import Memory
     from raydb.engine.operators.join.key_set import KeySet
     from raydb.engine.operators.run import Sources
     from raydb.planner.expressions.nodes import Expression
@@ -58,7 +59,9 @@ if TYPE_CHECKING:
 _FEW = 4
 
 # A join that is not cut into pieces gives its pairs and the rows of both sides that are in none.
+# They wait for each other where they take no more than this share of the room.
 _WHOLE_PIECES = 3
+_WHOLE_SHARE = 4
 
 
 def run_steps(plan: _Step, columns: Sequence[Column], sources: Sources) -> Relation:
@@ -108,9 +111,9 @@ def _start_join(
     check_interrupt()
     read = [column for column in join.columns if column in steps.live]
     pieces = join_pieces(join, read, sources)
-    first = list(islice(pieces, _WHOLE_PIECES + 1))
+    first, are_all = _first_pieces(pieces, sources.memory)
     # Rows without columns are a mere number, for each of which something may be computed.
-    if len(first) <= _WHOLE_PIECES and (read or steps.renames_only):
+    if are_all and (read or steps.renames_only):
         collector = Collector(sources.memory, read)
         for rows in first:
             collector.add(rows)
@@ -129,6 +132,18 @@ def _start_join(
         morsels,
         one_by_one=steps.one_by_one,
     )
+
+
+def _first_pieces(pieces: Iterator[Relation], memory: Memory) -> tuple[list[Relation], bool]:
+    """Return so many pieces as a join that is not cut has, or fewer, and whether these are all."""
+    first: list[Relation] = []
+    size_bytes = 0
+    for piece in pieces:
+        first.append(piece)
+        size_bytes += piece.size_bytes
+        if len(first) > _WHOLE_PIECES or size_bytes > memory.room() // _WHOLE_SHARE:
+            return first, False
+    return first, True
 
 
 def _is_long_series(steps: Steps) -> bool:

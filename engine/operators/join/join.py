@@ -29,7 +29,7 @@ from raydb.engine.operators.join.partners import (
     left_rows_with_partner,
     rows_in_pairs,
 )
-from raydb.engine.operators.relation import Collector, Relation, joined
+from raydb.engine.operators.relation import MORSEL_ROWS, Collector, Relation, joined
 from raydb.interrupts import beside
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, columns_of, conjuncts
@@ -68,6 +68,9 @@ class _Pairs:
 # A row may have many partners, a cross join has a pair for each two rows: so many pairs are made at
 # a time, or as many as there are rows on both sides.
 _MANY_PAIRS = 2**20
+
+# Fewer pairs at a time take longer to begin than to make.
+_FEWEST_PAIRS = 2**12
 
 
 def run_join(plan: HashJoin, columns: Sequence[Column], sources: Sources) -> Relation:
@@ -160,8 +163,9 @@ def _pairs_of_blocks(
         yield Relation({}, partners.pair_count())
         return
     left_rows, right_rows = left.rows, right.rows
-    # What has been joined waits in the other half.
-    most = memory.room() // 2 // (_BYTES_A_PAIR + 2 * _width(left_rows) + 2 * _width(right_rows))
+    # Two pieces are there at a time, and what comes of them.
+    pair_bytes = _BYTES_A_PAIR + 2 * _width(left_rows) + 2 * _width(right_rows)
+    most = max(memory.room() // 4 // pair_bytes, _FEWEST_PAIRS)
     if partners.ranges is not None:
         most = min(most, max(row_count, _MANY_PAIRS))
     if partners.pair_count() <= most and not unchecked:
@@ -243,7 +247,7 @@ def _pairs_in_batches(
     """Yield the pairs of partners for which all conditions are true, about `most` at a time."""
     batch: list[tuple[NDArray[np.integer], NDArray[np.integer]]] = []
     count = 0
-    for pairs in _accepted(partners, left, right, conditions):
+    for pairs in _accepted(partners, left, right, conditions, most):
         if batch and not len(pairs[0]):
             continue
         batch.append(pairs)
@@ -262,9 +266,16 @@ def _joined_pairs(parts: Sequence[tuple[NDArray[np.integer], NDArray[np.integer]
 
 
 def _accepted(
-    partners: Partners, left: Relation, right: Relation, conditions: Sequence[Expression]
+    partners: Partners,
+    left: Relation,
+    right: Relation,
+    conditions: Sequence[Expression],
+    most: int = MORSEL_ROWS,
 ) -> Iterator[tuple[NDArray[np.integer], NDArray[np.integer]]]:
-    """Yield the pairs for which all conditions are true, a morsel at a time, as (left, right)."""
+    """Yield the pairs for which all conditions are true, as (left, right).
+
+    They come a morsel at a time, or `most` where that is less.
+    """
     read = {column for condition in conditions for column in columns_of(condition)}
     left = left.select(column for column in left.columns if column in read).combined()
     right = right.select(column for column in right.columns if column in read).combined()
@@ -282,7 +293,7 @@ def _accepted(
             ours, theirs = ours[mask], theirs[mask]
         return ours, theirs
 
-    yield from in_order(check, partners.pairs_in_parts())
+    yield from in_order(check, partners.pairs_in_parts(most))
 
 
 def _left_rows_in_pairs(

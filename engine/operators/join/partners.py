@@ -90,11 +90,14 @@ class Partners:
         rows = np.flatnonzero(found)
         return rows, self.places[rows]
 
-    def pairs_in_parts(self) -> Iterator[tuple[NDArray[np.integer], NDArray[np.integer]]]:
-        """Yield the pairs a morsel at a time, at least one time."""
+    def pairs_in_parts(
+        self, most: int = MORSEL_ROWS
+    ) -> Iterator[tuple[NDArray[np.integer], NDArray[np.integer]]]:
+        """Yield the pairs a morsel at a time, or at most so many, at least one time."""
+        step = min(most, MORSEL_ROWS)
         if self.places is not None:
-            for start in range(0, max(len(self.places), 1), MORSEL_ROWS):
-                places = self.places[start : start + MORSEL_ROWS]
+            for start in range(0, max(len(self.places), 1), step):
+                places = self.places[start : start + step]
                 rows = np.flatnonzero(places >= 0)
                 yield rows + start, places[rows]
             return
@@ -102,8 +105,8 @@ class Partners:
         counts = self.ranges.stop - self.ranges.start
         ends = np.cumsum(counts)
         total = int(ends[-1]) if len(ends) else 0
-        for first in range(0, max(total, 1), MORSEL_ROWS):
-            yield self._pairs_between(first, min(first + MORSEL_ROWS, total), ends, counts)
+        for first in range(0, max(total, 1), step):
+            yield self._pairs_between(first, min(first + step, total), ends, counts)
 
     def _pairs_between(
         self, first: int, last: int, ends: NDArray[np.int64], counts: NDArray[np.int64]
