@@ -146,8 +146,7 @@ def _call_obstacles(call: AggregateCall, star: Star, catalog: CatalogInfo) -> It
         return
     if not asks_values(call) and may_be_accumulated(call):
         kind = call.arguments[0].type if call.arguments else call.type
-        is_counted = call.function in ("count_star", "count")
-        if pa.types.is_decimal(kind) and kind.precision > INT64_DIGITS and not is_counted:
+        if pa.types.is_decimal(kind) and kind.precision > INT64_DIGITS:
             yield f"{call.function.upper()} over {sql_type_name(kind)} may not fit 64 bits"
     else:
         # To number all rows first takes longer than to join and to group them: a BVH leaves most

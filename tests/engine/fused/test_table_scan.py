@@ -249,3 +249,15 @@ def test_what_has_no_loops_is_folded_beside_its_count(monkeypatch) -> None:
         ("Ulm", 500, "c0", "c998", 500, 249_500, 0),
     ]
     assert connection.execute("SELECT sum(number) FROM sale").fetchone() == (2**64 + 499_499,)
+
+
+def test_numbers_beyond_64_bits_are_counted_over_many_rows(monkeypatch) -> None:
+    monkeypatch.setattr("raydb.planner.stars.table_scan.MIN_ROWS", 0)
+    connection = raydb.connect()
+    connection.execute("CREATE TABLE sale (shop INTEGER, worth HUGEINT)")
+    connection.execute(
+        "INSERT INTO sale SELECT range % 2, 10000000000000000000000000 + range FROM range(1000)"
+    )
+    connection.execute("INSERT INTO sale VALUES (1, NULL)")
+    query = "SELECT shop, count(worth), count(*) FROM sale GROUP BY shop ORDER BY shop"
+    assert connection.execute(query).fetchall() == [(0, 500, 500), (1, 500, 501)]
