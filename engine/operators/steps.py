@@ -29,7 +29,7 @@ from raydb.engine.operators.scan import (
 from raydb.engine.operators.values import series_blocks
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.functions.generated_numbers import takes_values
+from raydb.planner.expressions.functions.generated_numbers import asks_statement
 from raydb.planner.expressions.nodes import (
     Call,
     Column,
@@ -159,7 +159,7 @@ class Steps:
     """A chain of filters and computed columns, as one function of rows of its source.
 
     live: the columns that it reads. lowest: the predicate next to the source, if a filter is.
-    one_by_one: whether it takes values of sequences, in the order of the rows.
+    one_by_one: whether it takes values of sequences, in the order of the rows, or a setting.
     """
 
     source: PhysicalPlan
@@ -198,13 +198,13 @@ def steps_of(plan: _Step, live: frozenset[Column], sources: Sources) -> Steps:
             items = [item for item in node.items if item[0] in live]
             steps.append(_compute_step(items))
             renames_only &= all(isinstance(expression, Column) for _, expression in items)
-            one_by_one |= any(takes_values(expression) for _, expression in items)
+            one_by_one |= any(asks_statement(expression) for _, expression in items)
             live = read_by(expression for _, expression in items)
         elif isinstance(node, Filter):
             steps.append(_filter_step(node.predicate, live))
             renames_only = False
             live |= columns_of(node.predicate)
-            one_by_one |= takes_values(node.predicate)
+            one_by_one |= asks_statement(node.predicate)
             lowest.insert(0, node.predicate)
         elif node.number in sources.key_sets:
             keys = sources.key_sets[node.number]
@@ -265,7 +265,7 @@ def _filter_step(predicate: Expression, live: frozenset[Column]) -> Callable[[Re
     Where some parts of it have left few rows, the others are evaluated for these alone; one that
     may fail is in any case.
     """
-    parts = [predicate] if takes_values(predicate) else _parts(predicate)
+    parts = [predicate] if asks_statement(predicate) else _parts(predicate)
     read = [live.union(*map(columns_of, parts[place:])) for place in range(len(parts) + 1)]
 
     def run(rows: Relation) -> Relation:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from raydb.engine.operators.relation import MORSEL_ROWS, Collector, Relation, concatenate
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.functions.generated_numbers import takes_values
+from raydb.planner.expressions.functions.generated_numbers import asks_statement
 from raydb.planner.expressions.nodes import Literal
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def run_values(plan: Values, columns: Sequence[Column], _: Sources) -> Relation:
             constants = [e.value for e in expressions if isinstance(e, Literal)]
             return pa.chunked_array([pa.array(constants, column.type)])
         first = expressions[0] if expressions else None
-        if first is not None and takes_values(first) and all(e == first for e in expressions):
+        if first is not None and asks_statement(first) and all(e == first for e in expressions):
             taken = cast_values(evaluate(first, {}, len(expressions)), column.type)
             return pa.chunked_array([taken])
         chunks = [cast_values(evaluate(e, {}, 1), column.type) for e in expressions]

@@ -248,7 +248,7 @@ def test_lists_are_questions_of_their_own(con: raydb.Connection, comparison: str
         elements = ", ".join("NULL" if each is None else repr(each) for each in given or ())
         as_list = "NULL" if given is None else f"[{elements}]"
         assert found == con.execute(text.replace("$1", as_list)).fetchall(), given
-    with pytest.raises(raydb.ProgrammingError, match="ANY and ALL need a list or a query"):
+    with pytest.raises(raydb.ProgrammingError, match="IN, ANY and ALL need a list or a query"):
         con.execute(text, [5])
 
 

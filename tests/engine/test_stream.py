@@ -80,6 +80,13 @@ def test_parameters_and_names(con):
     assert reader.read_all().to_pylist() == [{"Odd name": 1, "x": 5}, {"Odd name": 2, "x": 5}]
 
 
+def test_settings_are_those_of_the_statement(con):
+    query = "SELECT current_setting('threads') FROM range(3) WHERE current_setting('threads') <> ''"
+    assert (
+        con.stream(query).read_all().to_pydict() == con.execute(query).to_arrow_table().to_pydict()
+    )
+
+
 def test_the_first_block_comes_before_the_last_is_computed(con):
     # The whole of it would take 16 TB.
     reader = con.stream("SELECT i, i * 2 AS d FROM generate_series(1, 1000000000000) AS t(i)")

@@ -75,9 +75,9 @@ SELECT x FROM t ORDER BY x NULLS LAST;
 
 -- Wrong use.
 SELECT 1 = ANY (5);
--- error: ProgrammingError: ANY and ALL need a list or a query, not 5 (INTEGER) (line 1, column 8)
+-- error: ProgrammingError: IN, ANY and ALL need a list or a query, not 5 (INTEGER) (line 1, column 8)
 SELECT 1 = ANY ('{1,2}');
--- error: ProgrammingError: ANY and ALL need a list or a query, not '{1,2}' (VARCHAR) (line 1, column 8)
+-- error: ProgrammingError: IN, ANY and ALL need a list or a query, not '{1,2}' (VARCHAR) (line 1, column 8)
 SELECT 1 = ANY (['x']);
 -- error: DataError: 'x' is not a valid INTEGER (line 1, column 8)
 SELECT x = ANY (ws) FROM t;

@@ -223,4 +223,4 @@ SELECT 1 IN (1);
 -- true
 
 SELECT x IN x FROM (SELECT 1 AS x);
--- error: ProgrammingError: ANY and ALL need a list or a query, not 'x' (INTEGER) (line 1, column 8)
+-- error: ProgrammingError: IN, ANY and ALL need a list or a query, not 'x' (INTEGER) (line 1, column 8)

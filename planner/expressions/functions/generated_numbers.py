@@ -123,10 +123,14 @@ def _set_value(call: Call, rows: Rows) -> Values:
     return pa.array(value, call.type)
 
 
-def takes_values(expression: Expression) -> bool:
-    """Tell whether an expression takes values of a sequence, one after the other."""
+def asks_statement(expression: Expression) -> bool:
+    """Tell whether an expression takes values of a sequence, one after the other, or a setting.
+
+    Only the thread of the statement has these.
+    """
     return isinstance(expression, Call) and (
-        expression.function in ("nextval", "setval") or any(map(takes_values, expression.arguments))
+        expression.function in ("nextval", "setval", "currval", "current_setting")
+        or any(map(asks_statement, expression.arguments))
     )
 
 

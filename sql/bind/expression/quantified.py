@@ -34,7 +34,7 @@ def compare_any(function: str, operands: Sequence[Expression], values: Expressio
     (operand,) = operands
     values = typed(values, pa.list_(operand.type))
     if not is_list(values.type):
-        raise ProgrammingError(f"ANY and ALL need a list or a query, not {describe(values)}")
+        raise ProgrammingError(f"IN, ANY and ALL need a list or a query, not {describe(values)}")
     items = _items(values)
     if items is None:
         element, operand = comparable(Column(-1, "element", values.type.value_type), operand)
