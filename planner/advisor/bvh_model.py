@@ -21,7 +21,7 @@ from raydb.kernels.bvh.encode import EncodedColumn, encode_column, find_hierarch
 from raydb.planner.catalog import BvhDefinition, BvhInfo
 from raydb.planner.expressions.nodes import attributes_of
 from raydb.planner.stars.choose import Priced
-from raydb.planner.stars.costs import bvh_cost, scan_cost
+from raydb.planner.stars.costs import GROUP_COST, bvh_cost, scan_cost
 from raydb.planner.stars.fuse import fuse
 
 if TYPE_CHECKING:
@@ -275,7 +275,9 @@ class BvhModel:
         width = sum(self.profile.widths[measure] for measure in held)
         by_row = [code_map.hierarchy for code_map in job.job.maps if not code_map.by_cell]
         width += sum(job.index.codes[job.index.stored.index(n)].itemsize for n in by_row)
-        return bvh_cost(self.stars[star], job, self.catalog, rows, width)
+        cost = bvh_cost(self.stars[star], job, self.catalog, rows, width)
+        # The groups of a star cost as much on any candidate; beside them rows would hardly count.
+        return cost - job.job.group_count * GROUP_COST if job.is_direct else cost
 
     def _as_seen_by(self, star: int, candidate: Candidate) -> Candidate:
         """Return the part of a candidate that a star depends on; many have the same."""
