@@ -13,7 +13,6 @@ It does where both are stars that a fused job may answer, and the whole is none.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,7 @@ from raydb.planner.expressions.nodes import (
     map_call,
     substitute,
 )
-from raydb.planner.plan.common_tables import highest_number, renumbered
+from raydb.planner.plan.common_tables import renumbered
 from raydb.planner.plan.nodes import (
     Aggregate,
     Filter,
@@ -43,7 +42,7 @@ from raydb.planner.plan.nodes import (
 )
 from raydb.planner.plan.nulls import rejects_null
 from raydb.planner.plan.unique import is_unique_by
-from raydb.planner.rules.split_unions import may_fuse
+from raydb.planner.rules.split_unions import may_fuse, split_aggregates
 from raydb.planner.stars.delta import part_star
 from raydb.planner.stars.star import match_star, without_filter
 
@@ -62,14 +61,7 @@ _OF_ANY_NUMBER = ("min", "max")
 
 def split_outer_joins(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Aggregate the rows on the left and the pairs one by one."""
-    return _split_all(plan, itertools.count(highest_number(plan) + 1), catalog)
-
-
-def _split_all(plan: Plan, numbers: Iterator[int], catalog: CatalogInfo) -> Plan:
-    plan = plan.map_sources(lambda source: _split_all(source, numbers, catalog))
-    if isinstance(plan, Aggregate) and plan.grouping is None:
-        return _split(plan, numbers, catalog) or plan
-    return plan
+    return split_aggregates(plan, catalog, _split)
 
 
 def _split(plan: Aggregate, numbers: Iterator[int], catalog: CatalogInfo) -> Plan | None:

@@ -33,9 +33,12 @@ from raydb.planner.stars.star import match_star, without_filter
 from raydb.planner.stars.table_scan import scan_obstacle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from raydb.planner.catalog import CatalogInfo
+
+    # Returns what an aggregate is made of, with new numbers; None for one that is left.
+    Split = Callable[[Aggregate, Iterator[int], CatalogInfo], Plan | None]
 
     # A branch, and what the union's columns are in it.
     Branch = tuple[Plan, dict[Column, Expression]]
@@ -43,14 +46,20 @@ if TYPE_CHECKING:
 
 def split_unions(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Aggregate the branches of unions one by one."""
-    return _split_all(plan, itertools.count(highest_number(plan) + 1), catalog)
+    return split_aggregates(plan, catalog, _split)
 
 
-def _split_all(plan: Plan, numbers: Iterator[int], catalog: CatalogInfo) -> Plan:
-    plan = plan.map_sources(lambda source: _split_all(source, numbers, catalog))
-    if isinstance(plan, Aggregate) and plan.grouping is None:
-        return _split(plan, numbers, catalog) or plan
-    return plan
+def split_aggregates(plan: Plan, catalog: CatalogInfo, split: Split) -> Plan:
+    """Return the plan with `split` applied to each aggregate over one set of keys, if it can be."""
+    numbers = itertools.count(highest_number(plan) + 1)
+
+    def change(plan: Plan) -> Plan:
+        plan = plan.map_sources(change)
+        if isinstance(plan, Aggregate) and plan.grouping is None:
+            return split(plan, numbers, catalog) or plan
+        return plan
+
+    return change(plan)
 
 
 def _split(plan: Aggregate, numbers: Iterator[int], catalog: CatalogInfo) -> Plan | None:
