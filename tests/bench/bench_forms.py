@@ -18,7 +18,6 @@ import json
 import math
 import re
 import statistics
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ import duckdb
 import numba
 import numpy as np
 import pyarrow as pa
+from in_turns import medians
 
 import raydb
 
@@ -242,22 +242,9 @@ def measure(group: str, sql: str, ours: Any, theirs: Any, runs: int) -> Measurem
         path = re.findall(r"path: (\w+)", ours.execute(f"EXPLAIN {sql}").fetchone()[0])[0]
     except raydb.Error as error:
         problem = f"{type(error).__name__}: {error}"
-    times: dict[str, list[float]] = {"ours": [], "theirs": []}
-    start = time.perf_counter()
-    for run in range(runs):
-        times["theirs"].append(milliseconds(theirs, f"{sql} -- run {run}"))
-        if not problem:
-            times["ours"].append(milliseconds(ours, f"{sql} -- run {run}"))
-        if time.perf_counter() - start > REPEAT_SECONDS:
-            break
-    ours_ms = None if problem else statistics.median(times["ours"])
-    return Measurement(group, sql, path, statistics.median(times["theirs"]), ours_ms, problem)
-
-
-def milliseconds(connection: Any, sql: str) -> float:
-    start = time.perf_counter()
-    connection.execute(sql).fetchall()
-    return 1e3 * (time.perf_counter() - start)
+    engines = {"duckdb": theirs.execute} | ({} if problem else {"raydb": ours.execute})
+    times = medians(sql, engines, runs, REPEAT_SECONDS)
+    return Measurement(group, sql, path, times["duckdb"], times.get("raydb"), problem)
 
 
 def report(title: str, measured: list[Measurement]) -> None:

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numba
 import pyarrow as pa
+from in_turns import medians
 from tpcds_data import (
     difference,
     load_duckdb,
@@ -117,22 +118,16 @@ def build_bvhs(connection: Any, texts: dict[str, str], most: int) -> list[str]:
 def measure(name: str, sql: str, ours: Any, theirs: Any, runs: int) -> Measurement:
     """Check a query's answer, then time it in both engines, in turns."""
     problem = wrong(sql, ours, theirs)
-    times: dict[str, list[float]] = {"ours": [], "theirs": [], "planning": []}
-    start = time.perf_counter()
-    for run in range(runs):
-        text = f"{sql}\n-- run {run}"
-        times["theirs"].append(milliseconds(theirs, text))
-        if not problem:
-            times["planning"].append(milliseconds(ours, f"EXPLAIN {text} of EXPLAIN"))
-            times["ours"].append(milliseconds(ours, text))
-        if time.perf_counter() - start > REPEAT_SECONDS:
-            break
-    duckdb_ms = statistics.median(times["theirs"])
+    engines = {"duckdb": theirs.execute}
+    if not problem:
+        engines["planning"] = lambda text: ours.execute(f"EXPLAIN {text} of EXPLAIN")
+        engines["raydb"] = ours.execute
+    times = medians(sql, engines, runs, REPEAT_SECONDS)
     if problem:
-        return Measurement(name, None, duckdb_ms, problem=problem)
+        return Measurement(name, None, times["duckdb"], problem=problem)
     plan = "\n".join(str(row[0]) for row in ours.execute(f"EXPLAIN {sql}").fetchall())
-    ours_ms, planning_ms = (statistics.median(times[what]) for what in ("ours", "planning"))
-    return Measurement(name, ours_ms, duckdb_ms, planning_ms, tuple(_JOBS.findall(plan)))
+    jobs = tuple(_JOBS.findall(plan))
+    return Measurement(name, times["raydb"], times["duckdb"], times["planning"], jobs)
 
 
 def wrong(sql: str, ours: Any, theirs: Any) -> str:
@@ -149,12 +144,6 @@ def wrong(sql: str, ours: Any, theirs: Any) -> str:
         if not problem:
             return ""
     return problem
-
-
-def milliseconds(connection: Any, sql: str) -> float:
-    start = time.perf_counter()
-    connection.execute(sql).fetchall()
-    return 1e3 * (time.perf_counter() - start)
 
 
 # Memory

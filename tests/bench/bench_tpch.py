@@ -21,7 +21,6 @@ import resource
 import statistics
 import subprocess
 import sys
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numba
 import pyarrow as pa
+from in_turns import medians
 from tpch_data import (
     QUERY_NUMBERS,
     build_bvhs,
@@ -101,23 +101,9 @@ def measure(number: int, ours: Any, theirs: Any, runs: int) -> Measurement:
         problem = f"{type(error).__name__}: {error}"
     else:
         problem = difference(number, rows, theirs.execute(sql).fetchall())
-    times: dict[str, list[float]] = {"ours": [], "theirs": []}
-    start = time.perf_counter()
-    for run in range(runs):
-        text = f"{sql}-- run {run}"
-        times["theirs"].append(milliseconds(theirs, text))
-        if not problem:
-            times["ours"].append(milliseconds(ours, text))
-        if time.perf_counter() - start > REPEAT_SECONDS:
-            break
-    ours_ms = None if problem else statistics.median(times["ours"])
-    return Measurement(number, ours_ms, statistics.median(times["theirs"]), problem)
-
-
-def milliseconds(connection: Any, sql: str) -> float:
-    start = time.perf_counter()
-    connection.execute(sql).fetchall()
-    return 1e3 * (time.perf_counter() - start)
+    engines = {"duckdb": theirs.execute} | ({} if problem else {"raydb": ours.execute})
+    times = medians(sql, engines, runs, REPEAT_SECONDS)
+    return Measurement(number, times.get("raydb"), times["duckdb"], problem)
 
 
 # Memory
