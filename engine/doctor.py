@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from raydb.kernels.backends import self_check
 from raydb.kernels.backends.device import DeviceError
 from raydb.kernels.backends.registry import BACKENDS, look_again
 from raydb.room import size_text
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from raydb.kernels.backends.backend import Entry

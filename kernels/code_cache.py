@@ -18,9 +18,10 @@ import hashlib
 import os
 import stat
 import tempfile
-from dataclasses import dataclass
 from logging import getLogger
 from pathlib import Path
+
+from raydb.values import dataclass
 
 VARIABLE = "RAYDB_CACHE_DIR"
 

@@ -13,13 +13,14 @@ backend: cpu (auto: this version has no other backend)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from raydb.planner.plan.nodes import CommonTable, PhysicalPlan, SearchRows
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

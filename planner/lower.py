@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,7 @@ from raydb.planner.stars.deferred import MAX_MEMBERS, DeferredScan, with_values,
 from raydb.planner.stars.delta import part_star
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.top_rows import find_top_rows
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from raydb.sql.database_ast import Attach as Attach
@@ -19,6 +18,7 @@ from raydb.sql.database_ast import Savepoint as Savepoint
 from raydb.sql.database_ast import ShowDatabases as ShowDatabases
 from raydb.sql.database_ast import Use as Use
 from raydb.sql.database_ast import Vacuum as Vacuum
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

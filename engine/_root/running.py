@@ -17,12 +17,13 @@ import datetime as dt
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
 from raydb.errors import Error, InternalError, NotSupportedError, OperationalError
 from raydb.late_interrupt import LateInterrupt
 from raydb.memory_release import at_work, drop_rows, give_back
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -71,6 +72,9 @@ class DeviceMemory:
         if self.size_bytes is not None:
             return min(self.size_bytes, available_bytes)
         return int(self.share * available_bytes)
+
+
+SHARED = DeviceMemory()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ class Running:
         self,
         interrupts: Interrupts | None = None,
         listener: Listener | None = None,
-        device_memory: DeviceMemory = DeviceMemory(),
+        device_memory: DeviceMemory = SHARED,
     ) -> None:
         self.is_over = _never
         if interrupts is not None:
@@ -309,4 +313,4 @@ def knowing_types(types: Mapping[str, pa.DataType]) -> Iterator[None]:
 def device_memory() -> DeviceMemory:
     """Return what the statement that runs on this thread may hold on each device."""
     running = current.get()
-    return DeviceMemory() if running is None else running.device_memory
+    return SHARED if running is None else running.device_memory

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, ValuesView
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -24,6 +24,7 @@ from raydb.planner.expressions.nodes import Attribute, rewrite
 from raydb.planner.stars.star import canonical_definition
 from raydb.storage.durable.database_directory import DatabaseDirectory
 from raydb.storage.sqlite.database import SqliteDatabase
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -12,7 +12,7 @@ the snapshot after is taken over, where nobody has touched it or what it depends
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from raydb.engine.catalog.vector_index import check_change
 from raydb.errors import ConflictError
 from raydb.interrupts import beside
 from raydb.storage.tables.changes import Append, Load
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

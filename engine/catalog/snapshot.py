@@ -5,7 +5,7 @@ A statement that fails has changed nothing, and a rollback is the snapshot from 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from raydb.engine.catalog.stored_bvh import (
@@ -21,6 +21,7 @@ from raydb.engine.catalog.stored_calibration import DescribedCalibrations
 from raydb.planner.catalog import CATALOG, BvhDefinition, CatalogInfo, TableInfo, relations
 from raydb.storage.tables.changes import apply_change
 from raydb.storage.tables.sample import ByColumn
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

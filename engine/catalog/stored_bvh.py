@@ -11,7 +11,7 @@ it is built anew.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ from raydb.errors import DataError
 from raydb.planner.catalog import NewerRows
 from raydb.planner.expressions.nodes import attributes_of
 from raydb.storage.tables.changes import Replace
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

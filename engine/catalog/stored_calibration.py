@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,6 +22,7 @@ from raydb.kernels.vector.drift import Reference
 from raydb.kernels.vector.exact_search import LARGEST
 from raydb.kernels.vector.stop_rule import SCORES, StopRule
 from raydb.planner.catalog import CalibrationInfo
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,7 @@ write_rows(table, write, open_part)     at each manifest, see `storage/tables/fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -17,6 +17,7 @@ from raydb.storage.flat import write_stream
 from raydb.storage.tables.file_merges import tiered
 from raydb.storage.tables.parts import FilePart, JoinedPart, Part
 from raydb.storage.tables.rows import Rows
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from raydb.errors import ProgrammingError
 from raydb.storage.tables.sequence import LEAST, MOST, Identity, Sequence, SequenceOptions
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from raydb.engine.context.memory import Memory, parse_limit
 from raydb.engine.session.settings import MEMORY_LIMIT, TEMP_DIRECTORY
 from raydb.storage.enums import stored_table
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

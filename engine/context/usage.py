@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raydb.engine.table_functions.vector.search_drift import SearchDrift
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

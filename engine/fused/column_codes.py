@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from raydb.kernels.bvh.encode import encode_blocks, encode_column
 from raydb.kernels.codecs.arrow_numbers import words_of
 from raydb.planner.stars.instants import MOMENT
 from raydb.room import read_limit
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,6 @@ often: SUM(x) is the sum of value x rows, and no row is read for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
 from raydb.kernels.codecs.arrow_numbers import from_numbers, to_numbers
 from raydb.planner.stars.fused_scan import DENSE_GROUPS, FusedScanAggregate
 from raydb.storage.type_names import sql_type_name
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ with the run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from raydb.engine.fused.delta import prepare_delta, run_delta
@@ -15,6 +15,7 @@ from raydb.engine.fused.table_job import fuse_on_rows
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

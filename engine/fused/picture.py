@@ -9,12 +9,12 @@ RayDB, section 3, puts a row at the point (measure, group, cell). A picture has 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from raydb.planner.expressions.show import show
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,6 @@ millions, would spend more on deciding how to order them than on ordering them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -25,6 +24,7 @@ from raydb.planner.expressions.nodes import Column, Expression, columns_of
 from raydb.planner.plan.nodes import Filter, Limit, Project, Sort
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from raydb.planner.plan.nodes import PhysicalPlan, SortKey

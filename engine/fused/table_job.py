@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from raydb.planner.stars.answers import asks_values, may_be_accumulated
 from raydb.planner.stars.fuse import fuse
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import key_of
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

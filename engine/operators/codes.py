@@ -9,7 +9,6 @@ A word is sorted together with the row numbers in its low bits, which makes the 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from raydb.kernels.codecs.arrow_numbers import from_numbers, words_of
 from raydb.planner.expressions.columns.order import doubles_of_codes, order_codes, order_intervals
 from raydb.storage.nested import entries_of, fields_of
 from raydb.storage.type_names import sql_type_name
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,6 @@ The sorted rows are in parts: two of about one size become one, and large ones g
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from raydb.engine.operators.relation import (
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.columns.order import canonical_floats, order_codes, order_intervals
 from raydb.planner.expressions.nodes import Column
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

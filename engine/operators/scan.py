@@ -13,7 +13,7 @@ Of a Parquet file, row groups that the comparisons exclude are left out in any c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +37,7 @@ from raydb.storage.tables.key_index import candidates
 from raydb.storage.tables.parts import Comparison
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -42,6 +41,7 @@ from raydb.planner.expressions.registry import may_raise
 from raydb.planner.plan.nodes import Filter, HashJoin, KeyFilter, Project, Scan, Series
 from raydb.planner.plan.nodes.node import read_by
 from raydb.storage.in_order import in_order
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -13,10 +13,12 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 from collections import OrderedDict
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

@@ -8,7 +8,7 @@ differs from such a text in constants or parameters at its bound plan.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ from raydb.planner.plan.nodes import Aggregate, Plan
 from raydb.sql import ast
 from raydb.storage.enums import has_enums
 from raydb.storage.formats.copy import write_rows
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence

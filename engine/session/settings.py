@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -31,6 +30,7 @@ from raydb.kernels.backends.choice import SETTINGS as BACKENDS
 from raydb.kernels.backends.cpu.threads import machine_processors
 from raydb.planner import PlannerOptions
 from raydb.planner.expressions.columns.zones import LOCAL, find_zone, zone_name
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from raydb.engine.shell.endings import QuitError
@@ -28,6 +27,7 @@ from raydb.engine.shell.schema import (
     schema_statements,
 )
 from raydb.errors import Error, OperationalError, ProgrammingError, did_you_mean
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,7 +14,7 @@ No SQL is parsed for it: what stands before the cursor mostly is no statement ye
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
@@ -34,6 +34,7 @@ from raydb.engine.shell.script import Scanner
 from raydb.engine.table_functions.registered import TABLE_FUNCTIONS
 from raydb.keywords import KEYWORDS, quoted
 from raydb.names import fold, index_names
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

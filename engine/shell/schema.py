@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.keywords import quoted
 from raydb.names import find_object, fold
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,9 @@ a pipe that never ends.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

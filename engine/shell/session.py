@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from raydb.engine.shell.render.words import plain
 from raydb.engine.shell.schema import has_external_access
 from raydb.engine.shell.script import ScriptReader, is_query, read_script
 from raydb.errors import DataError, OperationalError
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -6,7 +6,7 @@ without it      some rows of the index, each of which is searched for among the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from raydb.kernels.stored.deferred import Deferred
 from raydb.kernels.vector.calibration_trace import Searched
 from raydb.kernels.vector.conformal import MAX_QUERIES, MAX_TUNING, calibrate, least_queries
 from raydb.names import known_object
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

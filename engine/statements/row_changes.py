@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from raydb.planner.expressions.nodes import Column

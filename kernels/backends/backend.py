@@ -6,8 +6,9 @@ rays of the RT backend, the row ranges of the CPU backend, the chunks of the CUD
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -9,7 +9,6 @@ count             the sum of the validity as 0 and 1; without NULLs the rows, al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from raydb.kernels.backends.aggregates import (
     wide_sum,
 )
 from raydb.kernels.backends.backend import FusedResult
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

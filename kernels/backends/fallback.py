@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeVar
 
 from raydb.errors import OperationalError
@@ -10,6 +10,7 @@ from raydb.kernels.backends.backend import PreparedJob
 from raydb.kernels.backends.device import DeviceError
 from raydb.kernels.backends.registry import open_backend
 from raydb.kernels.bvh.sieve import prepare_sieved
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from raydb.kernels.bvh.sieve import CellTotals, Sieve
 from raydb.kernels.stored.deferred import Deferred
 from raydb.kernels.stored.ipc import read_table
 from raydb.kernels.stored.stored_arrays import ascending, below, flags, rising, spans
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray

@@ -11,12 +11,12 @@ a row, so z is never stored:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from raydb.errors import DataError
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,6 @@ lexicographic order, coarse level first, so every value of the coarse level is a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.kernels.bvh.bvh import code_type
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

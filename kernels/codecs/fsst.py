@@ -14,12 +14,13 @@ Boncz, Neumann, Leis: FSST: Fast Random Access String Compression, PVLDB 13(11),
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,9 +13,10 @@ The numbers of ways are multiplied over the runs. TIMEST, section 4.3 (ListCount
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
+
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from raydb.kernels.motif.shape import Motif

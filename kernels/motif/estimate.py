@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raydb.kernels.motif.tree_choice import ENOUGH_SPREAD, spread_of
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,13 +10,13 @@ from __future__ import annotations
 import itertools
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from raydb.errors import DataError
 from raydb.kernels.backends.cpu.threads import processor_count
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

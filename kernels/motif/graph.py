@@ -13,13 +13,13 @@ lists, 10.7 for a pair of vertices (where its list begins, and 1.67 slots of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from raydb.errors import NotSupportedError
 from raydb.kernels.backends.cpu.threads import processor_count, run_parts
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

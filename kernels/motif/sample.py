@@ -8,7 +8,7 @@ constraints alone and throws away what breaks the motif's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ from raydb.kernels.motif.weights import (
     relation,
     weigh,
 )
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

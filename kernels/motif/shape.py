@@ -12,8 +12,9 @@ Benson and Leskovec, Motifs in Temporal Networks (WSDM 2017), has groups of one 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from raydb.values import dataclass
 
 MAX_VERTICES, MAX_EDGES = 8, 12
 

@@ -7,9 +7,10 @@ samples are needed (TIMEST, sections 2.1 and 4.5).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
+
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,6 @@ were drawn with, rounding biases nothing; to a total of some 2**31 it adds at mo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
@@ -29,6 +28,7 @@ from raydb.kernels.backends.cpu.threads import processor_count, run_parts
 from raydb.kernels.motif.graph import pair_table
 from raydb.kernels.motif.loops import graph_loops
 from raydb.kernels.motif.loops import weight_loops as loops
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,13 +5,14 @@ query   ->   exact k-th distance   ->   lists, the nearest first, until all k ro
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raydb.kernels.vector.exact_search import METRICS, nearest, no_neighbours, prepared
 from raydb.kernels.vector.ivf import loop_arrays
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,7 +15,7 @@ falls at these values, and the least threshold that keeps a promise is next to o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, floor, inf, nextafter
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from raydb.errors import DataError
 from raydb.kernels.vector.calibration_trace import exact_distances, trace
 from raydb.kernels.vector.drift import reference_of
 from raydb.kernels.vector.stop_rule import StopRule, greatest_square, stop_scores
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

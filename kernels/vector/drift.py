@@ -15,11 +15,12 @@ s: a change may come after any number of queries, and what has not entered canno
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import exp, inf, lgamma, log
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,11 +8,13 @@ nearer, and of rows at the same distance the one with the smaller number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,7 +14,7 @@ Centroids under cosine are those of unit vectors. After Sivic and Zisserman, Vid
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -39,6 +39,7 @@ from raydb.kernels.vector.exact_search import (
 )
 from raydb.kernels.vector.kmeans import assign, train
 from raydb.kernels.vector.stop_rule import ANYWHERE, SCORES, StopRule
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

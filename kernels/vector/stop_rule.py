@@ -18,10 +18,11 @@ for Image Classifiers using Conformal Prediction (ICLR 2021).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ In Z the attributes are then ordered so that the stars read the fewest intervals
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from raydb.planner.expressions.nodes import attributes_of
 from raydb.planner.expressions.show import show
 from raydb.planner.stars.answers import may_be_accumulated, needs_values
 from raydb.planner.stars.table_scan import is_small
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -7,11 +7,12 @@ A query that reads columns of an outer row is joined with the outer rows once it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Call, Column, columns_of, substitute
 from raydb.planner.plan.common_tables import free_columns
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

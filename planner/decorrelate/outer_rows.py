@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
@@ -39,6 +39,7 @@ from raydb.planner.plan.nodes import (
 )
 from raydb.planner.plan.nulls import COMPARISONS, is_never_null
 from raydb.planner.plan.unique import has_one_row, has_one_row_at_most, is_unique_by
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -6,7 +6,7 @@ example and the answer to that, and a binder where the signature does not say en
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -38,6 +38,7 @@ from raydb.planner.expressions.types import (
     is_number,
 )
 from raydb.planner.expressions.typing_rules import as_boolean, cast, typed
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

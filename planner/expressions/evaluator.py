@@ -11,7 +11,6 @@ Rules that hold throughout:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard, assert_never
 
 import pyarrow as pa
@@ -34,6 +33,7 @@ from raydb.planner.expressions.nodes import (
 )
 from raydb.planner.expressions.registry import FUNCTIONS
 from raydb.storage.type_names import sql_type_name
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -13,7 +13,6 @@ and the answer to that, and its kernel.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from typing import Literal as OneOf
 
@@ -22,6 +21,7 @@ import pyarrow as pa
 from raydb.errors import DataError
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.signature import Signature, read_signature
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

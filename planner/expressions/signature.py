@@ -10,7 +10,6 @@ the reference alone.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -34,6 +33,7 @@ from raydb.planner.expressions.types import (
 )
 from raydb.planner.expressions.typing_rules import as_boolean, as_text, cast, label, typed
 from raydb.storage.type_names import sql_type_name
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

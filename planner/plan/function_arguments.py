@@ -10,7 +10,6 @@ the call give, row by row, is checked twice: its type once, its value in each ro
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ import pyarrow as pa
 
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.describe import describe
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

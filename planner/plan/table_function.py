@@ -13,12 +13,13 @@ and completion. Those that RayDB has are listed in `engine/table_functions/regis
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Literal
 from raydb.planner.plan.nodes import SearchRows, Values
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -12,7 +12,6 @@ checks one equality of a class, since its sides have checked theirs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from raydb.planner.expressions.nodes import Call, Column, Expression, columns_of
 from raydb.planner.plan.nodes import InnerJoin, Plan, filter_rows
 from raydb.planner.plan.statistics import Statistics
 from raydb.planner.stars.star import map_unfused_sources
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -6,7 +6,7 @@ where none of these answers alone; costs decide (`planner/stars/costs.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from raydb.planner.stars.costs import MIN_COMPARED, bvh_cost, general_cost, scan
 from raydb.planner.stars.delta import merge_parts, part_star, scan_delta
 from raydb.planner.stars.fuse import fuse, highest_score, scanned_attributes
 from raydb.planner.stars.table_scan import FusedTableScan, scan_bytes, scan_obstacles
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -12,7 +12,7 @@ and decimals stay exact: what a part adds up has the type of the whole, an avera
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ from raydb.planner.plan.nodes import Aggregate, Project, Union
 from raydb.planner.plan.nodes.aggregate import GroupedRows
 from raydb.planner.stars.table_scan import FusedTableScan, scan_obstacle
 from raydb.storage.type_names import sql_type_name
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from raydb.kernels.backends.choice import ELSE
@@ -10,6 +10,7 @@ from raydb.planner.expressions.nodes import attributes_of, expressions_of
 from raydb.planner.expressions.show import show
 from raydb.planner.plan.nodes.aggregate import GroupedRows
 from raydb.planner.stars.sieve import describe_reads, describe_sieve
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
@@ -33,6 +33,7 @@ from raydb.planner.plan.nodes import (
     only_columns,
 )
 from raydb.planner.plan.unique import has_one_row, has_one_row_at_most
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,6 @@ row id.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from raydb.planner.stars.fused_scan import DENSE_GROUPS
 from raydb.planner.stars.instants import by_unit, count_by_unit
 from raydb.storage.tables.parts import value_bytes
 from raydb.storage.type_names import sql_type_name
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Column, Expression
 from raydb.sql.bind.expression.expression import AggregateList, Context
 from raydb.sql.bind.scope import Outer, Scope, find, resolve
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

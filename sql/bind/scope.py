@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.names import Names, Qualified, index_names, is_same, known_name, needs_quotes
 from raydb.planner.expressions.nodes import Column
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

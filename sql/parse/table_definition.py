@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from raydb.sql.parse.sequence import column_type, identity, is_serial
 from raydb.sql.parse.stored_expressions import stored_check, stored_text
 from raydb.storage.tables.constraints import check_different
 from raydb.storage.tables.table import Check, FileLayout, ForeignKey, TableDefinition, UniqueKey
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

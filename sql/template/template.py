@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from raydb.errors import Error
@@ -31,6 +31,7 @@ from raydb.sql.bind.query.query import bind_query
 from raydb.sql.parse.nodes import refuse_deep_nesting
 from raydb.sql.template.parameterize import Slots
 from raydb.sql.template.parameters import Parameters, bind_parameters, bind_values
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from xxhash import xxh3_64
@@ -25,6 +24,7 @@ from raydb.storage.durable.manifest import (
     is_data_name,
 )
 from raydb.storage.durable.wal import Tail, decode_frames, decode_log
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

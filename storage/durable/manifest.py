@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xxhash import xxh3_64_intdigest
 
 from raydb.errors import NotSupportedError
 from raydb.storage.damage import damaged
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xxhash import xxh3_64_intdigest
+
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

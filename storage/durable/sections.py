@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import math
 import struct
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -24,6 +23,7 @@ from raydb.kernels.stored.described import Described
 from raydb.kernels.stored.stored_arrays import StoredArrays
 from raydb.storage.damage import damaged
 from raydb.storage.mapped import map_file
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

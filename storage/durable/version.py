@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from raydb.errors import OperationalError
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,13 +21,13 @@ from __future__ import annotations
 import struct
 import threading
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xxhash import xxh3_64_intdigest
 
 from raydb.errors import DataError, NotSupportedError, OperationalError
 from raydb.storage.damage import damaged
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -7,7 +7,7 @@ Columns are partitioned first, then each is cut into chunks of a size that suits
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from raydb.errors import ProgrammingError, did_you_mean
@@ -18,6 +18,7 @@ from raydb.storage.flat.layout import MAX_CHUNK_ROWS, Kind, Modality
 from raydb.storage.flat.modality import detect_modality
 from raydb.storage.flat.shared_dictionaries import SharedEntries, share_dictionaries
 from raydb.storage.in_order import in_order
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

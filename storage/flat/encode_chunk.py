@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from raydb.storage.flat.zone_map import (
     integer_zone,
     text_zone,
 )
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

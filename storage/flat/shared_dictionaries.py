@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from raydb.storage.flat.encodings.dictionary import ColumnDictionary, pack_dictionary
 from raydb.storage.flat.layout import Kind, Tier
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice, pairwise, repeat
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
@@ -54,6 +54,7 @@ from raydb.storage.flat.metadata.compose import (
 )
 from raydb.storage.flat.zone_map import unpack_range
 from raydb.storage.in_order import in_order
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

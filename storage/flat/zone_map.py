@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ import pyarrow.compute as pc
 
 from raydb.storage.flat.encodings.bits import signed_64
 from raydb.storage.flat.layout import CHUNK_RANGE, Flags, Kind
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -11,6 +10,7 @@ import pyarrow as pa
 from raydb.errors import NotSupportedError
 from raydb.storage.formats.cast_columns import cast_rows, castable_names
 from raydb.storage.in_order import in_order
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -22,6 +22,7 @@ from raydb.storage.formats.room import Room
 from raydb.storage.nested import leaf_types
 from raydb.storage.tables.parts import Part
 from raydb.storage.type_names import sql_type_name
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from raydb.storage.sqlite.values import TEXT, column_of, declared_type, type_of_
 from raydb.storage.tables.parts import value_bytes
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table, TableDefinition
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ how the log is replayed. VACUUM alone gives rows new numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn, assert_never
 
 import numpy as np
@@ -22,6 +22,7 @@ from raydb.storage.tables.constraints import append_parts, append_rows, frozen, 
 from raydb.storage.tables.file_merges import VACUUM_BYTES, compacted
 from raydb.storage.tables.key_parts import find_rows
 from raydb.storage.tables.rows import Rows
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,7 +13,7 @@ Two values may have one code: what is found is all rows with the values, and per
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from raydb.interrupts import beside
 from raydb.kernels.codecs.arrow_numbers import words_of
 from raydb.storage.tables.keys import find_rows
 from raydb.storage.tables.row_hashes import add_to_hashes
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

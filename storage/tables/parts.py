@@ -7,7 +7,7 @@ from end to end; what it does not say of itself, `Part` answers by reading colum
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from raydb.interrupts import check_interrupt
 from raydb.storage.flat.select import possible_ranges, select_rows
 from raydb.storage.take_rows import take_rows
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

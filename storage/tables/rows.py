@@ -6,7 +6,7 @@ Rows(schema, (FlatStor file, FlatStor file, Arrow table of what was added since)
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow as pa
 from raydb.interrupts import beside, check_interrupt
 from raydb.storage.tables.parts import ArrowPart, RestPart
 from raydb.storage.take_rows import take_rows
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

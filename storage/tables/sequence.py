@@ -9,12 +9,13 @@ transaction is rolled back, and sessions that share a database never get the sam
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raydb.errors import DataError, ProgrammingError
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from raydb.storage.tables.sample import beginnings
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +21,7 @@ from raydb.engine.operators.codes import (
 from raydb.engine.operators.relation import Relation, concatenate, joined
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.aggregates import SEES_NULLS
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

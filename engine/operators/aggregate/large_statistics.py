@@ -7,7 +7,6 @@ products    of the distances, as the statistic asks for them
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +19,7 @@ from raydb.engine.operators.aggregate.statistics import STATISTICS, Sums, produc
 from raydb.engine.operators.partition import pieces_of
 from raydb.engine.operators.relation import Relation, joined
 from raydb.planner.expressions.nodes import AggregateCall, Column
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -7,7 +7,6 @@ something large: `stddev` of 1e9 + {1, 2, 3} is 1.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ import pyarrow as pa
 from raydb.engine.operators.aggregate.exact_sums import as_doubles
 from raydb.engine.operators.codes import group_rows
 from raydb.kernels.backends.aggregates import VARIANCES
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -12,7 +12,6 @@ not fit in memory are joined part by part; see `partitioned`.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +33,7 @@ from raydb.interrupts import beside
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, columns_of, conjuncts
 from raydb.storage.in_order import in_order
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

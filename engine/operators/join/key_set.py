@@ -8,7 +8,6 @@ NULL is no key. Codes are those by which joins compare, so only columns of one t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ import pyarrow.compute as pc
 
 from raydb.engine.operators.codes import direct_codes
 from raydb.interrupts import check_interrupt
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,6 @@ the distinct values of the build side.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +26,7 @@ from raydb.engine.operators.list_keys import list_bytes
 from raydb.engine.operators.relation import MORSEL_ROWS, joined
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.columns.order import canonical_floats, order_intervals
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

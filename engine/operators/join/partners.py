@@ -7,7 +7,6 @@ neither      every row is a partner of every row
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,7 @@ from raydb.engine.operators.join.keys import encode_keys, in_morsels
 from raydb.engine.operators.join.ranges import Comparison, Ranges, find_ranges
 from raydb.engine.operators.relation import MORSEL_ROWS
 from raydb.interrupts import check_interrupt
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -8,13 +8,13 @@ So they are found by two binary searches a row, and no pair is made that is no p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from raydb.engine.operators.codes import encode
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

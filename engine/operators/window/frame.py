@@ -9,7 +9,6 @@ A frame is a list of pieces, ranges of places (starts, ends): one, or up to thre
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -37,6 +36,7 @@ from raydb.planner.expressions.columns.zones import add_in_zone, session_zone
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Literal
 from raydb.planner.expressions.types import TIMESTAMPTZ
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

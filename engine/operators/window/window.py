@@ -11,7 +11,6 @@ distinct frame.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +34,7 @@ from raydb.errors import DataError
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.nodes import AggregateCall, Column, expressions_of
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import pyarrow as pa
 
 from raydb.dbapi import NUMBER
 from raydb.engine.session.python_values import sql_types
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

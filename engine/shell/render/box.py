@@ -13,13 +13,13 @@ rows are too many, those in the middle are. A line below says what is missing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyarrow import concat_tables
 
 from raydb.engine.shell.render.colors import BOLD, DIM, colored
 from raydb.engine.shell.render.words import clipped, padded, plain, width, words_of
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

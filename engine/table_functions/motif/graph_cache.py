@@ -9,7 +9,6 @@ Rows without a source, a target or a time are no edges; they are counted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,6 +21,7 @@ from raydb.errors import DataError
 from raydb.kernels.motif.graph import build_graph
 from raydb.planner.expressions.nodes import Attribute, columns_of, substitute
 from raydb.planner.plan.table_rows import rows_of_table
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,7 +9,7 @@ An argument that a table gives, row by row, is checked twice: its type once, its
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from typing import Literal as Choice
 
@@ -23,6 +23,7 @@ from raydb.planner.expressions.interval_text import read_interval
 from raydb.planner.expressions.types import DATE, TIMESTAMP, TIMESTAMPTZ
 from raydb.planner.plan.function_arguments import COLUMN, TEXT, Argument, number, whole, word
 from raydb.storage.type_names import sql_type_name
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, assert_never
 
@@ -25,6 +25,7 @@ from raydb.kernels.motif.estimate import estimate, sample_instances
 from raydb.kernels.motif.exact import count_exact, enumerate_instances
 from raydb.kernels.motif.shape import TIES, Motif
 from raydb.kernels.motif.tree_choice import prepare, sampled_trees
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

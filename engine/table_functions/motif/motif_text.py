@@ -12,12 +12,12 @@ Spaces are free. Shapes stand for lists of edges over the vertices a, b, c, ...
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.kernels.motif.shape import MAX_EDGES, MAX_VERTICES, Motif
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ What is no table (a join, a sum) is searched row by row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isclose, sqrt
 from typing import TYPE_CHECKING, cast
 
@@ -19,6 +19,7 @@ from raydb.errors import ProgrammingError
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, columns_of
 from raydb.planner.plan.nodes import Plan, Project, Scan, SearchRows
 from raydb.planner.plan.table_rows import rows_of_table
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

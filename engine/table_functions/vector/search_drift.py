@@ -9,7 +9,7 @@ martingale is beyond `drift.WARNING`, the next query tells so in its messages, a
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import log
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raydb.kernels.vector import drift
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

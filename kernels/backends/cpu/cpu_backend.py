@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -13,6 +12,7 @@ from raydb.kernels.backends.cpu.runs import Runs, find_runs
 from raydb.kernels.backends.cpu.states import CpuStates, find_states
 from raydb.kernels.backends.cpu.threads import processor_count, run_parts
 from raydb.kernels.backends.cpu.warm import loops
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from raydb.kernels.backends.cpu.warm import frozen
 from raydb.kernels.bvh.cells import cells_of, group_cells, join_entries, list_entries
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,6 @@ condition on two attributes is answered without a column of its own.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from raydb.kernels.backends.backend import FusedResult
 from raydb.kernels.backends.cpu import warm
 from raydb.kernels.backends.cpu.states import find_states
 from raydb.kernels.backends.cpu.threads import processor_count, run_parts
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -18,6 +17,7 @@ from raydb.kernels.backends.aggregates import (
     wide_sum,
 )
 from raydb.kernels.backends.cpu.warm import frozen, loops
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,10 +18,10 @@ come, four values at a time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from raydb.kernels.backends.aggregates import WORDS
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from raydb.kernels.backends.device_totals import Total

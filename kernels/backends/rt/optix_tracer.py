@@ -8,7 +8,7 @@ doctor` proves the rest where there is one.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 # cupy comes first: OptiX works in the CUDA context that it makes.
@@ -30,6 +30,7 @@ from raydb.kernels.backends.rt.params import (
 )
 from raydb.kernels.backends.rt.program import program_ptx
 from raydb.kernels.backends.rt.tracer import Traced
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

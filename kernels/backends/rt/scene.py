@@ -14,7 +14,6 @@ Z counts the entries of the BVH's offsets, not its cells: cells that do not occu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -23,6 +22,7 @@ from raydb.kernels.backends.device import DeviceError
 from raydb.kernels.backends.rt.buckets import fill_buckets, number_beside
 from raydb.kernels.bvh.bvh import code_type
 from raydb.kernels.bvh.partition import number_tuples
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

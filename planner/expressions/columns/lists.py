@@ -6,7 +6,6 @@ elements are equal to each other, as in PostgreSQL's arrays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from raydb.planner.expressions.columns.arrays import Values, side_by_side
 from raydb.planner.expressions.columns.order import order_codes, order_intervals
 from raydb.storage.nested import entries_of, fields_of
 from raydb.storage.type_names import sql_type_name
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,6 @@ The parts of an interval are kept apart: a month has 28 to 31 days, and only a d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from raydb.planner.expressions.columns.arrays import as_array, common_length
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS
 from raydb.planner.expressions.types import INTERVAL
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

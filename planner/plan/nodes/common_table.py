@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from raydb.planner.plan.nodes.node import Node
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

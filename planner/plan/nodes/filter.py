@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import conjunction, conjuncts
 from raydb.planner.expressions.show import show
 from raydb.planner.plan.nodes.node import Node
 from raydb.planner.plan.nulls import required_by
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

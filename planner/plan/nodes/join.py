@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
 from raydb.planner.expressions.show import INFIX, show
 from raydb.planner.plan.nodes.node import Items, Node
 from raydb.planner.plan.nulls import required_by
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

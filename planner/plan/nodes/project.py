@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.show import show
 from raydb.planner.plan.nodes.node import Items, Node, read_by
 from raydb.planner.plan.nulls import is_never_null
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

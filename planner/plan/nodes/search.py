@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from raydb.planner.plan.nodes.node import Node, read_by
 from raydb.planner.plan.nodes.values import Values
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from raydb.planner.expressions.nodes import Column, Expression

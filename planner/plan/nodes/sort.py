@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raydb.planner.expressions.show import show
 from raydb.planner.plan.nodes.node import Node
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import expressions_of
 from raydb.planner.expressions.show import show_window
 from raydb.planner.plan.nodes.node import Node, read_by
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

@@ -5,7 +5,7 @@ sum(DISTINCT a), string_agg(a, ',' ORDER BY b), count(*) FILTER (WHERE c), mode(
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -22,6 +22,7 @@ from raydb.planner.expressions.signature import require_sortable
 from raydb.planner.expressions.typing_rules import as_boolean, logical
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression
 from raydb.sql.parse.nodes import require_only, unsupported
+from raydb.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

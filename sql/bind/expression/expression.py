@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
@@ -19,6 +19,7 @@ from raydb.planner.expressions.types import INTEGER
 from raydb.planner.expressions.typing_rules import as_boolean
 from raydb.sql.bind.scope import Scope
 from raydb.sql.parse.nodes import locate, require_only, unsupported
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

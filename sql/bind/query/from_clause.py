@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -51,6 +51,7 @@ from raydb.sql.bind.table_functions.file_functions import file_alias, file_table
 from raydb.sql.parse.nodes import locate, require_only, unsupported
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.searched_tables import function_called
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

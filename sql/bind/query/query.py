@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -22,6 +21,7 @@ from raydb.sql.bind.scope import Scope, table_scope
 from raydb.sql.parse.nodes import refuse_deep_nesting, require_only, unsupported
 from raydb.sql.template.parameter_rows import ParameterRows
 from raydb.sql.template.parameters import Parameters, bind_parameters
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.errors import ProgrammingError, did_you_mean
@@ -15,6 +15,7 @@ from raydb.sql.parse.parser import parse
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.schema_names import unknown_qualifier
 from raydb.storage.enums import typed_schema
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from sqlglot import exp

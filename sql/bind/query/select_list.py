@@ -7,7 +7,7 @@ SELECT max(COLUMNS('price.*'))  ->  SELECT max(price_net), max(price_gross)
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -26,6 +26,7 @@ from raydb.sql.bind.scope import find_name as find_column
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import nodes_of, require_only
 from raydb.sql.parse.reader import name_in
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,7 +5,6 @@ bind_bvh    a statement as a definition         bvh_text    a definition as a st
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -32,6 +31,7 @@ from raydb.sql.parse.nodes import refuse_deep_nesting, require_only
 from raydb.sql.parse.reader import name_in, parse_scalar, tokenize
 from raydb.storage.enums import typed_schema
 from raydb.storage.type_names import sql_type_name
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from sqlglot import exp
@@ -13,6 +12,7 @@ from raydb.sql.bind.statements.assignment import field_of, target_definition
 from raydb.sql.bind.statements.upsert import bind_conflict
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.reader import name_in
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

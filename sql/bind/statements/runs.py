@@ -6,7 +6,6 @@ UPDATE t SET a = ? WHERE id = ?      UPDATE t SET a = runs."1" FROM runs WHERE i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -19,6 +18,7 @@ from raydb.sql.bind.query.query import statement_binding
 from raydb.sql.bind.statements.update_delete import bind_assignments, bind_matching
 from raydb.sql.parse.nodes import nodes_of
 from raydb.sql.template.parameters import parameter_key
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

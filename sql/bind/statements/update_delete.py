@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -31,6 +31,7 @@ from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.sql.parse.reader import name_in
 from raydb.storage.tables.table import ROW_NUMBER
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

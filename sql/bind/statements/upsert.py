@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from raydb.sql.bind.statements.update_delete import Matching, bind_assignments, 
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import name_in
 from raydb.storage.tables.table import UniqueKey, constraint_names
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

@@ -11,7 +11,6 @@ or the number of shared entries plus an index into the chunk's own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,6 +38,7 @@ from raydb.storage.flat.encodings.texts import (
 from raydb.storage.flat.kinds import has_large_offsets, valid_mask, value_dtype, values_of
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Kind, Tier
 from raydb.storage.take_rows import take_rows
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,7 +7,6 @@ or `read_texts`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +17,7 @@ import pyarrow.compute as pc
 from raydb.storage.damage import damaged
 from raydb.storage.flat.kinds import array_of, python_reader
 from raydb.storage.flat.layout import Kind
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,7 +6,6 @@ compared with what it must be before anything is read through it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +35,7 @@ from raydb.storage.flat.layout import (
 )
 from raydb.storage.flat.metadata.flatbuffer import RootTable
 from raydb.storage.flat.zone_map import Bounds, unpack_range, unpack_texts
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from raydb.storage.flat.encodings import ENCODINGS
 from raydb.storage.flat.layout import Flags, Kind, Tier
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,12 +7,12 @@ number of quotes is a record's; where anything else is there, a compiled loop fo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raydb.storage.formats.delimited.records import MAX_RECORD_BYTES, Layout, records
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

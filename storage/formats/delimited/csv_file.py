@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -22,6 +21,7 @@ from raydb.storage.formats.options import (
 )
 from raydb.storage.formats.text_file import TextFile
 from raydb.storage.formats.write_lines import compressed, write_delimited
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

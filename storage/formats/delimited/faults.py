@@ -8,7 +8,6 @@ accepts exactly what the first reading does.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from raydb.storage.enums import EnumType
 from raydb.storage.formats.delimited.records import Layout, Record, records, split_fields, unquote
 from raydb.storage.formats.delimited.vectors import is_vector, length_of
 from raydb.storage.type_names import sql_type_name
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -13,10 +13,10 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from raydb.interrupts import check_interrupt
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     import mmap

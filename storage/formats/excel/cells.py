@@ -15,7 +15,7 @@ nothing.
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 
 from raydb.storage.formats.cast_columns import cast_exactly, cast_texts
 from raydb.storage.formats.delimited.faults import first_failure
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

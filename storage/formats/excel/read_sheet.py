@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,6 +30,7 @@ from raydb.storage.formats.excel.cells import (
     kind_of,
 )
 from raydb.storage.formats.room import Room
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from raydb.errors import DataError
 from raydb.interrupts import check_interrupt
 from raydb.storage.formats.json.mixed import Pairs
 from raydb.storage.formats.json.source import BLOCK_BYTES, Nesting, too_deep
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
