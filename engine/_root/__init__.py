@@ -72,8 +72,8 @@ def connect(
     """Open a database and return a connection to it.
 
     `database` is the path of a database directory, which is made when it is absent, or None (or
-    ':memory:') for a database in memory, which is gone when the connection is closed. One process
-    writes to a directory; others open it with read_only=True and see each commit. With
+    ':memory:', or '') for a database in memory, which is gone when the connection is closed. One
+    process writes to a directory; others open it with read_only=True and see each commit. With
     external_access=False no statement can read or write a file, for the life of the connection; the
     database's own directory is no such file. config: settings of SET by their names, such as
     {"threads": 4, "memory_limit": "2GB"}. Raises OperationalError when the directory cannot be

@@ -42,7 +42,7 @@ def open_connection(
     def begin(shared: SharedDatabase) -> Session:
         return Session(shared, read_only=read_only, external_access=external_access)
 
-    if database is None or database == ":memory:":
+    if database is None or database in ("", ":memory:"):
         if read_only:
             raise ProgrammingError("a database in memory is empty at first: read_only has no use")
         return Connection(begin(SharedDatabase()))

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError
+from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.kernels.backends.choice import ELSE
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import AggregateCall, Attribute, Expression, attributes_of
@@ -144,10 +145,12 @@ def _call_obstacles(call: AggregateCall, star: Star, catalog: CatalogInfo) -> It
     """Yield why a scan does not answer an aggregate."""
     if asks_values(call) and has_few_values(call.arguments[0], star, catalog):
         return
+    kind = call.arguments[0].type if call.arguments else call.type
     if not asks_values(call) and may_be_accumulated(call):
-        kind = call.arguments[0].type if call.arguments else call.type
         if pa.types.is_decimal(kind) and kind.precision > INT64_DIGITS:
             yield f"{call.function.upper()} over {sql_type_name(kind)} may not fit 64 bits"
+    elif pa.types.is_uint64(kind) and not call.distinct and call.function in AGGREGATES:
+        yield f"{call.function.upper()} over {sql_type_name(kind)} may not fit 64 bits"
     else:
         # To number all rows first takes longer than to join and to group them: a BVH leaves most
         # of them out.

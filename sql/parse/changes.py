@@ -137,7 +137,10 @@ def _file_and_options(reader: TokenReader, stream: str) -> tuple[str, dict[str, 
 
     def read_option() -> None:
         name = reader.word("the name of an option")
-        add(name, True if reader.at_any(",", ")") else _option_value(reader))
+        if name == "partition_by":
+            add(name, _columns(reader))
+        else:
+            add(name, True if reader.at_any(",", ")") else _option_value(reader))
 
     if reader.at_any("("):
         reader.listed(read_option)
@@ -149,6 +152,18 @@ def _file_and_options(reader: TokenReader, stream: str) -> tuple[str, dict[str, 
         else:
             add(*(("format", "csv") if word == "CSV" else ("header", True)))
     return path, options
+
+
+def _columns(reader: TokenReader) -> tuple[str, ...]:
+    """Read `name`, `(name, ...)` or `('name', ...)`: the keys of folders."""
+
+    def name() -> str:
+        token = reader.peek()
+        if token is not None and token.token_type is TokenType.STRING:
+            return reader.string("the name of a column")
+        return reader.name("the name of a column")
+
+    return reader.listed(name) if reader.at_any("(") else (name(),)
 
 
 def _option_value(reader: TokenReader) -> ast.CopyOption:

@@ -62,6 +62,7 @@ class RayDialect(Postgres):
                 for keyword, token_type in Postgres.Tokenizer.KEYWORDS.items()
                 if "?" not in keyword and token_type is not TokenType.COMMAND
             },
+            "//": TokenType.DIV,
             "FLOAT": TokenType.FLOAT,
             "UTINYINT": TokenType.UTINYINT,
             "USMALLINT": TokenType.USMALLINT,
@@ -206,6 +207,18 @@ class RayDialect(Postgres):
             both = (exp.Array(expressions=each) for each in (keys, values))
             return self.expression(exp.Map(**dict(zip(("keys", "values"), both, strict=True))))
 
+        def _parse_cube_or_rollup(self, with_prefix: bool = False) -> exp.Cube | exp.Rollup | None:
+            # sqlglot expects no comparison among the keys.
+            is_cube = self._match(TokenType.CUBE)
+            if with_prefix or not (is_cube or self._match(TokenType.ROLLUP)):
+                return None
+            keys = self._parse_wrapped_csv(self._parse_disjunction)
+            return self.expression((exp.Cube if is_cube else exp.Rollup)(expressions=keys))
+
+        def _parse_grouping_set(self) -> exp.Expr | None:
+            sets = self._parse_grouping_sets() or self._parse_cube_or_rollup()
+            return sets or self._parse_disjunction()
+
         def _parse_interval(
             self,
             require_interval: bool = True,  # noqa: ARG002
@@ -300,6 +313,10 @@ class RayDialect(Postgres):
         def pow_sql(self, expression: exp.Pow) -> str:
             """Write `a ^ b` as it was written, where PostgreSQL's generator has POWER(a, b)."""
             return self.binary(expression, "^")
+
+        def intdiv_sql(self, expression: exp.IntDiv) -> str:
+            """Write `a // b`, which PostgreSQL does not have."""
+            return self.binary(expression, "//")
 
         def placeholder_sql(self, expression: exp.Placeholder) -> str:
             """Write `:name` as it was written, where PostgreSQL's drivers have `%(name)s`."""

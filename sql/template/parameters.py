@@ -6,13 +6,14 @@ import datetime as dt
 import decimal
 import uuid
 from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.errors import DataError, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import find_name
 from raydb.planner.expressions.functions.nested.structs import struct_of
 from raydb.planner.expressions.literals import (
@@ -21,12 +22,13 @@ from raydb.planner.expressions.literals import (
     is_bare_null,
     list_literal,
 )
-from raydb.planner.expressions.nodes import Literal
-from raydb.planner.expressions.types import INTERVAL, TIMESTAMPTZ
+from raydb.planner.expressions.nodes import Expression, Literal
+from raydb.planner.expressions.types import INTERVAL, TIMESTAMPTZ, common_type
 from raydb.planner.expressions.typing_rules import unify
 from raydb.running import cuts_nanoseconds
 from raydb.sql.parse.nodes import nodes_of
 from raydb.storage.formats.cast_columns import nanoseconds_lost
+from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID
 
 Parameters = Sequence[object] | Mapping[str, object]
@@ -135,22 +137,24 @@ def literal_of(key: str, value: Any) -> Literal:
             return Literal(value, INTERVAL)
         case uuid.UUID():
             return Literal(value.bytes, UUID)
-        case np.ndarray() | list() | tuple() | dict():
-            return _nested_literal(key, value)
         case _ if value is None or is_missing(type(value)):
             return Literal(None, pa.null())
         case _:
-            raise _no_type(key, value)
+            return _nested_literal(key, value)
 
 
 def _nested_literal(key: str, value: Any) -> Literal:
     match value:
         case list() | tuple():
             return _list_literal(key, value)
+        case Set() | range():
+            return _list_literal(key, list(value))
         case np.ndarray() if value.ndim == 1:
             return _vector_literal(key, value)
         case dict() if value and all(isinstance(name, str) for name in value):
             return _struct_literal(key, value)
+        case _ if hasattr(value, "to_list") or isinstance(value, pa.Array | pa.ChunkedArray):
+            return _list_literal(key, _elements(value))
         case _:
             raise _no_type(key, value)
 
@@ -179,12 +183,41 @@ def _text_literal(key: str, value: str) -> Literal:
 
 def _list_literal(key: str, values: Sequence[object]) -> Literal:
     """Return a list in the type that its elements have in common."""
+    if values and isinstance(values[0], tuple) and _are_rows(key, values):
+        return _rows_literal(key, values)
     elements = [literal_of(key, value) for value in values]
     if all(map(is_bare_null, elements)):
         return Literal((None,) * len(elements), pa.list_(pa.null()))
-    unified = unify(elements, "combine")
-    assert all(isinstance(each, Literal) for each in unified), "constants stay constants"
-    return list_literal([each for each in unified if isinstance(each, Literal)], unified[0].type)
+    unified: Sequence[Expression] = ()
+    with suppress(DataError, ProgrammingError):
+        unified = unify(elements, "combine")
+    constants = [each for each in unified if isinstance(each, Literal)]
+    if len(constants) < len(elements):
+        kinds = dict.fromkeys(sql_type_name(each.type) for each in elements)
+        raise ProgrammingError(
+            f"the values of parameter {key} are of several types: {', '.join(kinds)}"
+        )
+    return list_literal(constants, constants[0].type)
+
+
+def _are_rows(key: str, values: Sequence[object]) -> bool:
+    """Say whether values are tuples of one length whose parts have no type in common."""
+    if not all(isinstance(each, tuple) and each for each in values):
+        return False
+    rows = [each for each in values if isinstance(each, tuple)]
+    kinds = {literal_of(key, part).type for row in rows for part in row}
+    found: pa.DataType | None = pa.null()
+    for kind in kinds:
+        found = None if found is None else common_type(found, kind)
+    return found is None and len({len(row) for row in rows}) == 1
+
+
+def _rows_literal(key: str, rows: Sequence[Any]) -> Literal:
+    """Return a list of structs, whose fields have the names that those of row() have."""
+    columns = [_list_literal(key, column) for column in zip(*rows, strict=True)]
+    fields = [(f"f{place}", each.type.value_type) for place, each in enumerate(columns, 1)]
+    values = tuple(zip(*(each.value for each in columns), strict=True))
+    return Literal(values, pa.list_(pa.struct(fields)))
 
 
 def _struct_literal(key: str, value: Mapping[str, object]) -> Literal:
@@ -200,6 +233,16 @@ def _vector_literal(key: str, values: np.ndarray[Any, Any]) -> Literal:
         return _list_literal(key, list(values))
     data_type = NUMPY_TYPES.get(values.dtype.type, pa.float64())
     return Literal(tuple(values.tolist()), pa.list_(data_type))
+
+
+def _elements(values: Any) -> list[Any]:
+    """Return the values of a series of pandas or Polars, of an index or of an Arrow array."""
+    if hasattr(values, "to_arrow"):  # of Polars
+        return list(values.to_arrow().to_pylist())
+    try:
+        return list(pa.array(values, from_pandas=True).to_pylist())  # NaN is NULL
+    except (pa.ArrowException, TypeError):
+        return list(values)
 
 
 def _numpy_literal(key: str, value: np.generic) -> Literal:

@@ -13,7 +13,8 @@ from raydb.storage.durable.replace import replace_file
 from raydb.storage.enums import stored_table, typed_schema, with_labels
 from raydb.storage.formats import check_options, find_format
 from raydb.storage.formats.format import Use
-from raydb.storage.formats.options import given_format, with_plain_names
+from raydb.storage.formats.hive import write_folders
+from raydb.storage.formats.options import given_format, switch, with_plain_names
 from raydb.storage.formats.paths import check_file, describe_failure, expand
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def read_rows(
 def write_rows(path: str, rows: pa.Table, options: Options) -> None:
     """Write rows to a file, which appears complete and synced to disk, or not at all.
 
+    With options["partition_by"] they are files in folders of the columns that it names.
     The extension tells the format, unless options["format"] does. Raises ProgrammingError for
     unknown options and extensions and for columns of the same name, NotSupportedError for types
     that the format lacks, DataError for values that it lacks, OperationalError where the disk
@@ -80,12 +82,29 @@ def write_rows(path: str, rows: pa.Table, options: Options) -> None:
     settings = with_plain_names(options)
     chosen = find_format(path, given_format(settings), Use.WRITE)
     check_options(chosen, settings, Use.WRITE)
+    _refuse_doubles(path, rows)
+    if not chosen.has_dictionaries:
+        rows = with_labels(rows)
+    keys = settings.get("partition_by")
+    if keys is None:
+        replace_file(path, chosen.writer(path, rows, settings))
+        return
+    compression = settings.get("compression") if chosen.is_text else None
+    ending = {"gzip": ".gz", "zstd": ".zst"}.get(str(compression), "")
+
+    def write(folder: str, part: pa.Table) -> None:
+        file = f"{folder}/data_0.{chosen.extensions[0]}{ending}"
+        replace_file(file, chosen.writer(file, part, settings))
+
+    names = tuple(map(str, keys)) if isinstance(keys, tuple) else (str(keys),)
+    may_replace = switch(settings, "overwrite_or_ignore") is True
+    write_folders(path, rows, names, write, may_replace=may_replace)
+
+
+def _refuse_doubles(path: str, rows: pa.Table) -> None:
     for name, times in Counter(rows.column_names).items():
         if times > 1:
             raise ProgrammingError(f"file '{path}' would have {times} columns named '{name}'")
-    if not chosen.has_dictionaries:
-        rows = with_labels(rows)
-    replace_file(path, chosen.writer(path, rows, settings))
 
 
 def _choose_columns(definition: TableDefinition, columns: tuple[str, ...] | None) -> pa.Schema:

@@ -49,6 +49,10 @@ _COMMON = {
     "format": Setting("the format, instead of the extension", _COPY),
     "union_by_name": Setting("whether columns of several files are matched by name", (Use.QUERY,)),
     "hive_partitioning": Setting("whether folders such as year=2026 are columns", (Use.QUERY,)),
+    "partition_by": Setting("columns that become folders such as year=2026", (Use.WRITE,)),
+    "overwrite_or_ignore": Setting(
+        "whether PARTITION_BY may write to a directory that is not empty", (Use.WRITE,)
+    ),
     "filename": Setting("whether to add a column with the file's path", (Use.QUERY,)),
 }
 

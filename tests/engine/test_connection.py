@@ -223,6 +223,14 @@ def test_threads_share_a_connection(con):
     assert con.execute("SELECT count(*) FROM t WHERE b = 'thread'").fetchone() == (80,)
 
 
+def test_an_empty_path_is_a_database_in_memory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with raydb.connect("") as con, raydb.connect("") as other:
+        con.execute("CREATE TABLE t (a INTEGER)")
+        other.execute("CREATE TABLE t (a INTEGER)")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_database_in_memory_cannot_be_read_only():
     with pytest.raises(raydb.ProgrammingError, match="read_only has no use"):
         raydb.connect(read_only=True)

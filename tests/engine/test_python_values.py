@@ -7,6 +7,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -57,10 +59,65 @@ def test_parameters_come_back(value: Any, kind: str, fetched: Any) -> None:
     assert type(found) is type(fetched)
 
 
-@pytest.mark.parametrize("value", [1j, {1}, object(), Decimal("NaN"), dt.time(tzinfo=dt.UTC)])
+@pytest.mark.parametrize(
+    "value", [1j, {object()}, object(), Decimal("NaN"), dt.time(tzinfo=dt.UTC)]
+)
 def test_other_parameters_are_refused(value: Any) -> None:
     with pytest.raises((raydb.ProgrammingError, raydb.NotSupportedError), match="parameter 1"):
         raydb.connect().execute("SELECT ?", [value])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {1, 2},
+        frozenset({2, 3}),
+        (1, 2),
+        range(3),
+        {2: "b"}.keys(),
+        np.array([1, 2]),
+        pa.array([2, None]),
+        pa.chunked_array([[1], [2]]),
+        pd.Series([2, 5]),
+        pd.Series([2, None], dtype="Int64"),
+        pd.Index([2]),
+        pl.Series([1, 2]),
+    ],
+    ids=lambda values: type(values).__name__,
+)
+def test_in_takes_any_collection(values: Any) -> None:
+    found = raydb.connect().execute("SELECT count(*) FROM range(2, 3) WHERE range IN ?", [values])
+    assert found.fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    "texts", [{"a", "b"}, pl.Series(["a"]), pd.Series(["a", np.nan, "a"], dtype="category")]
+)
+def test_in_takes_collections_of_texts(texts: Any) -> None:
+    con = raydb.connect()
+    query = "SELECT s FROM (VALUES ('a'), ('z')) AS t (s) WHERE s IN ?"
+    assert con.execute(query, [texts]).fetchall() == [("a",)]
+    assert con.execute(query, [set()]).fetchall() == []
+
+
+def test_in_takes_rows_as_tuples() -> None:
+    con = raydb.connect()
+    con.execute(
+        "CREATE TABLE t AS FROM (VALUES (1, 'a', 1.5), (1, 'b', 2), (2, 'a', 3)) t(x, s, y)"
+    )
+    query = "SELECT x, s FROM t WHERE (x, s) IN ? ORDER BY ALL"
+    assert con.execute(query, [[(1, "b"), (2, "a"), (3, "a")]]).fetchall() == [(1, "b"), (2, "a")]
+    assert con.execute(query, [{(1, "a")}]).fetchall() == [(1, "a")]
+    assert con.execute(query, [[(None, "a"), (1, None)]]).fetchall() == []
+    assert con.execute(query, [[]]).fetchall() == []
+    numbers = "SELECT s FROM t WHERE (x, y) NOT IN ? ORDER BY ALL"
+    assert con.execute(numbers, [[(1, 1.5), (2, 4)]]).fetchall() == [("a",), ("b",)]
+    with pytest.raises(raydb.ProgrammingError, match="a row of 2 values cannot be compared"):
+        con.execute(query, [[(1, "a", 2)]])
+    with pytest.raises(raydb.ProgrammingError, match="a row of 2 values cannot be compared"):
+        con.execute(query, [[1, 2]])
+    with pytest.raises(raydb.ProgrammingError, match="the values of parameter 1 are"):
+        con.execute("SELECT ?", [{1, "a"}])
 
 
 def test_rows_survive_the_disk(tmp_path: Path) -> None:

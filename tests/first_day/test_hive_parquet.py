@@ -43,7 +43,12 @@ def by_arrow(frame: pd.DataFrame, folder: str) -> None:
     )
 
 
-@pytest.mark.parametrize("write", [by_pandas, by_polars, by_arrow])
+def by_copy(frame: pd.DataFrame, folder: str) -> None:
+    columns = "FORMAT parquet, PARTITION_BY (month, city)"
+    raydb.execute(f"COPY (SELECT * FROM frame) TO '{folder}' ({columns})")
+
+
+@pytest.mark.parametrize("write", [by_copy, by_pandas, by_polars, by_arrow])
 def test_partitions_are_columns(write, frame, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(frame, "sales")
@@ -56,6 +61,46 @@ def test_partitions_are_columns(write, frame, tmp_path, monkeypatch):
         con.execute(f"CREATE TABLE sales AS FROM {files}")
         kept = con.execute("SELECT typeof(month), count(*), count(city) FROM sales GROUP BY 1")
         assert kept.fetchall() == [("BIGINT", 3, 2)]
+
+
+def test_copy_writes_partitions(frame, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with raydb.connect() as con:
+        copy = "COPY (SELECT city, month, amount FROM frame)"
+        assert con.execute(f"{copy} TO 's' (FORMAT csv, PARTITION_BY city)").rowcount == 3
+        assert sorted(each.name for each in (tmp_path / "s").iterdir()) == [
+            "city=Oslo",
+            "city=S%C3%A3o Paulo",
+            "city=__HIVE_DEFAULT_PARTITION__",
+        ]
+        assert (tmp_path / "s/city=Oslo/data_0.csv").read_text() == "month,amount\n1,1.5\n"
+        with pytest.raises(raydb.OperationalError, match="'s' is not empty"):
+            con.execute(f"{copy} TO 's' (FORMAT csv, PARTITION_BY city)")
+        con.execute(f"{copy} TO 's' (FORMAT csv, PARTITION_BY ('City'), OVERWRITE_OR_IGNORE)")
+        found = con.execute("SELECT city, month FROM read_csv('s/*/*.csv') ORDER BY ALL")
+        assert found.fetchall() == [("Oslo", 1), ("São Paulo", 1), (None, 2)]
+        for options, wrong in (
+            ("PARTITION_BY town", "column 'town' does not exist in the rows of COPY"),
+            ("PARTITION_BY (city, month, amount)", "PARTITION_BY has to leave a column"),
+            ("PARTITION_BY 5", "unexpected '5', expected the name of a column"),
+        ):
+            with pytest.raises(raydb.ProgrammingError, match=wrong):
+                con.execute(f"{copy} TO 'other' (FORMAT csv, {options})")
+        with pytest.raises(raydb.NotSupportedError, match="PARTITION_BY of 'l', a INTEGER"):
+            con.execute("COPY (SELECT [1] AS l, 2 AS x) TO 'other' (FORMAT csv, PARTITION_BY l)")
+        assert not (tmp_path / "other").exists()
+
+
+def test_what_a_failing_copy_wrote_is_removed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s/k=2").write_text("no folder")
+    with raydb.connect() as con, pytest.raises(raydb.OperationalError, match="cannot be written"):
+        con.execute(
+            "COPY (FROM (VALUES (1, 1), (2, 2)) t(k, x)) TO 's'"
+            " (FORMAT csv, PARTITION_BY k, OVERWRITE_OR_IGNORE)"
+        )
+    assert [each.name for each in (tmp_path / "s").iterdir()] == ["k=2"]
 
 
 def test_a_new_day_is_loaded_beside_the_old_ones(frame, tmp_path, monkeypatch):

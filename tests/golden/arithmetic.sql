@@ -49,3 +49,8 @@ SELECT sum(a * b) FROM t WHERE a = 7;
 -- 14
 SELECT sum(a) / count(*), sum(c) * 2 + 1 FROM t WHERE a = 7;
 -- 7 | 21.50
+
+SELECT 7 // 2, -7 // 2, 7.5 // 2, 1 + 7 // 2 * 3, typeof(7::TINYINT // 2::BIGINT), a // 2 FROM t WHERE a = 7;
+-- 3 | -3 | 3.75 | 10 | 'BIGINT' | 3
+SELECT 7 // 0;
+-- error: DataError: division by zero

@@ -176,3 +176,11 @@ SELECT epoch_us('x');
 
 SELECT epoch_us(1);
 -- error: ProgrammingError: epoch_us() needs a date, not 1 (INTEGER) (line 1, column 8)
+
+SELECT try_strptime(s, '%d.%m.%Y') FROM (VALUES ('29.02.2024'), ('30.02.2024'), (NULL), ('soon')) t (s);
+-- 2024-02-29T00:00:00
+-- NULL
+-- NULL
+-- NULL
+SELECT try_strptime('2024-01-31 10:00 +02', '%Y-%m-%d %H:%M %z'), try_strptime('2024-01-31 10:00 +99', '%Y-%m-%d %H:%M %z');
+-- 2024-01-31T08:00:00+00:00 | NULL

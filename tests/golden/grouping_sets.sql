@@ -201,3 +201,28 @@ SELECT a, sum(n), count(n), count(DISTINCT b) FROM many WHERE a > 9 GROUP BY ROL
 SELECT a, sum(n) FROM many GROUP BY ROLLUP (a) HAVING grouping(a) = 1 OR a = 1 ORDER BY a;
 -- 1 | 11900
 -- NULL | 36000
+
+SELECT year > 1 AS late, year, sum(amount) FROM sale GROUP BY CUBE (year > 1, year) ORDER BY ALL;
+-- false | 1 | 60
+-- false | NULL | 60
+-- true | 2 | 90
+-- true | NULL | 90
+-- NULL | 1 | 60
+-- NULL | 2 | 90
+-- NULL | NULL | 150
+SELECT region = 'N' AS north, sum(amount) FROM sale GROUP BY ROLLUP (region = 'N', product IS NULL OR year = 1) ORDER BY ALL;
+-- false | 40
+-- false | 80
+-- false | 120
+-- true | 30
+-- true | 30
+-- NULL | 150
+SELECT year, count(*) FROM sale GROUP BY GROUPING SETS (year, amount > 20, (), (year + 1, NOT region = 'N')) ORDER BY ALL;
+-- 1 | 3
+-- 2 | 2
+-- NULL | 1
+-- NULL | 2
+-- NULL | 2
+-- NULL | 2
+-- NULL | 3
+-- NULL | 5

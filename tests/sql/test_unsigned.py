@@ -40,6 +40,9 @@ QUERIES = (
     "SELECT d FROM t UNION SELECT i FROM t ORDER BY 1",
     "SELECT coalesce(a, i), greatest(b, c), CASE WHEN a > 3 THEN d ELSE c END FROM t"
     " ORDER BY d, a, b, c, i",
+    "SELECT a, bit_and(d), bit_or(d), bit_xor(d), bit_and(a), bit_xor(c) FROM t GROUP BY a"
+    " ORDER BY a",
+    "SELECT bit_or(d) OVER (ORDER BY d, c, b, a, i ROWS 2 PRECEDING) FROM t ORDER BY 1",
     "SELECT [a, b], list(d ORDER BY d) FROM t GROUP BY a, b ORDER BY a, b",
 )
 # Of sums of them DuckDB makes HUGEINT; here that of the narrower ones is BIGINT.
@@ -95,6 +98,14 @@ def test_answers(tmp_path: Path, place: str) -> None:
             con.execute(query)
     assert con.execute("SELECT * FROM t").to_arrow_table() == _rows()
     con.close()
+
+
+def test_the_plan_says_why_large_sums_are_on_the_general_path() -> None:
+    with raydb.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT range::UBIGINT AS d FROM range(9)")
+        plan = str(con.execute("EXPLAIN SELECT sum(d), count(d) FROM t").fetchall())
+        assert "SUM over UBIGINT may not fit 64 bits" in plan
+        assert "COUNT over" not in plan
 
 
 def test_keys(tmp_path: Path) -> None:

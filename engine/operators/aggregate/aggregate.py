@@ -139,11 +139,11 @@ def _extreme_codes(rows: Grouped, codes: NDArray[np.int64], *, least: bool) -> N
     return found
 
 
-def _bits(fold: np.ufunc, nothing: int, call: AggregateCall, rows: Grouped) -> pa.Array:
-    numbers = cast_values(rows.arguments[0], pa.int64())
-    found = np.full(rows.members.count, nothing)
-    fold.at(found, rows.members.numbers, joined(numbers).to_numpy())
-    return cast_values(pa.array(found, mask=rows.members.sizes == 0), call.type)
+def _bits(fold: np.ufunc, nothing: int, _: AggregateCall, rows: Grouped) -> pa.Array:
+    numbers = joined(rows.arguments[0]).to_numpy()
+    found = np.full(rows.members.count, nothing).astype(numbers.dtype)
+    fold.at(found, rows.members.numbers, numbers)
+    return pa.array(found, mask=rows.members.sizes == 0)
 
 
 # -- the value of one row

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -234,31 +235,36 @@ def _bind_strptime(name: str, text: Expression, form: Expression) -> Expression:
     bind=_bind_strptime,
     can_fail=True,
 )
+@scalar(
+    "try_strptime(text, form)",
+    "as strptime(), NULL for a text that is of another form: try_strptime('soon', '%d.%m.%Y')"
+    " -> NULL",
+    bind=_bind_strptime,
+)
 def _parse(call: Call, texts: Values, form: Values) -> Values:
     """Read timestamps of a format, each distinct text once."""
     assert isinstance(form, pa.Scalar), "the format is constant"
     encoded = as_array(texts, 1).dictionary_encode()
-    found = _read_all(encoded.dictionary, form.as_py(), call.type).take(encoded.indices)
+    read = _read_all(encoded.dictionary, form.as_py(), call.type)
+    if call.function == "strptime" and read.null_count:
+        text = encoded.dictionary.filter(read.is_null())[0]
+        raise DataError(f"'{text}' does not have the format '{form}'")
+    found = read.take(encoded.indices)
     return found[0] if isinstance(texts, pa.Scalar) else found
 
 
 def _read_all(texts: pa.Array, form: str, data_type: pa.DataType) -> pa.Array:
-    """Read texts; the time zone at their ends is read by a cast."""
-    pattern, zones, written = _python_format(form), None, texts
+    """Read texts, NULL for those of another form; a time zone at their ends is read by a cast."""
+    pattern, zones = _python_format(form), None
     if data_type == TIMESTAMPTZ:
         pattern = pattern[:-2].rstrip()
         parts = pc.extract_regex(texts, pattern=_ZONE_AT_END)
-        for text in texts.filter(parts.is_null()).to_pylist():
-            raise DataError(f"'{text}' does not have the format '{form}'")
         texts, zones = parts.field("rest"), parts.field("zone")
-    moments = pa.array([_read(text, pattern, form) for text in texts.to_pylist()], TIMESTAMP)
+    moments = pa.array([_read(text, pattern) for text in texts.to_pylist()], TIMESTAMP)
     if zones is None:
         return moments
     shown = pc.binary_join_element_wise(moments.cast(TEXT), zones, "")
-    found = try_cast_values(shown, data_type, "UTC")
-    for text in written.filter(found.is_null()).to_pylist():
-        raise DataError(f"'{text}' does not have the format '{form}'")
-    return found
+    return try_cast_values(shown, data_type, "UTC")
 
 
 def _python_format(form: str) -> str:
@@ -270,11 +276,10 @@ def _python_format(form: str) -> str:
     return "".join(pieces)
 
 
-def _read(text: str, pattern: str, form: str) -> dt.datetime:
-    try:
-        return dt.datetime.strptime(text, pattern)
-    except ValueError:
-        raise DataError(f"'{text}' does not have the format '{form}'") from None
+def _read(text: str | None, pattern: str) -> dt.datetime | None:
+    with suppress(ValueError):
+        return None if text is None else dt.datetime.strptime(text, pattern)
+    return None
 
 
 for _calls, _says, _split in (

@@ -36,6 +36,7 @@ _ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Sub: "subtract",
     exp.Mul: "multiply",
     exp.Div: "divide",
+    exp.IntDiv: "divide",  # integers beside each other give one, as with /
     exp.Mod: "modulo",
 }
 _COMPARISONS: dict[type[exp.Expr], str] = {

@@ -16,8 +16,9 @@ import pyarrow as pa
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
-from raydb.planner.expressions.types import BOOLEAN, is_list
+from raydb.planner.expressions.types import BOOLEAN, is_list, is_struct
 from raydb.planner.expressions.typing_rules import cast, comparable, compare, is_in, logical, typed
+from raydb.sql.bind.expression.row_values import compare_rows
 from raydb.sql.bind.expression.subquery import OPPOSITES
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def compare_any(function: str, operands: Sequence[Expression], values: Expressio
     Raises ProgrammingError for what is no list, NotSupportedError for a row on the left.
     """
     if len(operands) != 1:
-        raise NotSupportedError("a row beside ANY or ALL of a list is not supported")
+        return _compare_rows(function, operands, values)
     (operand,) = operands
     values = typed(values, pa.list_(operand.type))
     if not is_list(values.type):
@@ -47,6 +48,29 @@ def compare_any(function: str, operands: Sequence[Expression], values: Expressio
     if function == "equal":
         return is_in(operand, items)
     return logical("or", [compare(function, operand, item) for item in items])
+
+
+def _compare_rows(function: str, operands: Sequence[Expression], values: Expression) -> Expression:
+    """Return whether a comparison of rows holds for some row of a parameter: (a, b) IN ?."""
+    items = _items(values)
+    if items is None:
+        raise NotSupportedError("a row beside ANY or ALL of a list of columns is not supported")
+    rows = [_row(item) for item in items]
+    if not rows:
+        return Literal(False, BOOLEAN)
+    return logical("or", [compare_rows(function, operands, row) for row in rows])
+
+
+def _row(item: Expression) -> list[Expression]:
+    """Return the values of an element of such a list, itself a list or a struct."""
+    if isinstance(item, Literal) and not item.is_null and pa.types.is_nested(item.type):
+        kinds = (
+            [field.type for field in item.type]
+            if is_struct(item.type)
+            else [item.type.value_type] * len(item.value)
+        )
+        return [Literal(*each) for each in zip(item.value, kinds, strict=True)]
+    return [item]
 
 
 def compare_all(function: str, operands: Sequence[Expression], values: Expression) -> Expression:

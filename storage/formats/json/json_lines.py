@@ -31,6 +31,7 @@ from raydb.storage.formats.json.lines import lines_of, parts_of, value_of
 from raydb.storage.formats.json.mixed import Pairs, mixed_keys, with_texts
 from raydb.storage.formats.json.moments import as_moments, texts_of_moments
 from raydb.storage.formats.json.source import BLOCK_BYTES, JsonSource
+from raydb.storage.formats.json.wide_integers import with_wide_integers
 from raydb.storage.formats.options import columns_of, compression_of, switch
 from raydb.storage.formats.text_part import LateValueError, TextPart
 from raydb.storage.formats.write_lines import compressed, write_json_lines
@@ -186,6 +187,9 @@ def _infer(file: TextFile) -> pa.Table:
             kinds = texts_of_moments(rows.schema)
             if kinds != rows.schema:
                 rows = _read(file, kinds, "error")
+    exact = with_wide_integers(file, rows)
+    if exact != rows.schema:
+        rows = _read(file, texts_of_moments(exact), "error")
     if not rows.column_names:
         return rows  # pa.table() would forget how many lines there are
     columns = [as_moments(column) for column in rows.columns]

@@ -269,3 +269,30 @@ def test_objects_without_keys_are_rows_beside_other_files(folder):
         "FROM read_json(['one.json', 'two.json'], union_by_name => true)"
     )
     assert found.fetchall() == [(None,), (None,), (1,)]
+
+
+def test_integers_beyond_64_bits_are_exact(folder):
+    huge = pa.decimal128(38, 0)
+    lines = (
+        '{"a": 1, "b": [18446744073709551615], "c": {"x": -9223372036854775809},'
+        ' "d": 1e30, "e": 1}\n'
+        '{"a": 9223372036854775808, "b": [null, 1], "c": {"x": null}, "d": 1e31, "e": 2}\n'
+        "null\n"
+    )
+    found = infer(folder, lines)
+    fields = [("a", huge), ("b", pa.list_(huge)), ("c", pa.struct([("x", huge)]))]
+    assert found.schema == pa.schema([*fields, ("d", pa.float64()), ("e", pa.int64())])
+    assert found.to_pylist()[:2] == [
+        {"a": 1, "b": [2**64 - 1], "c": {"x": -(2**63) - 1}, "d": 1e30, "e": 1},
+        {"a": 2**63, "b": [None, 1], "c": {"x": None}, "d": 1e31, "e": 2},
+    ]
+    assert infer(folder, '{"a": 9223372036854775808}\n{"a": 0.5}').schema.types == [pa.float64()]
+
+
+def test_integers_that_become_doubles_are_told(folder):
+    (folder / "x.json").write_text('{"a": 9, "day": "2026-01-01"}\n{"a": 1' + "0" * 38 + "}\n")
+    with raydb.connect() as con:
+        cursor = con.execute("SELECT a, day FROM 'x.json' WHERE day IS NULL")
+        assert cursor.fetchall() == [(1e38, None)]
+        (message,) = cursor.messages
+        assert "column 'a' is DOUBLE, for it has integers of more than 38 digits" in str(message[1])
