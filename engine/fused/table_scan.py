@@ -291,8 +291,11 @@ class Image:
         originals: list[Expression] = []
         for place, (source, each) in enumerate(zip(sources, coded, strict=True)):
             inner = int(np.prod(counts[place + 1 :]))
-            pairs = np.arange(int(np.prod(counts))) // inner % counts[place]
-            values += [column.take(pa.array(pairs)) for column in each.values]
+            if len(coded) == 1:
+                values += each.values
+            else:
+                pairs = pa.array(np.arange(int(np.prod(counts))) // inner % counts[place])
+                values += [column.take(pairs) for column in each.values]
             match source:
                 case tuple():
                     originals += source

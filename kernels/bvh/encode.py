@@ -104,6 +104,8 @@ def encode_column(values: pa.ChunkedArray | pa.Array) -> EncodedColumn:
     """
     chunked = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
     is_encoded = pa.types.is_dictionary(chunked.type)
+    if is_encoded and pa.types.is_floating(chunked.type.value_type):
+        chunked, is_encoded = chunked.cast(chunked.type.value_type), False
     if pa.types.is_floating(chunked.type):
         chunked = pc.add(chunked, pa.scalar(0.0, chunked.type))  # -0.0 and 0.0 are one value
     if len(chunked) == 0:

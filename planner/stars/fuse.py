@@ -301,24 +301,32 @@ def _number_groups(
     parts, maps = [], {}
     for number, keys in keys_of.items():
         allowed = np.flatnonzero(masks[number])
-        columns = [_encode_allowed(values, allowed, hierarchies[number]) for _, values in keys]
-        codes, tuples = join_codes(columns)
+        codes, tuples = _number_tuples([values for _, values in keys], allowed, hierarchies[number])
         groups = np.full(len(masks[number]), -1, np.int64)
         groups[allowed] = codes.astype(np.int64) * stride
         maps[number] = groups
-        parts.append(
-            GroupPart(
-                columns=tuple(column for column, _ in keys),
-                values=tuple(
-                    column.values.take(tuples[:, position])
-                    for position, column in enumerate(columns)
-                ),
-                stride=stride,
-                count=max(len(tuples), 1),
-            )
-        )
+        columns = tuple(column for column, _ in keys)
+        parts.append(GroupPart(columns, tuples, stride, max(len(tuples[0]), 1)))
         stride *= parts[-1].count
     return tuple(parts), maps, stride
+
+
+def _number_tuples(
+    keys: Sequence[pa.Array], allowed: NDArray[np.int64], hierarchy: Hierarchy
+) -> tuple[NDArray[Any], tuple[pa.Array, ...]]:
+    """Number the distinct tuples of keys among the allowed codes, and return those of each key.
+
+    Keys that are all levels together tell codes apart, so each code has a tuple of its own.
+    """
+    if {id(level) for level in hierarchy.levels} <= {id(key) for key in keys}:
+        is_whole = len(allowed) == hierarchy.code_count
+        tuples = keys if is_whole else [key.take(pa.array(allowed)) for key in keys]
+        return np.arange(len(allowed)), tuple(tuples)
+    columns = [_encode_allowed(key, allowed, hierarchy) for key in keys]
+    codes, places = join_codes(columns)
+    return codes, tuple(
+        column.values.take(places[:, position]) for position, column in enumerate(columns)
+    )
 
 
 def _encode_allowed(

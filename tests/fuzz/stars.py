@@ -21,10 +21,12 @@ SEED = int(os.environ.get("RAYDB_FUZZ_SEED", "20250917"))
 CASES = int(os.environ.get("RAYDB_FUZZ_CASES", "1200"))
 
 INTEGER_BOUNDS = {
-    "TINYINT": 2**7 - 1,
-    "SMALLINT": 2**15 - 1,
-    "INTEGER": 2**31 - 1,
-    "BIGINT": 2**63 - 1,
+    "TINYINT": (-(2**7) + 1, 2**7 - 1),
+    "SMALLINT": (-(2**15) + 1, 2**15 - 1),
+    "INTEGER": (-(2**31) + 1, 2**31 - 1),
+    "BIGINT": (-(2**63) + 1, 2**63 - 1),
+    "UINTEGER": (0, 2**32 - 1),
+    "UBIGINT": (0, 2**64 - 1),
 }
 STEMS = ("AS", "as", "MFGR#1", "a_", "50%", "é", "O'B", "")
 EPOCH = dt.date(1992, 1, 1)
@@ -193,12 +195,13 @@ def random_column(rng: Random, name: str, kinds: str, size: int) -> tuple[Column
     match kind:
         case "integer":
             type_ = rng.choice(list(INTEGER_BOUNDS))
-            values, absent = integer_domain(rng, INTEGER_BOUNDS[type_], size)
+            values, absent = integer_domain(rng, *INTEGER_BOUNDS[type_], size)
         case "decimal":
             precision = rng.choice((3, 4, 7, 9, 12, 18))
             scale = rng.randint(0, min(precision, 6))
             type_ = f"DECIMAL({precision}, {scale})"
-            values, absent = integer_domain(rng, 10**precision - 1, size)
+            bound = 10**precision - 1
+            values, absent = integer_domain(rng, -bound, bound, size)
             values, absent = (
                 [Decimal(value).scaleb(-scale) for value in some] for some in (values, absent)
             )
@@ -233,16 +236,16 @@ def random_column(rng: Random, name: str, kinds: str, size: int) -> tuple[Column
     return column, tuple(values)
 
 
-def integer_domain(rng: Random, maximum: int, size: int) -> tuple[list[int], list[int]]:
-    """Return values within +-maximum, and values near them that are not in the domain."""
+def integer_domain(rng: Random, least: int, most: int, size: int) -> tuple[list[int], list[int]]:
+    """Return values within the bounds, and values near them that are not in the domain."""
     step = rng.choice((1, 1, 1, 2, 10, 1000))
     start = rng.choice((0, 0, 1, -3, 1990))
     values = [start + step * i for i in range(size)]
-    values = [value for value in values if abs(value) <= maximum] or [0]
+    values = [value for value in values if least <= value <= most] or [0]
     absent = [values[0] - 1, values[-1] + 1, values[-1] + 1000]
     if rng.random() < 0.15:
-        values += [-maximum, maximum]
-    return values, [value for value in absent if value not in values and abs(value) <= maximum]
+        values += [least, most]
+    return values, [value for value in absent if value not in values and least <= value <= most]
 
 
 def attribute_group(rng: Random, prefix: str) -> Group:
@@ -255,7 +258,7 @@ def attribute_group(rng: Random, prefix: str) -> Group:
 
 def size(rng: Random) -> int:
     """Return a domain's size, most often small."""
-    return rng.choice((1, 2, 3, 5, 8, 25, 100))
+    return rng.choice((1, 2, 3, 5, 8, 25, 100, 2000))
 
 
 def hierarchy_group(rng: Random, prefix: str) -> Group:
@@ -304,7 +307,9 @@ def measure_groups(rng: Random) -> list[Group]:
     groups = []
     for i in range(rng.randint(1, 4)):
         scale = 0
-        match rng.choice(("small", "integer", "integer", "big", "decimal", "decimal", "double")):
+        shapes = ["small", "integer", "integer", "big", "decimal", "decimal", "double"]
+        # A BVH takes no UBIGINT as a measure.
+        match rng.choice([*shapes, "unsigned"] if groups else shapes):
             case "small":
                 type_, kind, bound, digits = "SMALLINT", "integer", 1000, 3
             case "integer":
@@ -313,13 +318,16 @@ def measure_groups(rng: Random) -> list[Group]:
             case "big":
                 # A thousand of them stay below 2**63.
                 type_, kind, bound, digits = "BIGINT", "integer", 4 * 10**15, 19
+            case "unsigned":
+                type_, kind, digits = "UBIGINT", "integer", 20
+                bound = rng.choice((1000, 2**64 - 1))
             case "decimal":
                 digits, scale = rng.choice(((4, 1), (9, 2), (12, 4), (15, 2)))
                 type_, kind, bound = f"DECIMAL({digits}, {scale})", "decimal", 10**digits - 1
             case _:
                 type_, kind, bound, digits = "DOUBLE", "double", 4000, 0
         integers = [rng.randint(-bound, bound) for _ in range(60)] + [bound, -bound]
-        if rng.random() < 0.3:
+        if type_ == "UBIGINT" or rng.random() < 0.3:
             integers = [abs(value) for value in integers]
         values: list[Any] = integers
         if kind == "decimal":
@@ -346,7 +354,7 @@ def random_dimension(rng: Random, name: str, parents: tuple[Table, ...]) -> Tabl
 
 def random_key(rng: Random, name: str) -> Column:
     """Return a column of a dimension's key, whose literals are some rows' keys."""
-    type_ = rng.choice(("INTEGER", "BIGINT", "SMALLINT", "VARCHAR"))
+    type_ = rng.choice(("INTEGER", "BIGINT", "SMALLINT", "UBIGINT", "VARCHAR"))
     kind = "text" if type_ == "VARCHAR" else "integer"
     rows = (0, 1, 2, 3, 5, 40)
     return Column(name, type_, kind, tuple(key_value(kind, row) for row in rows), nullable=False)
@@ -359,8 +367,8 @@ def key_value(kind: str, row: int) -> Any:
 
 
 def random_reference(rng: Random, name: str, table: Table) -> Reference:
-    """Return a foreign key; two in five are NULL in some rows."""
-    null_share = rng.choice((0, 0, 0, 0.1, 0.3))
+    """Return a foreign key; half of them are NULL in some rows, or in all but a few."""
+    null_share = rng.choice((0, 0, 0, 0.1, 0.3, 0.95))
     columns = tuple(
         Column(f"{name}{i}", key.type, key.kind, key.literals, nullable=null_share > 0)
         for i, key in enumerate(table.key)
@@ -504,13 +512,15 @@ def random_measures(rng: Random, fact: Table, count: int, most_bits: int = 128) 
     `most_bits` is 64 for the measures of a BVH: a BIGINT with a decimal's scale may need more.
     """
     measures = [c for c in fact.attributes if c.name.startswith("f_m")]
+    if most_bits == 64:
+        measures = [c for c in measures if c.type != "UBIGINT"]
     expressions = []
     for _ in range(count):
         left, right = rng.choice(measures), rng.choice(measures)
         shape = rng.random()
         text = left.name
-        # Doubles are exact with each other only; a sum of SMALLINTs may leave their type.
-        if "SMALLINT" in {left.type, right.type} or (left.kind == "double") != (
+        # Doubles are exact with each other only; SMALLINTs and UBIGINTs may leave their type.
+        if {"SMALLINT", "UBIGINT"} & {left.type, right.type} or (left.kind == "double") != (
             right.kind == "double"
         ):
             shape = 0

@@ -37,7 +37,9 @@ def test_every_type_round_trips(values, kind):
 
 
 def test_negative_zero_is_zero():
-    assert encode_column(pa.array([0.0, -0.0])).values.to_pylist() == [0.0]
+    zeros = pa.array([0.0, -0.0])
+    assert encode_column(zeros).values.to_pylist() == [0.0]
+    assert encode_column(zeros.dictionary_encode()).values.to_pylist() == [0.0]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 2)), min_size=1))
