@@ -265,7 +265,8 @@ class Session:
             case ast.Summarize(select=select):
                 found = self.queries.run(select, context)
                 assert found.rows is not None
-                return _listed(summarize(found.rows, found.names))
+                with context.new_memory() as memory:
+                    return _listed(summarize(found.rows, found.names, memory))
             case ast.Describe() | ast.ShowTables() | ast.ShowDatabases() | ast.ShowOption():
                 return self._show(statement, context)
             case ast.SetOption(name=name, value=value):

@@ -167,7 +167,8 @@ def has_few_values(argument: Expression, star: Star, catalog: CatalogInfo) -> bo
 def scan_bytes(star: Star, catalog: CatalogInfo) -> int:
     """Return about how many bytes a scan needs: columns that files hold, and codes or numbers.
 
-    What is computed for every row is there twice, as a value and as what comes of it.
+    What is computed for every row is there twice, as a value and as what comes of it; a column of a
+    file is so as well while it is decoded, in the file's type and in its own.
     """
     expressions = (
         *star.predicates,
@@ -184,7 +185,7 @@ def scan_bytes(star: Star, catalog: CatalogInfo) -> int:
         kind = fact.definition.schema.field(attribute.name).type
         width = value_bytes(kind)
         row_bytes += min(width, _NUMBER_BYTES)
-        row_bytes += width if fact.is_encoded[attribute.name] else 0
+        row_bytes += 2 * width if fact.is_encoded[attribute.name] else 0
     return row_bytes * fact.row_count
 
 

@@ -59,6 +59,7 @@ STATEMENTS = {
     "vacuum": "DELETE FROM line WHERE id % 10 = 3; VACUUM",
     "checkpoint": "INSERT INTO line SELECT * FROM line LIMIT 1000; CHECKPOINT",
     "series": "SELECT sum(range) FROM range(100000000)",
+    "summarize": "SUMMARIZE line",
     "order all": "SELECT * FROM line ORDER BY price, id",
     "order series": "SELECT range * 7919 % 10000019 AS k, range FROM range(20000000) ORDER BY k",
     "rank": "SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY price, id) AS r FROM line) q",

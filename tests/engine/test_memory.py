@@ -217,6 +217,20 @@ def test_rows_are_in_order_and_equal_ones_stay_put(con, spilled, order):
     assert found.equals(expected)
 
 
+def test_columns_are_summarized_with_little_memory(con, spilled):
+    sql = "SUMMARIZE SELECT s, d, b, h, x FROM t"
+    expected = con.execute(sql).to_arrow_table()
+    limited(con, sql.removeprefix("SUMMARIZE "))
+    of_query = len(spilled)
+    found = limited(con, sql)
+    assert len(spilled) > 2 * of_query  # by the query, and by the sort of its columns
+    same = ["avg", "std"]
+    assert found.drop(same).equals(expected.drop(same))
+    for name in same:
+        texts = zip(found[name].to_pylist(), expected[name].to_pylist(), strict=True)
+        assert all(a == b or float(a) == pytest.approx(float(b)) for a, b in texts)
+
+
 @pytest.mark.parametrize("limit", ["10", "40 OFFSET 70", "30000", "5000 OFFSET 90000"])
 def test_the_first_rows_in_order(con, limit):
     sql = f"SELECT * FROM t ORDER BY h, k DESC LIMIT {limit}"

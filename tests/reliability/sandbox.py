@@ -7,8 +7,8 @@ A case is a call `read_forged(seed, folder)` of a module on this process's path,
 own that is empty. It may return, or raise an error of PEP 249 that is no InternalError. What else
 it does is a failure: another exception, a signal, more than `seconds` of a processor (or five times
 as many without one), more resident memory than `memory_mb` at any moment (of the whole process,
-with the code of Python and libraries). A worker runs case after case; after a signal or a hang
-another takes over.
+with the code of Python and libraries; without pages of temporary files, which the system takes back
+when it needs them). A worker runs case after case; after a signal or a hang another takes over.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import faulthandler
 import importlib
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -28,7 +29,7 @@ import traceback
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import raydb
 
@@ -40,6 +41,8 @@ START_S = 300
 
 # So much longer a case may take than it runs: others use the machine, too.
 IDLE_FACTOR = 5
+
+SIZE = re.compile(r"^(\w+):\s+(\d+) kB$", re.MULTILINE)
 
 # A worker that grows beyond its bound by this much is ended at once, for the machine's sake.
 RUNAWAY_MB = 4000
@@ -91,8 +94,8 @@ class Worker:
         )
         self.process.stdin.write(b"start\n")
         self.process.stdin.flush()
-        assert self.answer(START_S, sys.maxsize) == {"ready": True}, self.said()
-        self.is_new = True
+        self.is_new, self.libraries_mb = True, 0.0
+        assert isinstance(self.answer(START_S, sys.maxsize), dict), self.said()
 
     def run(self, seed: int, seconds: float, memory_mb: float) -> dict[str, Any] | str:
         """Return how a case ended, or what became of the worker. The first one may compile."""
@@ -105,18 +108,26 @@ class Worker:
     def answer(self, seconds: float, memory_mb: float) -> dict[str, Any] | str:
         deadline = time.monotonic() + IDLE_FACTOR * seconds
         most = processor_s(self.process.pid) + seconds
-        while not select.select([self.process.stdout], [], [], 0.05)[0]:
+        private_mb = temporary_mb = 0.0
+        while not select.select([self.process.stdout], [], [], 0.01)[0]:
+            held = memory_of(self.process.pid)
+            private_mb = max(private_mb, held.private_mb)
+            temporary_mb = max(temporary_mb, held.mapped_mb - self.libraries_mb)
             if time.monotonic() > deadline or processor_s(self.process.pid) > most:
                 # Its threads' stacks are in the detail.
                 self.process.send_signal(signal.SIGABRT)
                 self.process.wait()
                 return f"no end after {seconds:g} s"
-            if resident_mb(self.process.pid) > memory_mb + RUNAWAY_MB:
+            if private_mb > memory_mb + RUNAWAY_MB:
                 self.process.kill()
                 return f"ended at {memory_mb + RUNAWAY_MB:.0f} MB"
         line = self.process.stdout.readline()
         if line:
-            return json.loads(line)
+            ending = json.loads(line)
+            self.libraries_mb = ending["mapped_mb"]
+            sampled = private_mb + self.libraries_mb
+            ending["peak_mb"] = max(ending["peak_mb"] - temporary_mb, sampled)
+            return ending
         code = self.process.wait()
         return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
 
@@ -179,12 +190,22 @@ def processor_s(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def resident_mb(process: int) -> float:
+class MemoryOf(NamedTuple):
+    """What a process holds: memory of its own, what is mapped from files, and its most so far."""
+
+    private_mb: float
+    mapped_mb: float
+    peak_mb: float
+
+
+def memory_of(process: int | str) -> MemoryOf:
     try:
-        pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
-    except (OSError, IndexError):  # it has just ended
-        return 0.0
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+        text = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+    except OSError:  # it has just ended
+        return MemoryOf(0, 0, 0)
+    sizes = {name: int(size) * 1024 / 1e6 for name, size in SIZE.findall(text)}
+    private = sizes.get("RssAnon", 0) + sizes.get("RssShmem", 0)
+    return MemoryOf(private, sizes.get("RssFile", 0), sizes.get("VmHWM", 0))
 
 
 # -- the worker
@@ -194,19 +215,12 @@ def forget_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
-def peak_mb() -> float:
-    """Return the most memory that was resident since `forget_peak`."""
-    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024 / 1e6
-    raise AssertionError("no VmHWM in /proc/self/status")
-
-
 def run_case(task: Callable[[int, Path], object], seed: int, folder: Path) -> dict[str, Any]:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     refused = unclean = detail = ""
     forget_peak()
+    before = memory_of("self")
     start = time.process_time()
     try:
         task(seed, folder)
@@ -221,7 +235,8 @@ def run_case(task: Callable[[int, Path], object], seed: int, folder: Path) -> di
         "refused": refused,
         "unclean": unclean,
         "detail": detail,
-        "peak_mb": peak_mb(),
+        "peak_mb": memory_of("self").peak_mb,
+        "mapped_mb": before.mapped_mb,
         "seconds": seconds,
     }
 
@@ -235,7 +250,7 @@ def work(task_name: str, folder: Path) -> None:
     task = getattr(importlib.import_module(module), function)
     for line in sys.stdin:
         if line == "start\n":
-            answer: dict[str, Any] = {"ready": True}
+            answer: dict[str, Any] = memory_of("self")._asdict()
         else:
             answer = run_case(task, int(line), folder)
         print(json.dumps(answer), file=answers, flush=True)

@@ -107,8 +107,9 @@ def join_pieces(plan: HashJoin, columns: Sequence[Column], sources: Sources) -> 
             _send_keys(plan, found[name], sources)
     for each in plan.sent:
         sources.key_sets.pop(each.number, None)
-    left, right = found["left"], found["right"]
-    for sides_of_part in parts_of_sides(left, right, memory):
+    # Where they go to files part by part, the sides as a whole leave memory and theirs.
+    shares = parts_of_sides(found.pop("left"), found.pop("right"), memory)
+    for sides_of_part in shares:
         yield from _join(plan, columns, sides_of_part, (compared, residual), memory)
 
 
