@@ -210,7 +210,8 @@ class Collector:
         self._columns = columns
         self._parts: list[Relation] = []
         self._held = 0
-        self._shared = frozenset(() if source is None else _addresses(source.columns.values()))
+        is_shared = source is not None and memory.limit is not None
+        self._shared = frozenset(_addresses(source.columns.values()) if is_shared else ())
         self._file: SpillFile | None = None
 
     def add(self, part: Relation) -> None:

@@ -24,6 +24,7 @@ from raydb.engine.operators.relation import (
     MORSEL_ROWS,
     Collector,
     Relation,
+    concatenate,
     for_each_morsel,
     joined,
 )
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.context.memory import Memory
+    from raydb.engine.operators.join.key_set import KeySet
     from raydb.engine.operators.run import Sources
     from raydb.planner.plan.nodes import IndexLookup, Scan
     from raydb.storage.tables.parts import Part
@@ -83,11 +85,16 @@ def run_scan(plan: Scan, columns: Sequence[Column], sources: Sources) -> Relatio
     return scan_table(sources.tables[plan.table], columns, sources.memory)
 
 
-def scan_table(table: Table, columns: Sequence[Column], memory: Memory) -> Relation:
+def scan_table(
+    table: Table,
+    columns: Sequence[Column],
+    memory: Memory,
+    predicate: Expression | None = None,
+) -> Relation:
     """Return some columns of a table's visible rows.
 
-    What is decoded is kept for the next time, unless it would fill the memory: then it is read
-    block by block.
+    Those for which a predicate does not hold may be left out. What is decoded is kept for the next
+    time, unless it would fill the memory: then it is read block by block.
     """
     blocks = large_scan(table, columns, memory)
     if blocks is not None:
@@ -98,7 +105,14 @@ def scan_table(table: Table, columns: Sequence[Column], memory: Memory) -> Relat
     # Read together, which is cheaper in most files than one by one.
     names = _names(columns)
     values = dict(zip(names, table.rows.columns(names), strict=True))
-    return _visible_rows(table, columns, values, 0, table.rows.row_count)
+    comparisons = () if predicate is None else _comparisons(predicate)
+    if not comparisons:
+        return _visible_rows(table, columns, values, 0, table.rows.row_count)
+    parts = []
+    for start, stop in table.rows.ranges(comparisons):
+        some = {name: whole.slice(start, stop - start) for name, whole in values.items()}
+        parts.append(_visible_rows(table, columns, some, start, stop - start))
+    return parts[0] if len(parts) == 1 else concatenate(parts, columns)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -442,6 +456,9 @@ def _comparisons(predicate: Expression) -> list[Comparison]:
         if may_raise(part):
             break
         match part:
+            case Call("is_key", (Column() as column, Literal(value=keys))):
+                found += _bounds_of_keys(column, keys)
+                continue
             case Call(function, (Column() as column, Literal() as literal)) if _is_plain(literal):
                 operator = _OPERATORS.get(function)
             case Call(function, (Literal() as literal, Column() as column)) if _is_plain(literal):
@@ -449,16 +466,21 @@ def _comparisons(predicate: Expression) -> list[Comparison]:
             case Call("in", (Column() as column, *items)):
                 found += _bounds(column, items)
                 continue
-            case Call("is_key", (Column() as column, Literal(value=keys))):
-                bounds = (Literal(each, column.type) for each in (keys.least, keys.most))
-                found += _bounds(column, [each for each in bounds if each.value is not None])
-                continue
             case _:
                 continue
         if operator and column.type == literal.type and column.name != ROW_NUMBER:
             value = pa.scalar(literal.value, literal.type)
             found.append(Comparison(column.name, operator, value))
     return found
+
+
+def _bounds_of_keys(column: Column, keys: KeySet) -> list[Comparison]:
+    """Return that a column lies between the least and the greatest of some keys."""
+    is_plain = not pa.types.is_floating(column.type) and column.name != ROW_NUMBER
+    if not is_plain or not keys.least.is_valid or keys.least.type != column.type:
+        return []
+    bounds = ((">=", keys.least), ("<=", keys.most))
+    return [Comparison(column.name, sign, value) for sign, value in bounds]
 
 
 def _bounds(column: Column, items: Sequence[Expression]) -> list[Comparison]:

@@ -255,8 +255,8 @@ def scan_steps(steps: Steps, sources: Sources) -> Relation | ScanBlocks | None:
 
     if trace is None:
         blocks = find() or large_scan(some, read, memory, lowest)
-        return blocks or scan_table(some, read, memory)
-    return trace.run(node, lambda: find() or scan_table(some, read, memory))
+        return blocks or scan_table(some, read, memory, lowest)
+    return trace.run(node, lambda: find() or scan_table(some, read, memory, lowest))
 
 
 def _filter_step(predicate: Expression, live: frozenset[Column]) -> Callable[[Relation], Relation]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from raydb.interrupts import beside, check_interrupt
 from raydb.storage.tables.parts import ArrowPart, RestPart
+from raydb.storage.tables.zones import ZONE_ROWS, Zones, ranges_of, zones_of
 from raydb.storage.take_rows import take_rows
 from raydb.values import dataclass
 
@@ -42,6 +43,8 @@ class Rows:
     parts: tuple[Part, ...] = ()
     key_indexes: dict[tuple[str, ...], KeyIndex] = field(default_factory=dict)
     _columns: dict[str, pa.ChunkedArray] = field(default_factory=dict)
+    # None for a column that was asked about once: rows may be there for one statement only.
+    _zones: dict[str, Zones | None] = field(default_factory=dict)
 
     @property
     def row_count(self) -> int:
@@ -188,6 +191,28 @@ class Rows:
             shifted.append(first + (np.arange(part.row_count) if numbers is None else numbers))
             first += part.row_count
         return np.concatenate(shifted)
+
+    def ranges(self, comparisons: Sequence[Comparison]) -> list[tuple[int, int]]:
+        """Return ascending ranges of rows; all comparisons hold for none outside of them.
+
+        Columns that are not in memory are not asked.
+        """
+        masks = []
+        for each in comparisons:
+            zones = self._zones_of(each.column)
+            if zones is not None:
+                masks.append(zones.may_hold(each))
+        return ranges_of(masks, self.row_count) if masks else [(0, self.row_count)]
+
+    def _zones_of(self, name: str) -> Zones | None:
+        """Return the zones of a column in memory that is asked about again, None for others."""
+        if self.row_count <= ZONE_ROWS or not self.is_decoded(name):
+            return None
+        if name not in self._zones:
+            self._zones[name] = None
+        elif self._zones[name] is None:
+            self._zones[name] = zones_of(self.column(name))
+        return self._zones[name]
 
     def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
         """Return some columns of the first `count` rows, fewer where there are no more."""

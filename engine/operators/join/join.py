@@ -36,7 +36,7 @@ from raydb.storage.in_order import in_order
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -64,6 +64,17 @@ class _Pairs:
         assert rows is not None
         return len(rows)
 
+
+# The sides without whose rows a join has none: then the other side need not run.
+_DECISIVE: Mapping[str, tuple[str, ...]] = {
+    "inner": ("left", "right"),
+    "semi": ("left", "right"),
+    "anti": ("left",),
+    "mark": ("left",),
+    "left": ("left",),
+    "right": ("right",),
+    "full": (),
+}
 
 # A row may have many partners, a cross join has a pair for each two rows: so many pairs are made at
 # a time, or as many as there are rows on both sides.
@@ -103,6 +114,9 @@ def join_pieces(plan: HashJoin, columns: Sequence[Column], sources: Sources) -> 
     found: dict[str, Side] = {}
     for name in ("left", "right") if plan.filtered == "right" else ("right", "left"):
         found[name] = _run_side(*asked[name], sources)
+        if not found[name].rows.row_count and name in _DECISIVE[plan.kind]:
+            yield Relation({c: pa.chunked_array([], c.type) for c in columns}, 0)
+            return
         if name != plan.filtered:
             _send_keys(plan, found[name], sources)
     for each in plan.sent:

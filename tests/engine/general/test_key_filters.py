@@ -13,6 +13,8 @@ import pytest
 import raydb
 from raydb.engine.operators.join import key_set
 from raydb.planner import key_filters
+from raydb.storage.tables import rows as rows_module
+from raydb.storage.tables import zones
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,6 +136,8 @@ def engines(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[tuple[Connection, Connection, Any]]:
     monkeypatch.setattr(key_filters, "_MIN_ROWS", 100)
+    for module in (zones, rows_module):
+        monkeypatch.setattr(module, "ZONE_ROWS", 64)
     oracle = duckdb.connect()
     oracle.execute(SCHEMA.replace("PRIMARY KEY", "").replace("REFERENCES product (p_id)", ""))
     fill(oracle, request.param, request.param)
@@ -245,3 +249,45 @@ def test_keys_of_empty_tables_are_sent_like_others(monkeypatch: pytest.MonkeyPat
         "SELECT id FROM shop LEFT JOIN days ON day = id WHERE id IN (SELECT shop FROM closed)",
     ):
         assert connection.execute(query).fetchall() == []
+
+
+def test_bounds_of_keys_leave_rows_of_tables_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_filters, "_MIN_ROWS", 100)
+    connection = raydb.connect()
+    connection.execute("CREATE TABLE day (id INTEGER PRIMARY KEY, month INTEGER)")
+    connection.execute("INSERT INTO day SELECT range, floor(range / 30) FROM range(360)")
+    connection.execute("CREATE TABLE sale (day INTEGER REFERENCES day (id), n BIGINT)")
+    connection.execute("INSERT INTO sale SELECT floor(range / 500), range FROM range(180000)")
+    asked = "SELECT n FROM sale JOIN day ON day = id WHERE month = 5"
+    answers = [connection.execute(f"{asked} -- {n}").fetchall() for n in range(3)]
+    lines = [str(row[-1]) for row in connection.execute(f"EXPLAIN ANALYZE {asked}").fetchall()]
+    (place,) = [n for n, line in enumerate(lines) if "ScanTable: sale" in line]
+    assert answers == 3 * [[(n,) for n in range(75_000, 90_000)]]
+    assert lines[place + 1].strip().startswith("gave: 32768 rows")
+
+
+def test_a_join_with_no_row_on_one_side_does_not_run_the_other() -> None:
+    connection = raydb.connect()
+    connection.execute("CREATE TABLE nothing (id INTEGER)")
+    connection.execute("CREATE TABLE some AS SELECT range AS id, 'x' AS name FROM range(200000)")
+    for asked, rows in (
+        ("FROM some JOIN nothing ON some.id = nothing.id", 0),
+        ("FROM some SEMI JOIN nothing ON some.id = nothing.id", 0),
+        ("FROM some, nothing", 0),
+        ("FROM nothing LEFT JOIN some ON some.id = nothing.id", 0),
+        ("FROM some LEFT JOIN nothing ON some.id = nothing.id", 200_000),
+        ("FROM some RIGHT JOIN nothing ON some.id = nothing.id", 0),
+        ("FROM some FULL JOIN nothing ON some.id = nothing.id", 200_000),
+        ("FROM some ANTI JOIN nothing ON some.id = nothing.id", 200_000),
+        ("FROM nothing ANTI JOIN some ON some.id = nothing.id", 0),
+    ):
+        assert connection.execute(f"SELECT count(*) {asked}").fetchall() == [(rows,)], asked
+        whole = connection.execute(f"SELECT * {asked}")
+        assert len(whole.fetchall()) == rows, asked
+        lines = [
+            str(row[-1])
+            for row in connection.execute(f"EXPLAIN ANALYZE SELECT * {asked}").fetchall()
+        ]
+        scans = [n for n, line in enumerate(lines) if "ScanTable: some" in line]
+        if rows == 0:
+            assert all("gave" not in "".join(lines[n + 1 : n + 2]) for n in scans), asked

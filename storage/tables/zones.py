@@ -1,0 +1,74 @@
+"""The least and the greatest value of every few rows of a column in memory.
+
+    sold    1 .. 9 | 9 .. 30 | 31 .. 40         sold > 30  ->  only rows of the last zone
+
+Tables grow by the day, so that dates and keys rise with the rows, more or less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.interrupts import check_interrupt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.storage.tables.parts import Comparison
+
+# Rows of a zone: to compare them takes some microseconds, as to look at a zone does.
+ZONE_ROWS = 2**15
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Zones:
+    """Bounds by zone, NULL for a zone of NULLs."""
+
+    least: pa.Array
+    most: pa.Array
+
+    def may_hold(self, comparison: Comparison) -> NDArray[np.bool_]:
+        """Return for which zones a comparison may hold for some row."""
+        value = comparison.value
+        match comparison.operator:
+            case "==":
+                found = pc.and_(
+                    pc.less_equal(self.least, value), pc.greater_equal(self.most, value)
+                )
+            case "<":
+                found = pc.less(self.least, value)
+            case "<=":
+                found = pc.less_equal(self.least, value)
+            case ">":
+                found = pc.greater(self.most, value)
+            case _:
+                found = pc.greater_equal(self.most, value)
+        mask: NDArray[np.bool_] = found.fill_null(False).to_numpy(zero_copy_only=False)
+        return mask
+
+
+def zones_of(column: pa.ChunkedArray) -> Zones:
+    """Return the zones of a column whose values have an order, but doubles."""
+    found = []
+    for start in range(0, len(column), ZONE_ROWS):
+        check_interrupt()
+        found.append(pc.min_max(column.slice(start, ZONE_ROWS)))
+    bounds = pa.array(found, pa.struct([("min", column.type), ("max", column.type)]))
+    return Zones(bounds.field("min"), bounds.field("max"))
+
+
+def ranges_of(masks: Sequence[NDArray[np.bool_]], row_count: int) -> list[tuple[int, int]]:
+    """Return ascending ranges of the rows of the zones that all masks have."""
+    kept = np.logical_and.reduce(masks)
+    edges = np.flatnonzero(np.diff(kept.astype(np.int8), prepend=0, append=0)) * ZONE_ROWS
+    return [
+        (int(start), min(int(stop), row_count))
+        for start, stop in zip(edges[::2], edges[1::2], strict=True)
+    ]
