@@ -210,8 +210,8 @@ class Collector:
         self._columns = columns
         self._parts: list[Relation] = []
         self._held = 0
-        is_shared = source is not None and memory.limit is not None
-        self._shared = frozenset(_addresses(source.columns.values()) if is_shared else ())
+        shared = () if source is None or memory.limit is None else source.columns.values()
+        self._shared = frozenset(_addresses(shared))
         self._file: SpillFile | None = None
 
     def add(self, part: Relation) -> None:
