@@ -7,7 +7,7 @@ memory back, so that no two engines hold their tables at the same time. All are 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import raydb
 from raydb.ssb import check, rivals, rules, workload
@@ -26,10 +26,15 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from raydb.ssb.machine import Timing
     from raydb.ssb.rivals import Differences
     from raydb.ssb.workload import Query, Workload
 
 MEMORY_OF: Final = ("raydb", "duckdb-sorted")
+
+# How a query may come: as the text that ran before, with other constants, as a text that never ran.
+Kind = Literal["repeated", "new_constants", "new_text"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +66,18 @@ class Comparison:
     memory: dict[str, dict[str, int]] = field(default_factory=dict)
     cold_start_ms: float | None = None
 
-    def ratios(self, rival: str) -> dict[str, float]:
-        """Return how many times faster than the rival RayDB was, by query."""
-        times = self.rivals[rival].times_ms
-        return {
-            one.name: times[one.name] / one.time_ms for one in self.own.queries if one.name in times
-        }
+    def ratios(self, rival: str, kind: Kind) -> dict[str, float]:
+        """Return how many times faster than the rival RayDB was, by query.
+
+        A repeated text whose counts are kept with its plan is no ratio: it reads nothing.
+        """
+        theirs = self.rivals[rival].times
+        found = {}
+        for one in self.own.queries:
+            own: Timing | None = getattr(one, kind)
+            if own is not None and one.name in theirs and not (kind == "repeated" and one.is_kept):
+                found[one.name] = theirs[one.name].median_ms / own.median_ms
+        return found
 
     def memory_ms(self, figures: OwnFigures) -> float | None:
         """Return the time to read a query's touched bytes if no cache held them."""

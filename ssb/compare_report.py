@@ -7,6 +7,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from raydb.ssb import charts
+from raydb.ssb.compare import KINDS
 from raydb.ssb.run import open_table
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from raydb.ssb.compare import Comparison
+    from raydb.ssb.machine import Timing
     from raydb.ssb.rivals.raydb_rival import OwnFigures
 
 
@@ -51,7 +53,7 @@ def as_json(found: Comparison) -> dict[str, Any]:
                 "version": rival.version,
                 "load_s": rival.load_s,
                 "build_s": rival.build_s,
-                "geometric_mean": _mean(found, name),
+                "geometric_means": {kind: _mean(found.ratios(name, kind)) for kind in KINDS},
             }
             for name, rival in found.rivals.items()
         },
@@ -65,10 +67,11 @@ def as_svg(found: Comparison) -> str:
     """Return the medians as a bar chart, a group for each query."""
     names = [figures.name for figures in found.own.queries]
     series: dict[str, list[float | None]] = {
-        "RayDB": [figures.time_ms for figures in found.own.queries]
+        "RayDB": [figures.repeated.median_ms for figures in found.own.queries]
     }
     for name, rival in found.rivals.items():
-        series[name] = [rival.times_ms.get(query) for query in names]
+        times = rival.times
+        series[name] = [times[query].median_ms if query in times else None for query in names]
     what = "the 13 queries" if found.options.workload == "star" else "20 other queries"
     title = f"Star Schema Benchmark, scale factor {found.options.scale_factor:g}: {what}"
     return charts.bar_chart(title, "ms", names, series)
@@ -81,31 +84,36 @@ def _query(found: Comparison, figures: OwnFigures) -> dict[str, Any]:
         "bvh": figures.plan.bvh,
         "backend": figures.plan.backend,
         "rows_touched": figures.plan.rows_touched,
-        "time_ms_median": figures.time_ms,
-        "new_text_ms_median": figures.new_text_ms,
-        "new_constants_ms_median": figures.new_constants_ms,
+        **{kind: _timing(getattr(figures, kind)) for kind in KINDS},
+        "is_kept": figures.is_kept,
         "sieved_ms_median": figures.sieved_ms,
         "kernel": None if figures.kernel is None else dataclasses.asdict(figures.kernel),
         "fixed_us": figures.fixed_us,
         "memory_ms": found.memory_ms(figures),
-        "rivals_ms_median": {
-            name: rival.times_ms.get(figures.name) for name, rival in found.rivals.items()
+        "rivals": {
+            name: _timing(rival.times.get(figures.name)) for name, rival in found.rivals.items()
         },
     }
 
 
+def _timing(found: Timing | None) -> dict[str, Any] | None:
+    return None if found is None else found._asdict()
+
+
 def _times(found: Comparison) -> Table:
     title = f"Star Schema Benchmark, scale factor {found.options.scale_factor:g}: ms, text to rows"
-    rivals = [column for name in found.rivals for column in (name, "ratio")]
-    own_columns = ("query", "RayDB", "new constants", "new text", "sieved")
+    rivals = [column for name in found.rivals for column in (name, "times faster")]
+    ratios = {(name, kind): found.ratios(name, kind) for name in found.rivals for kind in KINDS}
+    own_columns = ("query", "repeated", "new constants", "new text", "sieved")
     table = open_table(title, (*own_columns, *rivals))
     for one in found.own.queries:
-        own = (one.time_ms, one.new_constants_ms, one.new_text_ms, one.sieved_ms)
-        cells = [_ms(value) for value in own]
-        for rival in found.rivals.values():
-            time_ms = rival.times_ms.get(one.name)
-            ratio = None if time_ms is None else time_ms / one.time_ms
-            cells += [_ms(time_ms), "-" if ratio is None else f"{ratio:,.3g}x"]
+        own = (one.repeated, one.new_constants, one.new_text)
+        cells = [_ms(each and each.median_ms) for each in own] + [_ms(one.sieved_ms)]
+        for name, rival in found.rivals.items():
+            theirs = rival.times.get(one.name)
+            by_kind = (ratios[name, kind].get(one.name) for kind in KINDS)
+            cells.append(_ms(theirs and theirs.median_ms))
+            cells.append(" / ".join("-" if each is None else f"{each:,.3g}" for each in by_kind))
         table.add_row(one.name + (" WRONG" if one.faults else ""), *cells)
     return table
 
@@ -144,15 +152,41 @@ def _kernels(found: Comparison) -> Table:
 
 def _means(found: Comparison) -> list[str]:
     lines = []
-    for name in found.rivals:
-        ratios = found.ratios(name)
-        if ratios:
-            least = min(ratios, key=ratios.__getitem__)
-            lines.append(
-                f"{_mean(found, name):,.1f}x {name} {found.rivals[name].version} (geometric mean; "
-                f"least {ratios[least]:,.2f}x at {least})"
-            )
+    for name, rival in found.rivals.items():
+        parts = []
+        for kind in KINDS:
+            ratios = found.ratios(name, kind)
+            if ratios:
+                least = min(ratios, key=ratios.__getitem__)
+                what = kind.replace("_", " ")
+                parts.append(
+                    f"{_mean(ratios):,.1f}x {what} (least {ratios[least]:,.2f}x at {least})"
+                )
+        if parts:
+            lines.append(f"{name} {rival.version}, geometric means: {', '.join(parts)}")
+    lines.append(_spreads(found))
+    kept = [one.name for one in found.own.queries if one.is_kept]
+    if kept:
+        lines.append(
+            f"repeated, {', '.join(kept)} read nothing, for their counts are kept with their"
+            " plans: no ratio"
+        )
     return lines
+
+
+def _spreads(found: Comparison) -> str:
+    """Say how far the quartiles of an engine's queries are apart: of most queries, and at most."""
+    own = [one.repeated.spread for one in found.own.queries]
+    spreads = {"RayDB": own}
+    spreads |= {
+        name: [one.spread for one in run.times.values()] for name, run in found.rivals.items()
+    }
+    parts = [
+        f"{name} {statistics.median(each):.0%} (at most {max(each):.0%})"
+        for name, each in spreads.items()
+        if each
+    ]
+    return f"between the quartiles, of the median: {', '.join(parts)}"
 
 
 def _builds(found: Comparison) -> list[str]:
@@ -185,8 +219,7 @@ def _builds(found: Comparison) -> list[str]:
     return lines
 
 
-def _mean(found: Comparison, rival: str) -> float | None:
-    ratios = found.ratios(rival)
+def _mean(ratios: dict[str, float]) -> float | None:
     return statistics.geometric_mean(ratios.values()) if ratios else None
 
 

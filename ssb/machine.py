@@ -10,7 +10,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -86,14 +86,33 @@ def _sum_seconds(parts: Sequence[NDArray[np.int64]], runs: int) -> float:
     return statistics.median(times)
 
 
-def median_ms(ask: Callable[[], object], runs: int, seconds: float) -> float:
-    """Return the median time of `runs` runs in ms, of fewer where they take longer than that."""
+class Timing(NamedTuple):
+    """What some runs took, in ms: the median, and the quartiles beside it."""
+
+    median_ms: float
+    quartiles_ms: tuple[float, float]
+
+    @property
+    def spread(self) -> float:
+        """How far the quartiles are from each other, as a share of the median."""
+        low, high = self.quartiles_ms
+        return (high - low) / self.median_ms
+
+
+def time_runs(ask: Callable[[], object], runs: int, seconds: float) -> Timing:
+    """Time `runs` runs, or fewer where they take longer than so many seconds."""
     times: list[float] = []
     while not times or (len(times) < runs and sum(times) < seconds):
         start = time.perf_counter()
         ask()
         times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1000
+    low, _, high = np.quantile(times, [0.25, 0.5, 0.75])
+    return Timing(statistics.median(times) * 1000, (float(low) * 1000, float(high) * 1000))
+
+
+def median_ms(ask: Callable[[], object], runs: int, seconds: float) -> float:
+    """Return the median of `time_runs`."""
+    return time_runs(ask, runs, seconds).median_ms
 
 
 def resident_bytes(*, peak: bool) -> int:

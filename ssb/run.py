@@ -262,7 +262,7 @@ def beside_duckdb(
     return [
         replace(
             result,
-            other_ms=found.times_ms.get(result.name),
+            other_ms=found.times[result.name].median_ms if result.name in found.times else None,
             faults=None
             if result.faults is None
             else result.faults

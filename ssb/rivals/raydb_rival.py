@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import raydb
 from raydb.ssb import workload
-from raydb.ssb.machine import median_ms, read_bandwidth, read_seconds
+from raydb.ssb.machine import median_ms, read_bandwidth, read_seconds, time_runs
 from raydb.ssb.rivals import QUERY_SECONDS, THREADS
 from raydb.ssb.run import asking, build_bvhs, explain, find_fused, load
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from raydb.ssb.machine import Timing
     from raydb.ssb.progress import Progress
     from raydb.ssb.rivals import Differences
     from raydb.ssb.run import Plan
@@ -39,21 +40,21 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class OwnFigures:
-    """One query on RayDB, medians in ms from text to rows.
+    """One query on RayDB, from text to rows.
 
-    time_ms: the same text again and again.
-    new_text_ms: a text that never ran, the same but for a comment.
-    new_constants_ms: constants that never were asked for; None where the query has none to change.
-    sieved_ms: with BVHs that keep sums of cells; None where the answer is wrong then.
+    repeated: the same text again and again.
+    new_constants: constants that never were asked for; None where the query has none to change.
+    new_text: a text that never ran, the same but for a comment.
+    sieved_ms: the median with BVHs that keep sums of cells; None where the answer is wrong then.
     kernel: None where no BVH serves the query.
     """
 
     name: str
     row_count: int
     plan: Plan
-    time_ms: float
-    new_text_ms: float
-    new_constants_ms: float | None
+    repeated: Timing
+    new_constants: Timing | None
+    new_text: Timing
     sieved_ms: float | None
     kernel: Kernel | None
     faults: list[str]
@@ -61,7 +62,14 @@ class OwnFigures:
     @property
     def fixed_us(self) -> float | None:
         """What the path around the kernel takes, in microseconds."""
-        return None if self.kernel is None else (self.time_ms - self.kernel.time_ms) * 1000
+        if self.kernel is None:
+            return None
+        return (self.repeated.median_ms - self.kernel.time_ms) * 1000
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a repeated text reads no row: the counts of its groups are kept with its plan."""
+        return self.kernel is not None and not self.kernel.bytes_touched
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,28 +127,28 @@ def _ask(
     """Check a query's rows, then time it: the same text, other constants, new texts."""
     rows = connection.execute(query.star).fetchall()
     faults = differences(query.name, rows)
-    same_ms = median_ms(asking(connection, query.star), runs, QUERY_SECONDS)
+    repeated = time_runs(asking(connection, query.star), runs, QUERY_SECONDS)
     # Constants before comments, and each of them once: what was asked before may be kept.
     others = list(itertools.islice(workload.with_other_constants(query.star), runs))
-    new_constants_ms = _median_of_each(connection, others) if others else None
+    new_constants = _time_each(connection, others) if others else None
     commented = [f"{query.star}\n-- asked as number {number}" for number in range(runs)]
     return OwnFigures(
         query.name,
         len(rows),
         explain(connection, query.star),
-        same_ms,
-        _median_of_each(connection, commented),
-        new_constants_ms,
+        repeated,
+        new_constants,
+        _time_each(connection, commented),
         None,
         None,
         faults,
     )
 
 
-def _median_of_each(connection: Any, texts: Sequence[str]) -> float:
-    """Ask each text once, or as many as fit the time; return the median in ms."""
+def _time_each(connection: Any, texts: Sequence[str]) -> Timing:
+    """Ask each text once, or as many as fit the time."""
     waiting = iter(texts)
-    return median_ms(
+    return time_runs(
         lambda: connection.execute(next(waiting)).fetchall(), len(texts), QUERY_SECONDS
     )
 

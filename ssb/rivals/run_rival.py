@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.ssb import rivals
-from raydb.ssb.machine import median_ms
+from raydb.ssb.machine import time_runs
 from raydb.ssb.rivals import QUERY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raydb.ssb.flat import FlatTable
+    from raydb.ssb.machine import Timing
     from raydb.ssb.progress import Progress
     from raydb.ssb.rivals import Differences
     from raydb.ssb.workload import Query, Workload
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RivalRun:
-    """A rival's medians in ms by query; queries that it answers wrongly are faults instead."""
+    """What a rival took by query; queries that it answers wrongly are faults instead."""
 
     version: str
     load_s: float
     build_s: float | None
-    times_ms: dict[str, float]
+    times: dict[str, Timing]
     faults: dict[str, list[str]]
 
 
@@ -43,7 +44,7 @@ def run_rival(
 ) -> RivalRun:
     """Load a rival, check and time its queries, and drop it."""
     rival = rivals.make(name, kind)
-    times: dict[str, float] = {}
+    times: dict[str, Timing] = {}
     faults: dict[str, list[str]] = {}
     try:
         with progress.step(f"load {name}", flat.batch_count) as advance:
@@ -55,7 +56,7 @@ def run_rival(
                 if wrong:
                     faults[query.name] = wrong
                 else:
-                    times[query.name] = median_ms(ask, runs, QUERY_SECONDS)
+                    times[query.name] = time_runs(ask, runs, QUERY_SECONDS)
                 advance()
     finally:
         rival.close()
