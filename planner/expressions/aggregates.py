@@ -198,6 +198,11 @@ def _list(_: str, argument: Expression) -> AggregateCall:
     return AggregateCall("list", (argument,), pa.list_(argument.type))
 
 
+def _no_call(name: str, _: Expression) -> AggregateCall:
+    """histogram() is made of list(), which is why it is no call of its own."""
+    raise AssertionError(name)
+
+
 def _table(
     *rows: tuple[str, str] | tuple[str, str, Callable[..., AggregateCall]],
 ) -> tuple[AggregateFunction, ...]:
@@ -303,7 +308,8 @@ AGGREGATE_TABLE = _table(
     ),
     (
         "quantile_cont(x, f), percentile_cont(f) WITHIN GROUP (ORDER BY x)",
-        "the quantile of a fraction `f`, interpolated: quantile_cont(x, 0.25) FROM s -> 15.0",
+        "the quantile of a fraction `f`, interpolated, or a list of those of a list:"
+        " quantile_cont(x, [0.25, 0.5]) FROM s -> [15.0, 20.0]",
         _quantile_cont,
     ),
     (
@@ -316,6 +322,11 @@ AGGREGATE_TABLE = _table(
         "approx_count_distinct(a)",
         "number of different values; it is exact: approx_count_distinct(t) FROM s -> 2",
         _count_distinct,
+    ),
+    (
+        "histogram(a: key)",
+        "how often each value occurs, a MAP: histogram(t) FROM s -> {'a': 1, 'b': 2}",
+        _no_call,
     ),
     ("entropy(a) -> DOUBLE", "entropy of the values in bits: entropy(ok) > 0.9 FROM s -> true"),
     *((f"{signature} -> DOUBLE", says) for signature, says in _STATISTICS),
@@ -357,6 +368,10 @@ WINDOW_TABLE = _table(
         "nth_value(a, n) -> a",
         f"the n-th value of the frame: nth_value(x, 2) {_BY_X} -> NULL, 20, 20, 20",
     ),
+)
+# Of a list of fractions they give a list.
+QUANTILES = frozenset(
+    {"quantile", "quantile_cont", "quantile_disc", "percentile_cont", "percentile_disc"}
 )
 AGGREGATES = {name: each for each in AGGREGATE_TABLE for name in each.signature.arities}
 WINDOW_FUNCTIONS = {each.name: each for each in WINDOW_TABLE}

@@ -46,6 +46,7 @@ class RayDialect(Postgres):
 
     NUMBERS_CAN_BE_UNDERSCORE_SEPARATED = True
     SUPPORTS_FIXED_SIZE_ARRAYS = True
+    TABLESAMPLE_SIZE_IS_PERCENT = False
     INDEX_OFFSET = 0  # subscripts stay as written
 
     class Tokenizer(Postgres.Tokenizer):

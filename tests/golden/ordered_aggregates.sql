@@ -50,3 +50,41 @@ SELECT string_agg(s, 1) FROM t;
 -- error: ProgrammingError: string_agg() needs a string to separate, not 1 (INTEGER) (line 1, column 8)
 SELECT array_agg(x ORDER BY id LIMIT 2) FROM t;
 -- error: NotSupportedError: LIMIT in an aggregate is not supported (line 1, column 18)
+
+-- Quantiles of a list of fractions are a list.
+CREATE TABLE q AS FROM (VALUES (1, 10, 'a', DATE '2026-01-01'), (1, 20, 'b', DATE '2026-01-05'), (2, NULL, NULL, NULL), (1, 40, 'b', NULL)) q (g, x, t, d);
+SELECT g, quantile_cont(x, [0.25, 0.5]), quantile_disc(t, [0, 1.0]), quantile_cont(d, [0.5]) FROM q GROUP BY g ORDER BY g;
+-- 1 | [15.0, 20.0] | ['a', 'b'] | [datetime.datetime(2026, 1, 3, 0, 0)]
+-- 2 | NULL | NULL | NULL
+SELECT percentile_cont([0.25, 0.5]) WITHIN GROUP (ORDER BY x DESC), percentile_disc([0.5]) WITHIN GROUP (ORDER BY t) FROM q;
+-- [30.0, 20.0] | ['b']
+SELECT quantile(x, []), typeof(quantile_cont(x, [])), quantile_cont(x, [0.5]) FILTER (WHERE x > 50), quantile_disc(DISTINCT t, [0.5, 1]) FROM q;
+-- [] | 'DOUBLE[]' | NULL | ['a', 'b']
+SELECT x, quantile_cont(x, [0, 1]) OVER (ORDER BY x) FROM q WHERE x > 0 ORDER BY x;
+-- 10 | [10.0, 10.0]
+-- 20 | [10.0, 20.0]
+-- 40 | [10.0, 40.0]
+SELECT quantile_cont(x, [0.5, 2]) FROM q;
+-- error: ProgrammingError: quantile_cont() needs a fraction from 0 to 1, not 2 (line 1, column 8)
+SELECT quantile_cont(x, [0.5, NULL]) FROM q;
+-- error: ProgrammingError: quantile_cont() needs a fraction from 0 to 1, not NULL (line 1, column 8)
+SELECT quantile_cont(t, [0.5]) FROM q;
+-- error: ProgrammingError: quantile_cont() needs a number, not 't' (VARCHAR) (line 1, column 8)
+
+SELECT g, histogram(x), histogram(t) FROM q GROUP BY g ORDER BY g;
+-- 1 | {10: 1, 20: 1, 40: 1} | {'a': 1, 'b': 2}
+-- 2 | NULL | NULL
+SELECT histogram(DISTINCT t), histogram(t) FILTER (WHERE x > 10), histogram(t)['b'], histogram(d), typeof(histogram(x)) FROM q;
+-- {'a': 1, 'b': 1} | {'b': 2} | 2 | {datetime.date(2026, 1, 1): 1, datetime.date(2026, 1, 5): 1} | 'MAP(INTEGER, UBIGINT)'
+SELECT t, histogram(t) OVER (ORDER BY x) FROM q WHERE x > 0 ORDER BY x;
+-- 'a' | {'a': 1}
+-- 'b' | {'a': 1, 'b': 1}
+-- 'b' | {'a': 1, 'b': 2}
+SELECT histogram(v) FROM (VALUES (0.0::DOUBLE), (-0.0::DOUBLE), ('nan'::DOUBLE), ('nan'::DOUBLE), (1)) t (v);
+-- {0.0: 2, 1.0: 1, nan: 2}
+SELECT histogram([x]) FROM q;
+-- error: NotSupportedError: histogram() of INTEGER[] is not supported (line 1, column 8)
+SELECT histogram(x, 3) FROM q;
+-- error: ProgrammingError: histogram() takes 1 argument, not 2 (line 1, column 8)
+SELECT histogram(x) FROM q WHERE histogram(x) IS NULL;
+-- error: ProgrammingError: WHERE cannot contain the aggregate histogram (line 1, column 34)

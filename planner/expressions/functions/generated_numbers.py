@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from raydb.planner.expressions.evaluator import Rows
     from raydb.planner.expressions.nodes import Expression
 
+# What SplitMix64 adds for each number.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 # Morsels of rows are computed in threads, and a generator serves one at a time.
 _LOCK = threading.Lock()
 
@@ -46,6 +48,19 @@ def _generator() -> np.random.Generator:
 def _random(_: Call, rows: Rows) -> Values:
     with _LOCK:
         return pa.array(_generator().random(rows.count))
+
+
+@scalar(name="seeded_random")
+def _seeded_random(_: Call, numbers: Values, seed: Values) -> Values:
+    """Return a number from 0 up to 1 for each number: SplitMix64 of it and the seed."""
+    assert isinstance(seed, pa.Scalar), "the seed is constant"
+    bits = as_array(numbers, 1).to_numpy(zero_copy_only=False).astype(np.uint64)
+    with np.errstate(over="ignore"):
+        bits = (bits + np.uint64(seed.as_py() % 2**64) * _GOLDEN) * _GOLDEN
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        bits ^= bits >> np.uint64(31)
+    return pa.array((bits >> np.uint64(11)) * 2.0**-53)
 
 
 @scalar(

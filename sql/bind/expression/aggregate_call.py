@@ -6,6 +6,7 @@ sum(DISTINCT a), string_agg(a, ',' ORDER BY b), count(*) FILTER (WHERE c), mode(
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
@@ -14,15 +15,24 @@ from raydb.errors import ProgrammingError
 from raydb.names import fold
 from raydb.planner.expressions.aggregates import (
     ORDERED_AGGREGATES,
+    QUANTILES,
     bind_aggregate,
     bind_within_group,
 )
-from raydb.planner.expressions.nodes import AggregateCall, Literal, OrderItem
-from raydb.planner.expressions.signature import require_sortable
-from raydb.planner.expressions.typing_rules import as_boolean, logical
+from raydb.planner.expressions.functions.nested.lists import list_of
+from raydb.planner.expressions.functions.nested.maps import histogram_of
+from raydb.planner.expressions.nodes import AggregateCall, Call, Literal, OrderItem
+from raydb.planner.expressions.signature import check_count, require_sortable
+from raydb.planner.expressions.types import BOOLEAN
+from raydb.planner.expressions.typing_rules import as_boolean, choose, logical
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression
 from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from raydb.planner.expressions.nodes import Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +117,46 @@ def bind_aggregate_call(written: WrittenCall, context: Context) -> AggregateCall
             f"{name}(DISTINCT ...) can be ordered by its arguments only, as the others are not kept"
         )
     return replace(call, order_by=order) if call.function in ORDERED_AGGREGATES else call
+
+
+def bind_composed(
+    written: WrittenCall, context: Context, column_of: Callable[[WrittenCall], Expression]
+) -> Expression:
+    """Return what a call gives whose result is that of one aggregate, or is made of several.
+
+    quantile_cont(x, [0.1, 0.9])  ->  [quantile_cont(x, 0.1), quantile_cont(x, 0.9)]
+    histogram(x)                  ->  the counts of list(x)
+
+    column_of: returns the column that holds the result of an aggregate.
+    """
+    if written.name == "histogram":
+        check_count("histogram", 1, 1, len(written.arguments))
+        return histogram_of(column_of(replace(written, name="list")))
+    place = 0 if written.within else 1
+    fractions = None
+    if written.name in QUANTILES and len(written.arguments) == place + 1:
+        fractions = _elements(written.arguments[place], context)
+    if fractions is None:
+        return column_of(written)
+    before = written.arguments[:place]
+    found = [column_of(replace(written, arguments=(*before, each))) for each in fractions]
+    if not found:
+        element = column_of(replace(written, arguments=(*before, exp.Literal.number(0))))
+        return Literal((), pa.list_(element.type))
+    nothing = Call("is_null", (found[0],), BOOLEAN)
+    return choose([nothing], [Literal(None, pa.null()), list_of(found)])
+
+
+def _elements(node: exp.Expr, context: Context) -> list[exp.Expr] | None:
+    """Return the elements of a list that is written so, or is a parameter; None for no list."""
+    if isinstance(node, exp.Array):
+        require_only(node, "expressions", "value_constructor")
+        return list(node.expressions)
+    if isinstance(node, exp.Parameter | exp.Placeholder):
+        match bind_expression(node, context):
+            case Literal(value=tuple() | list() as values):
+                return [exp.convert(each) for each in values]
+    return None
 
 
 def _bind_function(written: WrittenCall, context: Context) -> AggregateCall:

@@ -14,7 +14,12 @@ from raydb.planner.expressions.functions.zones import at_time_zone
 from raydb.planner.expressions.registry import SCALARS
 from raydb.planner.expressions.signature import require_list
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, SearchFunction
-from raydb.sql.bind.expression.aggregate_call import bind_aggregate_call, function_name, read_call
+from raydb.sql.bind.expression.aggregate_call import (
+    bind_aggregate_call,
+    bind_composed,
+    function_name,
+    read_call,
+)
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
 from raydb.sql.bind.expression.plain import bind_struct
 from raydb.sql.bind.expression.subquery import bind_exists, bind_scalar_subquery, query_in
@@ -23,7 +28,8 @@ from raydb.sql.bind.expression.window_call import bind_window
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raydb.planner.expressions.nodes import Expression
+    from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.sql.bind.expression.aggregate_call import WrittenCall
 
 _CURRENT: dict[type[exp.Expr], str] = {
     exp.CurrentDate: "current_date",
@@ -116,7 +122,12 @@ def _aggregate(node: exp.Expr, context: Context) -> Expression:
     if context.aggregates is None:
         raise ProgrammingError(f"{context.clause} cannot contain the aggregate {written.name}")
     inner = replace(context, clause="an aggregate", aggregates=None, windows=None, unnests=None)
-    return context.aggregates.column_of(bind_aggregate_call(written, inner))
+    aggregates = context.aggregates
+
+    def column_of(call: WrittenCall) -> Column:
+        return aggregates.column_of(bind_aggregate_call(call, inner))
+
+    return bind_composed(written, inner, column_of)
 
 
 def _unnest(node: exp.Expr, context: Context) -> Expression:

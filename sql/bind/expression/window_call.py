@@ -34,6 +34,7 @@ from raydb.planner.expressions.types import (
 from raydb.planner.expressions.typing_rules import cast, unify
 from raydb.sql.bind.expression.aggregate_call import (
     bind_aggregate_call,
+    bind_composed,
     bind_order_items,
     read_call,
 )
@@ -70,8 +71,8 @@ class _WindowParts:
     frame: exp.Expr | None = None
 
 
-def bind_window(node: exp.Expr, context: Context) -> Column:
-    """Return the column of a window function.
+def bind_window(node: exp.Expr, context: Context) -> Expression:
+    """Return the column of a window function, or what is made of several.
 
     Raises ProgrammingError where a window function cannot be and for a window that makes no sense,
     NotSupportedError for parts that are not supported.
@@ -86,10 +87,15 @@ def bind_window(node: exp.Expr, context: Context) -> Column:
     inner = replace(context, clause="a window function", windows=None, unnests=None)
     parts = _read_window(node, context.windows.named, inner)
     order_by, frame = _bind_frame(parts, inner)
-    call = _bind_function(written, inner)
-    return context.windows.column_of(
-        replace(call, partition_by=parts.partition_by, order_by=order_by, frame=frame)
-    )
+    windows = context.windows
+
+    def column_of(each: WrittenCall) -> Column:
+        call = _bind_function(each, inner)
+        return windows.column_of(
+            replace(call, partition_by=parts.partition_by, order_by=order_by, frame=frame)
+        )
+
+    return bind_composed(written, inner, column_of)
 
 
 # -- functions

@@ -37,6 +37,7 @@ from raydb.planner.plan.table_function import (
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import Resolve, bind_condition, bind_expression
 from raydb.sql.bind.query.relations import bind_relation, scan_table
+from raydb.sql.bind.query.sample import with_sample
 from raydb.sql.bind.scope import (
     Outer,
     Scope,
@@ -114,20 +115,21 @@ def _bind_source(node: exp.Expr, binding: Binding) -> Source:
 
 
 def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
+    node = _series_as_unnest(node)
     match node:
         case exp.Table():
-            require_only(node, "this", "db", "alias", "joins")
+            require_only(node, "this", "db", "alias", "joins", "sample")
             source = _bind_table(node, binding)
         case exp.Subquery(this=inner) if _holds_join(inner):  # `(a JOIN b ON ...)`
-            require_only(node, "this", "alias", "joins")
+            require_only(node, "this", "alias", "joins", "sample")
             source = _bind_source(inner, binding)
             if node.args.get("alias") is not None:
                 source = _rename(node, source, binding)
         case exp.Subquery() | exp.Values():
-            plan = binding.bind_query(_without(node, "alias", "joins"), binding)
+            plan = binding.bind_query(_without(node, "alias", "joins", "sample"), binding)
             source = _named(plan, node, "")
         case exp.Unnest():
-            require_only(node, "expressions", "alias", "offset", "joins")
+            require_only(node, "expressions", "alias", "offset", "joins", "sample")
             source = _bind_unnest(node, _alias(node, "unnest"), binding)
         case exp.Lateral(this=exp.Unnest() as inner):
             require_only(node, "this", "alias")
@@ -142,6 +144,8 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
             source = _named(plan, node, "")
         case _:
             raise unsupported(node)
+    sampled = with_sample(source.plan, node.args.get("sample"), binding)
+    source = replace(source, plan=sampled)
     for join in node.args.get("joins") or ():
         right, arguments = _bind_beside(join.this, source.scope, binding)
         source = _bind_join(join, source, right, arguments, binding)
@@ -151,11 +155,28 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
 def _bind_beside(node: exp.Expr, before: Scope, binding: Binding) -> tuple[Source, Arguments]:
     """Return a source and what it reads of the tables before it, as LATERAL may."""
     kind: Literal["lateral", "derived"] = "derived"
+    node = _series_as_unnest(node)
     if isinstance(node, exp.Lateral | exp.Unnest):
         kind = "lateral"
     outer = Outer(kind, before, binding.outer, binding.numbers)
     source = _bind_source(node, replace(binding, outer=outer))
     return source, tuple((column, expression) for expression, column in outer.columns.items())
+
+
+def _series_as_unnest(node: exp.Expr) -> exp.Expr:
+    """Return range(1, t.n), a series of columns, as unnest(range(1, t.n))."""
+    call = node.this
+    if not isinstance(node, exp.Table) or not isinstance(call, exp.Anonymous):
+        return node
+    name = call.name.lower()
+    if name not in ("range", "generate_series") or call.find(exp.Column) is None:
+        return node
+    require_only(node, "this", "alias", "joins", "sample")
+    alias = node.args.get("alias") or exp.TableAlias()
+    if alias.this is None:
+        alias.set("this", exp.to_identifier(name))
+    joins, sample = node.args.get("joins"), node.args.get("sample")
+    return exp.Unnest(expressions=[call], alias=alias, joins=joins, sample=sample)
 
 
 def _bind_unnest(node: exp.Expr, alias: tuple[str, tuple[str, ...]], binding: Binding) -> Source:

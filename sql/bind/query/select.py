@@ -38,6 +38,7 @@ from raydb.sql.bind.expression.subquery import refuse_outer_aggregates
 from raydb.sql.bind.query.from_clause import bind_from
 from raydb.sql.bind.query.group_by import Groups, bind_groups, grouping_value, over_groups
 from raydb.sql.bind.query.output import MODIFIERS, bind_order, bind_output_key, finish, typed
+from raydb.sql.bind.query.sample import with_sample
 from raydb.sql.bind.query.select_list import Item, bind_items, with_aliases
 from raydb.sql.parse.nodes import require_only
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 _ARGUMENTS = (
     *("with_", "expressions", "from_", "joins", "laterals", "where", "group", "having"),
-    *("windows", "qualify", "distinct", *MODIFIERS),
+    *("windows", "qualify", "distinct", "sample", *MODIFIERS),
 )
 
 
@@ -54,7 +55,7 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
     """Return the plan of a SELECT; the names of its WITH are known already."""
     require_only(node, *_ARGUMENTS)
     source = bind_from(node.args.get("from_"), node.args.get("joins") or [], binding)
-    plan, scope = source.plan, source.scope
+    plan, scope = with_sample(source.plan, node.args.get("sample"), binding), source.scope
     aggregates = AggregateList(binding.numbers)
     windows = WindowList(binding.numbers, _named_windows(node))
     unnests = UnnestList(binding.numbers)

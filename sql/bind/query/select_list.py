@@ -62,11 +62,23 @@ def bind_items(
                 items.append(
                     Item(node.args["alias"].name, node.this, bind_expression(node.this, context))
                 )
+            case _ if (struct := _unnested(node, context)) is not None:
+                fields = (each.name for each in struct.type)
+                items += [Item(name, node, struct_field(struct, name)) for name in fields]
             case _:
                 expression = bind_expression(node, context)
                 items.append(Item(_name_of(node, expression, scope), node, expression))
     if not items:
         raise ProgrammingError("SELECT needs at least one column")
+
+
+def _unnested(node: exp.Expr, context: Context) -> Expression | None:
+    """Return the struct of unnest(struct), whose fields become columns; None for anything else."""
+    match node:
+        case exp.Anonymous(expressions=[operand]) if fold(node.name) == "unnest":
+            found = bind_expression(operand, replace(context, clause="unnest()"))
+            return found if is_struct(found.type) else None
+    return None
 
 
 def _columns_of(

@@ -13,12 +13,18 @@ from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.adapters import of_columns
 from raydb.planner.expressions.columns.arrays import as_array
-from raydb.planner.expressions.columns.lists import equal_elements, lists_of
+from raydb.planner.expressions.columns.lists import (
+    array_of_lists,
+    equal_elements,
+    lists_of,
+    order_keys,
+)
+from raydb.planner.expressions.columns.order import canonical_floats
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.functions.nested.lists import list_of
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
 from raydb.planner.expressions.registry import scalar
-from raydb.planner.expressions.signature import require_list
+from raydb.planner.expressions.signature import require_list, require_order
 from raydb.planner.expressions.types import BOOLEAN, EMPTY_MAP, closed, is_map, is_struct
 from raydb.planner.expressions.typing_rules import cast, comparable
 from raydb.storage.nested import entries_of, fields_of, make_maps, make_structs, missing, offsets_of
@@ -222,3 +228,30 @@ def _bind_from_entries(name: str, operand: Expression) -> Expression:
 @of_columns
 def _from_entries(call: Call, lists: pa.Array) -> pa.Array:
     return checked_maps(lists, call.type)
+
+
+def histogram_of(values: Expression) -> Expression:
+    """Return how often each value occurs in a list, NULL where there is none."""
+    element = require_order("histogram", Column(-1, "value", values.type.value_type)).type
+    return Call("histogram", (values,), pa.map_(element, pa.uint64()))
+
+
+@scalar(name="histogram")
+@of_columns
+def _histogram(call: Call, array: pa.Array) -> pa.Array:
+    lists = lists_of(array)
+    pairs = pa.table({"list": lists.parents(), "key": canonical_floats(lists.elements)})
+    found = (
+        pairs.filter(pc.is_valid(pairs["key"]))
+        .group_by(["list", "key"])
+        .aggregate([("key", "count")])
+    )
+    keyed = found.append_column("order", order_keys(found["key"].combine_chunks()))
+    order = pc.sort_indices(keyed, [("list", "ascending"), ("order", "ascending")])
+    found = found.take(order)
+    lengths = np.bincount(found["list"].to_numpy(), minlength=len(array))
+    entries = make_structs(
+        [found["key"].combine_chunks(), found["key_count"].combine_chunks().cast(pa.uint64())],
+        pa.struct([("key", call.type.key_type), ("value", call.type.item_type)]),
+    )
+    return make_maps(array_of_lists(entries, lengths, lengths > 0), call.type)
