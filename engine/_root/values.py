@@ -44,7 +44,7 @@ else:
                 init=False, repr=False, eq=False, slots=slots, weakref_slot=weakref_slot
             )(given)
             for name in names:
-                setattr(made, name, _first_call(made, name, {"frozen": frozen, "eq": eq}))
+                setattr(made, name, _first_call(made, name, frozen=frozen))
             if eq and not frozen and not has_hash:
                 made.__hash__ = None
             if frozen:
@@ -57,34 +57,38 @@ else:
         return decorate
 
 
-def _first_call(owner: type, name: str, options: dict[str, bool]) -> Callable[..., Any]:
+def _first_call(owner: Any, name: str, *, frozen: bool) -> Callable[..., Any]:
     """Return what stands for a method until it is called, and then calls the real one."""
 
     def first(self: object, *arguments: object, **named: object) -> object:
-        _make_methods(owner, options)
-        return getattr(owner, name)(self, *arguments, **named)
+        # Two threads may both make it: their methods are alike.
+        method = _made(owner, name, frozen=frozen)
+        setattr(owner, name, method)
+        return method(self, *arguments, **named)
 
     first.stands_in = True  # type: ignore[attr-defined]
     return first
 
 
-def _make_methods(owner: Any, options: dict[str, bool]) -> None:
-    """Put the methods of a twin, which has the same fields and no bases, in their places.
-
-    Two threads may both do so: their methods are alike.
-    """
+def _made(owner: Any, name: str, *, frozen: bool) -> Any:
+    """Return the method of a twin, which has the same fields and no bases."""
     known: Any = fields(owner)
     members = {field.name: copy.copy(field) for field in known}
     members["__annotations__"] = {field.name: field.type for field in known}
-    for name in ("__module__", "__qualname__", "__doc__"):
-        members[name] = getattr(owner, name)
+    for kept in ("__module__", "__qualname__", "__doc__"):
+        members[kept] = getattr(owner, kept)
     if hasattr(owner, "__post_init__"):
         members["__post_init__"] = owner.__post_init__
-    make: Any = dataclasses.dataclass(slots=True, **options)
-    twin = make(type(owner.__name__, (), members))
-    for name, method in list(owner.__dict__.items()):
-        if hasattr(method, "stands_in"):
-            setattr(owner, name, twin.__dict__[name])
+    is_init, is_hash = name == "__init__", name == "__hash__"
+    make: Any = dataclasses.dataclass(
+        init=is_init,
+        repr=name == "__repr__",
+        eq=is_hash or name == "__eq__",
+        unsafe_hash=is_hash,
+        frozen=is_init and frozen,
+        slots=True,
+    )
+    return make(type(owner.__name__, (), members)).__dict__[name]
 
 
 def _refuse_assignment(self: object, name: str, value: object) -> None:  # noqa: ARG001  (as it is called)
