@@ -2,6 +2,6 @@
 
 import sys
 
-from raydb.engine.shell.cli import main
+from raydb.engine.shell.process import main
 
 sys.exit(main())

@@ -10,6 +10,7 @@ memory_limit's default where no statement runs.
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,14 +77,21 @@ def machine_memory() -> int:
 
     They are asked for once: files of the system may take longer to read than a query.
     """
-    import psutil  # noqa: PLC0415  (15 ms, which a file that is opened alone need not wait for)
-
-    limits = [int(psutil.virtual_memory().total)]
+    limits = [_physical_memory()]
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         if Path(path).is_file():
             text = Path(path).read_text(encoding="ascii").strip()
             limits += [int(text)] if text.isdigit() else []
     return min(limits)
+
+
+def _physical_memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # Windows
+        import psutil  # noqa: PLC0415  (15 ms)
+
+        return int(psutil.virtual_memory().total)
 
 
 def size_text(size_bytes: float) -> str:

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from raydb.errors import OperationalError
 from raydb.interrupts import beside
-from raydb.storage.flat import write_stream
 from raydb.storage.tables.file_merges import tiered
 from raydb.storage.tables.parts import FilePart, JoinedPart, Part
 from raydb.storage.tables.rows import Rows
@@ -75,6 +74,8 @@ def _written(group: tuple[Part, ...], definition: TableDefinition, files: Files)
 
 def _write_part(part: Part, definition: TableDefinition, sink: BinaryIO) -> None:
     schema, layout = definition.schema, definition.layout
+    from raydb.storage.flat.write import write_stream  # noqa: PLC0415  (queries write nothing)
+
     columns = beside(lambda: part.columns(schema.names), part.row_count)
     write_stream(
         sink,

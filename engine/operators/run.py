@@ -27,7 +27,6 @@ from raydb.engine.operators.sort import run_sort
 from raydb.engine.operators.steps import run_steps
 from raydb.engine.operators.unnest import run_unnest
 from raydb.engine.operators.values import run_series, run_union, run_values
-from raydb.engine.operators.window.run_window import run_window
 from raydb.errors import InternalError, OperationalError
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.cast import literal_value
@@ -160,6 +159,12 @@ def _run_job(plan: FusedJob, columns: Sequence[Column], sources: Sources) -> Rel
     return Relation({c: table.column(column_name(c)) for c in columns}, table.num_rows)
 
 
+def _run_window(plan: Window, columns: list[Column], sources: Sources) -> Relation:
+    from raydb.engine.operators.window.run_window import run_window  # noqa: PLC0415  (few plans have one)
+
+    return run_window(plan, columns, sources)
+
+
 def _run_deferred(plan: DeferredScan, columns: Sequence[Column], sources: Sources) -> Relation:
     """Run a star when its subqueries have run: once for as long as the plan is kept."""
     if plan not in sources.deferred:
@@ -217,6 +222,6 @@ RUNNERS: Mapping[type[Node], Callable[[Any, list[Column], Sources], Relation]] =
     Union: run_union,
     Unnest: run_unnest,
     Values: run_values,
-    Window: run_window,
+    Window: _run_window,
     WorkingTable: run_working_table,
 }

@@ -12,7 +12,6 @@ from raydb.engine.catalog.database import Database
 from raydb.engine.session.databases import Databases
 from raydb.engine.session.result import Result
 from raydb.engine.session.settings import BVH_MERGE, BVH_MERGE_SHARE, parse_share
-from raydb.engine.statements.definitions import apply_definition
 from raydb.engine.statements.names import table_called
 from raydb.engine.statements.runs import change_by_runs
 from raydb.engine.statements.write import write
@@ -133,6 +132,8 @@ class Changes:
 
     def define(self, statement: ast.Definition, context: StatementContext) -> Result:
         """Create, change or drop tables, views, BVHs and indexes."""
+        from raydb.engine.statements.definitions import apply_definition  # noqa: PLC0415  (no query)
+
         before = context.snapshot
         snapshot, row_count = apply_definition(statement, context)
         context.usage.forget(before.bvhs.keys() - snapshot.bvhs.keys())

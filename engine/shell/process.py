@@ -26,6 +26,18 @@ class _WithoutPandas:
             raise ModuleNotFoundError("No module named 'pandas'", name=name)
 
 
+def main() -> int:
+    """Run the command with the arguments of the process, and return its exit code."""
+    return run_alone(_run)
+
+
+def _run() -> int:
+    # Imported when objects no longer count: it imports half of all modules.
+    from raydb.engine.shell import cli  # noqa: PLC0415
+
+    return cli.main(sys.argv[1:])
+
+
 def run_alone(main: Callable[[], int]) -> int:
     """Run the command as all that its process does, and return its exit code.
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import raydb
-from raydb.engine.shell.commands import run_command
 from raydb.engine.shell.endings import BailError, QuitError
 from raydb.engine.shell.error_display import caution, complaint
 from raydb.engine.shell.render.answer import Answer, Layout
@@ -27,7 +26,6 @@ from raydb.engine.shell.render.modes import MODES
 from raydb.engine.shell.render.output import Output, default_pager, terminal_columns
 from raydb.engine.shell.render.progress import showing_progress
 from raydb.engine.shell.render.words import plain
-from raydb.engine.shell.schema import has_external_access
 from raydb.engine.shell.script import ScriptReader, is_query, read_script
 from raydb.errors import DataError, OperationalError
 from raydb.values import dataclass
@@ -79,7 +77,7 @@ class Shell:
         self.is_interactive = is_interactive
         self.settings = settings
         pager = default_pager() if is_interactive else ""
-        self.output: Output = Output(pager, lambda: has_external_access(self.connection))
+        self.output: Output = Output(pager, self._has_external_access)
         self.failed = False
         self.last_query: str | None = None
         self.last_statement: str | None = None
@@ -122,9 +120,16 @@ class Shell:
         finally:
             self._depth -= 1
 
+    def _has_external_access(self) -> bool:
+        from raydb.engine.shell.schema import has_external_access  # noqa: PLC0415  (few texts)
+
+        return has_external_access(self.connection)
+
     def _run_piece(self, piece: Piece, source: str | None) -> None:
         try:
             if piece.is_command:
+                from raydb.engine.shell.commands import run_command  # noqa: PLC0415  (few texts)
+
                 run_command(self, piece.text)
             else:
                 self.run_statement(piece.text)

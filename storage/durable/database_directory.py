@@ -25,7 +25,6 @@ process, so that nothing is kept for a reader that was killed.
 from __future__ import annotations
 
 import os
-import secrets
 import threading
 import uuid
 from contextlib import suppress
@@ -253,7 +252,7 @@ class DatabaseDirectory:
             version = self._next_version()
             self._disk.check_data(entries, version)
             self._tried = version
-            manifest = Manifest(version, secrets.randbits(64), entries, state)
+            manifest = Manifest(version, int.from_bytes(os.urandom(8)), entries, state)
             log = self._publish(manifest)
             self._begin(manifest, log)
             for name in entries:
@@ -420,7 +419,7 @@ class DatabaseDirectory:
             raise OperationalError(f"database '{self._name}' has data files, but no manifest left")
         self._system.sync_directory(self._path)
         self._system.sync_directory(self._path.parent)
-        manifest = Manifest(1, secrets.randbits(64), {}, b"")
+        manifest = Manifest(1, int.from_bytes(os.urandom(8)), {}, b"")
         self._begin(manifest, self._publish(manifest))
         self._reserve.keep()
 

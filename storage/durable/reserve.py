@@ -7,7 +7,7 @@ rows that only the log had. Without a reserve a full disk could not be emptied b
 from __future__ import annotations
 
 import errno
-import secrets
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -58,7 +58,7 @@ class Reserve:
         try:
             while self._kept_bytes < SIZE_BYTES:
                 # Zeros would take no space where the file system compresses.
-                file.write(secrets.token_bytes(_PIECE_BYTES), self._kept_bytes)
+                file.write(os.urandom(_PIECE_BYTES), self._kept_bytes)
                 self._kept_bytes += _PIECE_BYTES
         finally:
             file.close()

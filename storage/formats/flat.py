@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
-from raydb.storage.flat import open_table, write_stream
+from raydb.storage.flat import open_table
 from raydb.storage.formats.arrow.exported import exported
 from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.options import whole_number
@@ -27,6 +27,8 @@ class _Flat(Format):
         return flat.schema, FilePart(path, flat)
 
     def writer(self, path: str, rows: pa.Table, settings: Options) -> Callable[[BinaryIO], None]:
+        from raydb.storage.flat.write import write_stream  # noqa: PLC0415  (queries write nothing)
+
         chunk_rows = whole_number(settings, "chunk_rows")
         return lambda sink: write_stream(sink, exported(rows), chunk_rows=chunk_rows)
 

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # What no process needs that asks one question; each takes from 5 ms to half a second.
-NEVER = ("numba", "pandas", "polars", "pyarrow.dataset", "pyarrow.parquet", "numpy.random")
+NEVER = (
+    *("numba", "llvmlite", "pandas", "polars", "psutil", "secrets"),
+    *("pyarrow.dataset", "pyarrow.parquet", "numpy.random", "prompt_toolkit"),
+)
+# What of RayDB no query needs that is not about it.
+FOR_FEW = (
+    *("raydb.engine.operators.window.window", "raydb.engine.shell.commands"),
+    *("raydb.engine.statements.definitions", "raydb.engine.table_functions.motif.motif_rows"),
+    *("raydb.engine.table_functions.vector.vector_search", "raydb.kernels.motif.graph"),
+    *("raydb.storage.flat.metadata.drawing", "raydb.storage.flat.write"),
+)
 
 SCHEMA = """
     CREATE TABLE d (id INTEGER PRIMARY KEY, year INTEGER);
@@ -50,12 +60,27 @@ def test_command_loads_what_it_needs(tmp_path: Path, statement: str) -> None:
     with raydb.connect(database) as con:
         con.execute(SCHEMA)
     code = f"""
-from raydb.engine.shell import cli
+from raydb.engine.shell.process import main
 sys.argv[1:] = [{str(database)!r}, "--json", "-c", {statement!r}]
-assert cli.main() == 0
+assert main() == 0
 """
     modules = imported(code)
-    assert not modules & {"rich", *NEVER}
+    assert not modules & {"rich", *NEVER, *FOR_FEW}
+
+
+def test_objects_do_not_count_while_the_command_imports(tmp_path: Path) -> None:
+    assert "raydb.sql" not in imported("from raydb.engine.shell.process import main")
+    code = """
+import gc
+collected = []
+gc.callbacks.append(lambda phase, _: collected.append(phase))
+from raydb.engine.shell.process import main
+sys.argv[1:] = ["--json", "-c", "SELECT 1"]
+collected.clear()
+assert main() == 0
+assert len(collected) < 10, len(collected)
+"""
+    assert "raydb.sql" in imported(code)
 
 
 def test_reading_text_files_loads_no_compiled_loops(tmp_path: Path) -> None:

@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from raydb.engine.table_functions.motif.graph_cache import graph_of, graph_state
 from raydb.engine.table_functions.motif.motif_question import (
     QUESTION_ARGUMENTS,
     TIME_UNITS,
     make_question,
 )
-from raydb.engine.table_functions.motif.motif_rows import motif_rows
 from raydb.engine.table_functions.motif.motif_text import motif_text
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, interval_text
@@ -129,14 +127,20 @@ class MotifFunction(SearchFunction):
         return has_order or plan.options.sample_count is not None
 
     def lower(self, plan: Search, lowering: Lowering) -> Plan:
+        from raydb.engine.table_functions.motif.graph_cache import graph_of  # noqa: PLC0415  (few)
+
         return SearchRows.of(plan, lowering, graph_of(plan))
 
     def run(self, plan: SearchRows, columns: Sequence[Column], sources: Sources) -> Relation:
+        from raydb.engine.table_functions.motif.motif_rows import motif_rows  # noqa: PLC0415  (few)
+
         return motif_rows(plan, columns, sources)
 
     def state(
         self, plan: SearchRows, tables: Mapping[str, Table], cache: DerivedCache
     ) -> Mapping[str, str]:
+        from raydb.engine.table_functions.motif.graph_cache import graph_state  # noqa: PLC0415  (few)
+
         return {"graph": graph_state(plan, tables, cache)}
 
     def summary(self, plan: SearchRows) -> str:

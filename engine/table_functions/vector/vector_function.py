@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from raydb.engine.table_functions.vector.choose_index import SearchOptions, lower_vector_search
-from raydb.engine.table_functions.vector.vector_search import nearest_rows
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.literals import is_bare_string
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.operators.relation import Relation
     from raydb.engine.operators.run import Sources
-    from raydb.engine.table_functions.vector.choose_index import VectorJob
+    from raydb.engine.table_functions.vector.choose_index import SearchOptions, VectorJob
     from raydb.planner.lower import Lowering
     from raydb.planner.plan.nodes import Plan, SearchRows
     from raydb.planner.plan.table_function import FunctionCall
@@ -83,9 +81,17 @@ class VectorFunction(SearchFunction):
         return float(plan.options.k)
 
     def lower(self, plan: Search, lowering: Lowering) -> Plan:
+        from raydb.engine.table_functions.vector.choose_index import (  # noqa: PLC0415  (few plans)
+            lower_vector_search,
+        )
+
         return lower_vector_search(plan, lowering)
 
     def run(self, plan: SearchRows, columns: Sequence[Column], sources: Sources) -> Relation:
+        from raydb.engine.table_functions.vector.vector_search import (  # noqa: PLC0415  (few plans)
+            nearest_rows,
+        )
+
         return nearest_rows(plan, columns, sources)
 
     def summary(self, plan: SearchRows) -> str:
@@ -118,6 +124,10 @@ class VectorFunction(SearchFunction):
 
 
 def _options(call: FunctionCall) -> SearchOptions:
+    from raydb.engine.table_functions.vector.choose_index import (  # noqa: PLC0415  (few plans)
+        SearchOptions,
+    )
+
     names = ("k", "nprobe", "exact", "metric", "fnr", "score")
     options = SearchOptions(*(call.value(name) for name in names))
     ways = {
