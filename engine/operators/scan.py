@@ -14,6 +14,7 @@ Of a Parquet file, row groups that the comparisons exclude are left out in any c
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,8 +53,8 @@ if TYPE_CHECKING:
     from raydb.storage.tables.parts import Part
     from raydb.storage.tables.table import Table
 
-    # A part, the number of its first row, start and stop; or what returns the rows of a block.
-    _Piece = tuple[Part, int, int, int] | Callable[[], pa.Table]
+    # A part, the number of its first row, start and stop; or what returns a block.
+    _Piece = tuple[Part, int, int, int] | Callable[[], Relation]
 
 # A block of rows takes this share of the room; most chunks of numbers have so many rows.
 _BLOCK_SHARE = 32
@@ -120,7 +121,8 @@ class ScanBlocks:
     """Visible rows of a table block by block: nothing of what is decoded is kept.
 
     predicate: rows for which it does not hold may be left out. step: the rows of a block. ahead:
-    how many blocks are read before they are asked for, None for some.
+    how many blocks are read before they are asked for, None for some. in_batches: whether parts
+    that cannot be sliced are read in batches, where they can be.
     """
 
     table: Table
@@ -128,14 +130,22 @@ class ScanBlocks:
     predicate: Expression | None
     step: int
     ahead: int | None = None
+    in_batches: bool = False
 
     def pieces(self) -> Iterator[_Piece]:
         """Yield what `read` reads, in order."""
         comparisons = () if self.predicate is None else _comparisons(self.predicate)
+        names = _names(self.columns)
         first = 0
         for part in self.table.rows.parts:
             if part.is_streamed:
-                yield from part.blocks(_names(self.columns))
+                yield from (partial(self._block, read) for read in part.blocks(names))
+                continue
+            batches = part.batches(names, self.step) if self.in_batches else None
+            if batches is not None:
+                for rows in batches:
+                    yield partial(self._visible, first, rows)
+                    first += rows.num_rows
                 continue
             for start, stop in part.ranges(comparisons):
                 for low, high in part.pieces(start, stop, self.step):
@@ -145,8 +155,7 @@ class ScanBlocks:
     def read(self, piece: _Piece) -> Relation:
         """Return the visible rows of a piece; any thread may ask."""
         if not isinstance(piece, tuple):
-            rows = piece()
-            return Relation(dict(zip(self.columns, rows.columns, strict=True)), rows.num_rows)
+            return piece()
         part, first, start, stop = piece
         if part.is_sliceable and self.predicate is not None:
             found = self._few_matches(piece)
@@ -155,6 +164,13 @@ class ScanBlocks:
         names = _names(self.columns)
         values = dict(zip(names, part.slice(names, start, stop), strict=True))
         return _visible_rows(self.table, self.columns, values, first + start, stop - start)
+
+    def _block(self, read: Callable[[], pa.Table]) -> Relation:
+        return self._visible(0, read())
+
+    def _visible(self, first: int, rows: pa.Table) -> Relation:
+        values = dict(zip(rows.column_names, rows.columns, strict=True))
+        return _visible_rows(self.table, self.columns, values, first, rows.num_rows)
 
     def _few_matches(self, piece: tuple[Part, int, int, int]) -> Relation | None:
         """Return the rows for which the predicate holds, None where they are many or all read."""
@@ -203,17 +219,19 @@ def large_scan(
         return None
     row_count = max(table.rows.expected_row_count, 1)
     step = max(min(room * row_count // (_BLOCK_SHARE * need), MORSEL_ROWS), 1)
-    largest = 0.0
+    ahead, in_batches = None, False
     for part in table.rows.parts:
         share = _decoded_bytes(Rows(table.rows.schema, (part,)), columns, room)
-        if not part.is_sliceable:
-            largest = max(largest, share * _largest_piece(part))
-            memory.check(int(share * _largest_piece(part)), f"reading a part of '{table.name}'")
-        elif share > _MOST_EXPANSION * part.stored_bytes:
+        if not part.is_sliceable and share * _largest_piece(part) * _BLOCK_SHARE > room:
+            in_batches = True
+            if part.batches(_names(columns), step) is None:
+                # Pieces that are large beside the room are read one by one.
+                memory.check(int(share * _largest_piece(part)), f"reading a part of '{table.name}'")
+                ahead = 0
+        elif part.is_sliceable and share > _MOST_EXPANSION * part.stored_bytes:
             memory.check(share, f"reading a part of '{table.name}'")
-    # Pieces that are large beside the room are read one by one.
-    ahead = 0 if largest * _BLOCK_SHARE > room else None
-    return ScanBlocks(table, columns, predicate, step // _CHUNK_ROWS * _CHUNK_ROWS or step, ahead)
+    step = step // _CHUNK_ROWS * _CHUNK_ROWS or step
+    return ScanBlocks(table, columns, predicate, step, ahead, in_batches)
 
 
 def _largest_piece(part: Part) -> float:

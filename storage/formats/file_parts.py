@@ -128,6 +128,19 @@ class CastPart(Part):
         """Yield ranges of rows that are read on their own."""
         return self.part.pieces(start, stop, step)
 
+    def batches(self, names: Sequence[str], most: int) -> Iterator[pa.Table] | None:
+        """Yield some columns in their SQL types, at most so many rows at a time; see `Part`."""
+        own = self._own(names)
+        found = self.part.batches(own, most) if own else None
+        return None if found is None else self._cast_batches(names, found)
+
+    def _cast_batches(self, names: Sequence[str], found: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        first = 0
+        for rows in found:
+            columns = self._cast(names, rows.columns, rows.num_rows, first)
+            first += rows.num_rows
+            yield pa.table(columns, names=list(names))
+
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns in their SQL types.
 

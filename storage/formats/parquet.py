@@ -75,7 +75,7 @@ class _Parquet(Format):
             names = castable_names(path, part.schema, schema, exact)
             row_count = 0
             for rows in part.batches(names):
-                yield cast_rows(path, pa.Table.from_batches([rows]), schema, row_count)
+                yield cast_rows(path, rows, schema, row_count)
                 row_count += rows.num_rows
                 if report is not None:
                     report(size_bytes * row_count // part.row_count)
@@ -169,6 +169,21 @@ class ParquetPart(Part):
     is_borrowed = False
     is_seekable = False
 
+    def decoded_bytes(self, name: str, kind: pa.DataType, enough: float) -> float:
+        """Return about how many bytes a column takes; of texts and lists, what the file tells."""
+        least = super(ParquetPart, self).decoded_bytes(name, kind, enough)
+        if pa.types.is_primitive(kind):
+            return least
+        leaves = [
+            place
+            for place in range(self.metadata.num_columns)
+            if self.metadata.schema.column(place).path.split(".")[0] == name
+        ]
+        stored = 0
+        for group in map(self.metadata.row_group, self.row_groups):
+            stored += sum(group.column(place).total_uncompressed_size for place in leaves)
+        return max(least, stored)
+
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns. Raises DataError for a damaged file."""
         return list(self.read(names).columns)
@@ -197,22 +212,25 @@ class ParquetPart(Part):
 
     def read(self, names: Sequence[str]) -> pa.Table:
         """Return some columns; row groups and columns are decoded side by side."""
-        if not self.row_groups:
-            return pa.Table.from_batches([], self.schema).select(list(names))
-        schema = pa.schema([self.schema.field(name) for name in names])
-        batches = list(self.batches(names))
         if not names:
             return pa.table({"": pa.nulls(self.row_count)}).select([])
-        return pa.Table.from_batches(batches, schema)
+        if not self.row_groups:
+            return pa.Table.from_batches([], self.schema).select(list(names))
+        batches: list[pa.RecordBatch] = []
+        for rows in self.batches(names):
+            batches += rows.to_batches()
+            self.room.check()
+        return pa.Table.from_batches(batches, pa.schema(map(self.schema.field, names)))
 
-    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, names: Sequence[str], most: int | None = None) -> Iterator[pa.Table]:
         """Yield some columns, some rows at a time. Raises DataError for a damaged file."""
         groups = [self.metadata.row_group(number) for number in self.row_groups]
         stored = sum(group.total_byte_size for group in groups)
         width = stored // max(self.row_count, 1)
         row_count = 0
-        for batch in self._batches(names, max(min(_BATCH_ROWS, _BATCH_BYTES // max(width, 1)), 1)):
-            yield batch
+        step = max(min(most or _BATCH_ROWS, _BATCH_BYTES // max(width, 1)), 1)
+        for batch in self._batches(names, step):
+            yield pa.Table.from_batches([batch])
             row_count += batch.num_rows
         if names and row_count != self.row_count:
             raise _damaged(
@@ -228,10 +246,12 @@ class ParquetPart(Part):
             file = parquet.ParquetFile(
                 self.source, metadata=self.metadata, buffer_size=_BUFFER_BYTES, pre_buffer=False
             )
+            room = self.room.now()
             for batch in file.iter_batches(most, list(self.row_groups), list(names)):
-                self.room.check()
+                room.check()
                 # Of nested columns it reads those too whose fields' paths are the names.
                 yield batch.select(list(names))
+                room = self.room.now()
         except (pa.ArrowException, OSError) as error:
             raise _damaged(self.path, error) from None
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
 import pyarrow as pa
 
 from raydb.interrupts import interrupt_check
 from raydb.room import read_limit, too_small
 from raydb.storage.in_order import results_at_a_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Blocks that are read side by side take as much, however small the limit is.
 _LEAST_BYTES = 64 << 20
@@ -15,17 +21,21 @@ _DECODED = 12
 _LEAST_PIECE = 1 << 16
 
 
+@dataclass(slots=True)
 class Room:
     """What memory_limit leaves for a file, beside what Arrow holds before it is opened.
 
     It is made on the thread of a statement; any other may ask.
     """
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._limit = read_limit()
-        self._before = pa.total_allocated_bytes()
-        self._check_interrupt = interrupt_check()
+    path: str
+    _limit: int | None = field(default_factory=read_limit)
+    _before: int = field(default_factory=pa.total_allocated_bytes)
+    _check_interrupt: Callable[[], None] = field(default_factory=interrupt_check)
+
+    def now(self) -> Room:
+        """Return the room for what is read from now on, beside what is held already."""
+        return replace(self, _before=pa.total_allocated_bytes())
 
     def piece(self, most: int) -> int:
         """Return how many bytes of text may be read at a time, at most so many.
@@ -50,4 +60,4 @@ class Room:
         self._before = min(self._before, allocated)
         held = allocated - self._before + other_bytes
         if held > max(self._limit, _LEAST_BYTES):
-            raise too_small(held, f"reading what is in file '{self._path}'", self._limit)
+            raise too_small(held, f"reading what is in file '{self.path}'", self._limit)

@@ -143,6 +143,13 @@ class Part:
         for low in range(start, stop, step):
             yield low, min(low + step, stop)
 
+    def batches(self, names: Sequence[str], most: int) -> Iterator[pa.Table] | None:  # noqa: ARG002
+        """Yield some columns of at most so many rows at a time, in order, holding little else.
+
+        None where rows come in pieces alone.
+        """
+        return None
+
     def dictionary(self, name: str) -> pa.ChunkedArray | None:  # noqa: ARG002
         """Return a column as Arrow's dictionary arrays, None where it is not stored as such."""
         return None

@@ -220,17 +220,39 @@ def test_the_sample_of_few_long_texts_is_small(tmp_path, request):
         "SELECT u, s FROM {} ORDER BY s DESC, n LIMIT 20",
     ],
 )
-def test_a_parquet_file_is_larger_than_the_memory(tmp_path, sql):
-    """It is read by row groups: one of them fits."""
+@pytest.mark.parametrize("group_rows", [20_000, ROWS])
+def test_a_parquet_file_is_larger_than_the_memory(tmp_path, sql, group_rows):
+    """It is read some rows at a time, whether a row group fits or not."""
     draw = np.random.default_rng(4)
     numbers = draw.permutation(ROWS)
     rows = {"n": numbers, "s": [f"text {n}" for n in numbers], "u": numbers.astype(np.uint32)}
-    pq.write_table(pa.table(rows), tmp_path / "x.parquet", row_group_size=20_000)
+    pq.write_table(pa.table(rows), tmp_path / "x.parquet", row_group_size=group_rows)
     con = raydb.connect()
     query = sql.format(f"'{tmp_path / 'x.parquet'}'")
     expected = con.execute(query).fetchall()
     con.execute("SET memory_limit = '3MB'")
     assert con.execute(query).fetchall() == expected
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TABLE made AS SELECT n, s, u FROM {}",
+        "INSERT INTO t SELECT * FROM {}",
+        "SELECT count(*), sum(n), max(s) FROM {} WHERE n % 1000 = 7",
+    ],
+)
+def test_a_row_group_is_never_held_as_a_whole(tmp_path, request, sql):
+    numbers = np.random.default_rng(4).permutation(ROWS)
+    rows = pa.table({"n": numbers, "s": [f"text {n}" for n in numbers], "u": numbers // 3})
+    path = tmp_path / "x.parquet"
+    pq.write_table(rows, path, row_group_size=len(numbers), use_dictionary=False)
+    with raydb.connect(tmp_path / "x.raydb") as con:
+        con.execute("CREATE TABLE t (n BIGINT, s VARCHAR, u BIGINT); SET memory_limit = '3MB'")
+        del rows
+        pool = request.getfixturevalue("pool")
+        con.execute(sql.format(f"'{path}'"))
+        assert pool.max_memory() < 7e6, "all of the group takes 11 MB"
 
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.csv"])
