@@ -12,10 +12,19 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.engine.operators.aggregate.fold import first_states, fold, results_of, states_of
+from raydb.engine.operators.aggregate.aggregate import aggregate
+from raydb.engine.operators.aggregate.fold import (
+    first_states,
+    fold,
+    partial_calls,
+    results_of,
+    states_of,
+)
 from raydb.engine.operators.partition import part_count, split_by_hash, work_bytes
-from raydb.engine.operators.relation import Collector, Relation, concatenate
+from raydb.engine.operators.relation import MORSEL_ROWS, Collector, Relation, concatenate
+from raydb.errors import DataError
 from raydb.interrupts import beside, check_interrupt
+from raydb.storage.in_order import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -30,6 +39,14 @@ _BYTES_A_COLUMN = 8
 # Rows are folded in blocks that take this share of the room, the groups' states at most that one.
 _BLOCK_SHARE = 4
 _STATES_SHARE = 8
+
+# A morsel with more groups than one for so many rows leaves as much to do as there was, unless they
+# are few in any case.
+_ROWS_A_GROUP = 8
+_FEW_GROUPS = 256
+
+# So many morsels' states, or fewer of many groups, become one.
+_MORSELS_AT_ONCE = 64
 
 
 def aggregate_need(
@@ -47,10 +64,75 @@ def fold_blocks(
     memory: Memory,
 ) -> Relation:
     """Aggregate rows that come in blocks: while their groups are few, nothing waits in a file."""
-    single = (
-        first_states(rows, keys, calls, places) for block in blocks for rows in _cut(block, memory)
+    pieces = (rows for block in blocks for rows in _cut(block, memory))
+    first = next(pieces, None)
+    beginning = [] if first is None else [first]
+    if first is None or not _has_few_groups(first, keys, calls, places):
+        single = (first_states(rows, keys, calls, places) for rows in chain(beginning, pieces))
+        return fold_states(single, keys, calls, places, memory)
+
+    def states(rows: Relation) -> Relation:
+        try:
+            return states_of_rows(rows, keys, calls, places)
+        except DataError:  # A part of a sum does not fit, but the whole sum may.
+            return first_states(rows, keys, calls, places)
+
+    morsels = (
+        rows.slice(start, MORSEL_ROWS)
+        for rows in chain(beginning, pieces)
+        for start in range(0, rows.row_count, MORSEL_ROWS)
     )
-    return fold_states(single, keys, calls, places, memory)
+    return fold_states(together(in_order(states, morsels)), keys, calls, places, memory)
+
+
+def _has_few_groups(
+    rows: Relation,
+    keys: Sequence[Column],
+    calls: Sequence[tuple[Column, AggregateCall]],
+    places: Mapping[Expression, Column],
+) -> bool:
+    """Tell whether a morsel of rows has so few groups that their states are worth making."""
+    if partial_calls(calls) is None or not rows.row_count:
+        return False
+    some = rows.slice(0, MORSEL_ROWS)
+    return not keys or are_few_groups(
+        states_of_rows(some, keys, (), places).row_count, some.row_count
+    )
+
+
+def are_few_groups(count: int, row_count: int) -> bool:
+    """Tell whether the states of groups leave less to do than so many rows."""
+    return count <= max(row_count // _ROWS_A_GROUP, _FEW_GROUPS)
+
+
+def states_of_rows(
+    rows: Relation,
+    keys: Sequence[Column],
+    calls: Sequence[tuple[Column, AggregateCall]],
+    places: Mapping[Expression, Column],
+) -> Relation:
+    """Return the states of the groups of rows, of aggregates that have some.
+
+    Raises DataError where a sum does not fit.
+    """
+    partial_states = partial_calls(calls)
+    assert partial_states is not None
+    key_values = {key: rows.columns[key] for key in keys}
+    values = {each: rows.columns[column] for each, column in places.items()}
+    return aggregate(key_values, partial_states, values, rows.row_count)
+
+
+def together(parts: Iterable[Relation]) -> Iterator[Relation]:
+    """Yield states of several morsels at a time."""
+    waiting: list[Relation] = []
+    for part in parts:
+        waiting.append(part)
+        count = sum(each.row_count for each in waiting)
+        if len(waiting) == _MORSELS_AT_ONCE or count >= MORSEL_ROWS:
+            yield concatenate(waiting, part.columns)
+            waiting = []
+    if waiting:
+        yield concatenate(waiting, waiting[0].columns)
 
 
 def fold_states(

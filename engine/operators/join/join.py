@@ -28,20 +28,20 @@ from raydb.engine.operators.join.partners import (
     left_rows_with_partner,
     rows_in_pairs,
 )
-from raydb.engine.operators.relation import MORSEL_ROWS, Collector, Relation, joined
+from raydb.engine.operators.relation import Collector, Relation, joined
 from raydb.interrupts import beside
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, columns_of, conjuncts
-from raydb.storage.in_order import in_order
+from raydb.storage.in_order import in_order, results_at_a_time
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from raydb.engine.context.memory import Memory
-    from raydb.engine.operators.join.partners import Partners
+    from raydb.engine.operators.join.partners import Part, Partners
     from raydb.engine.operators.run import Sources
     from raydb.planner.expressions.nodes import Column, Expression
     from raydb.planner.plan.nodes import HashJoin, PhysicalPlan
@@ -171,10 +171,7 @@ def _pairs_of_blocks(
     partners = beside(lambda: find_partners(left, right, compared, plan.null_safe), row_count)
     unchecked = [part for part in residual if part not in partners.fulfilled]
     if not columns and not unchecked:
-        if plan.kind in ("left", "full"):
-            paired[0][rows_in_pairs(partners, left.rows.row_count, is_left=True)] = True
-        if plan.kind in ("right", "full"):
-            paired[1][rows_in_pairs(partners, right.rows.row_count, is_left=False)] = True
+        _mark_pairs(plan, partners, paired)
         yield Relation({}, partners.pair_count())
         return
     left_rows, right_rows = left.rows, right.rows
@@ -184,17 +181,35 @@ def _pairs_of_blocks(
     if partners.ranges is not None:
         most = min(most, max(row_count, _MANY_PAIRS))
     if partners.pair_count() <= most and not unchecked:
-        batches = iter([_all_pairs(partners)])
-    else:
-        # Joined once, and not again for each batch.
-        left_rows, right_rows = left_rows.combined(), right_rows.combined()
-        batches = _pairs_in_batches(partners, left_rows, right_rows, unchecked, most)
-    for pairs in batches:
-        yield _fetch(left_rows, right_rows, pairs, columns)
+        _mark_pairs(plan, partners, paired)
+        pairs = _sides_of(partners, partners.all_pairs())
+        yield _fetch_in_threads(left_rows, right_rows, pairs, columns)
+        return
+    # Joined once, and not again for each part of the pairs.
+    left_rows, right_rows = left_rows.combined(), right_rows.combined()
+    check = _check(partners, left_rows, right_rows, unchecked)
+
+    def rows_of(part: Part) -> Relation:
+        pairs = check(part)
+        # Threads that note the same row write the same.
         if plan.kind in ("left", "full"):
-            paired[0][slice(None) if pairs.left is None else pairs.left] = True
+            paired[0][pairs.left] = True
         if plan.kind in ("right", "full"):
-            paired[1][slice(None) if pairs.right is None else pairs.right] = True
+            paired[1][pairs.right] = True
+        return _fetch(left_rows, right_rows, pairs, columns)
+
+    step = max(most // results_at_a_time(), _FEWEST_PAIRS)
+    yield from in_order(rows_of, partners.parts(step))
+
+
+def _mark_pairs(
+    plan: HashJoin, partners: Partners, paired: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+) -> None:
+    """Note which rows are in a pair, of the sides whose other rows are wanted too."""
+    if plan.kind in ("left", "full"):
+        paired[0][rows_in_pairs(partners, len(paired[0]), is_left=True)] = True
+    if plan.kind in ("right", "full"):
+        paired[1][rows_in_pairs(partners, len(paired[1]), is_left=False)] = True
 
 
 def _width(rows: Relation) -> int:
@@ -247,58 +262,26 @@ def _comparisons(
 # -- pairs
 
 
-def _all_pairs(partners: Partners) -> _Pairs:
-    probe, build = partners.all_pairs()
-    return _Pairs(probe, build) if partners.probe_is_left else _Pairs(build, probe)
+def _sides_of(
+    partners: Partners, pairs: tuple[NDArray[np.integer] | None, NDArray[np.integer]]
+) -> _Pairs:
+    """Return pairs of probe and build rows as those of left and right."""
+    return _Pairs(*pairs) if partners.probe_is_left else _Pairs(pairs[1], pairs[0])
 
 
-def _pairs_in_batches(
-    partners: Partners,
-    left: Relation,
-    right: Relation,
-    conditions: Sequence[Expression],
-    most: int,
-) -> Iterator[_Pairs]:
-    """Yield the pairs of partners for which all conditions are true, about `most` at a time."""
-    batch: list[tuple[NDArray[np.integer], NDArray[np.integer]]] = []
-    count = 0
-    for pairs in _accepted(partners, left, right, conditions, most):
-        if batch and not len(pairs[0]):
-            continue
-        batch.append(pairs)
-        count += len(pairs[0])
-        if count > most:
-            yield _joined_pairs(batch)
-            batch, count = [], 0
-    if batch:
-        yield _joined_pairs(batch)
-
-
-def _joined_pairs(parts: Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]]) -> _Pairs:
-    return _Pairs(
-        np.concatenate([rows for rows, _ in parts]), np.concatenate([rows for _, rows in parts])
-    )
-
-
-def _accepted(
-    partners: Partners,
-    left: Relation,
-    right: Relation,
-    conditions: Sequence[Expression],
-    most: int = MORSEL_ROWS,
-) -> Iterator[tuple[NDArray[np.integer], NDArray[np.integer]]]:
-    """Yield the pairs for which all conditions are true, as (left, right).
-
-    They come a morsel at a time, or `most` where that is less.
-    """
+def _check(
+    partners: Partners, left: Relation, right: Relation, conditions: Sequence[Expression]
+) -> Callable[[Part], _Pairs]:
+    """Return what gives those of some pairs for which all conditions are true."""
     read = {column for condition in conditions for column in columns_of(condition)}
     left = left.select(column for column in left.columns if column in read).combined()
     right = right.select(column for column in right.columns if column in read).combined()
 
-    def check(
-        pairs: tuple[NDArray[np.integer], NDArray[np.integer]],
-    ) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-        ours, theirs = pairs if partners.probe_is_left else (pairs[1], pairs[0])
+    def check(part: Part) -> _Pairs:
+        pairs = _sides_of(partners, part())
+        ours, theirs = pairs.left, pairs.right
+        assert ours is not None
+        assert theirs is not None
         for condition in conditions:
             columns = columns_of(condition)
             some_left = left.select(c for c in left.columns if c in columns).take(pa.array(ours))
@@ -306,9 +289,9 @@ def _accepted(
             values = {**some_left.columns, **some_right.take(pa.array(theirs)).columns}
             mask = _mask(evaluate(condition, values, len(ours)))
             ours, theirs = ours[mask], theirs[mask]
-        return ours, theirs
+        return _Pairs(ours, theirs)
 
-    yield from in_order(check, partners.pairs_in_parts(most))
+    return check
 
 
 def _left_rows_in_pairs(
@@ -327,8 +310,9 @@ def _left_rows_in_pairs(
     partners = beside(lambda: find_partners(left, right, compared, plan.null_safe), row_count)
     unchecked = [part for part in residual if part not in partners.fulfilled]
     found = np.zeros(left.rows.row_count, np.bool_)
-    for ours, _ in _accepted(partners, left.rows, right.rows, unchecked):
-        found[ours] = True
+    check = _check(partners, left.rows, right.rows, unchecked)
+    for pairs in in_order(check, partners.parts()):
+        found[pairs.left] = True
     return found
 
 
@@ -357,7 +341,29 @@ def _left_rows(
 
 
 def _fetch(left: Relation, right: Relation, pairs: _Pairs, columns: Sequence[Column]) -> Relation:
+    """Return columns of the pairs."""
+    return _fetch_by(map, left, right, pairs, columns)
+
+
+def _fetch_in_threads(
+    left: Relation, right: Relation, pairs: _Pairs, columns: Sequence[Column]
+) -> Relation:
     """Return columns of the pairs, each column in a thread."""
+
+    def fetch() -> Relation:
+        with ThreadPoolExecutor(pa.cpu_count()) as threads:
+            return _fetch_by(threads.map, left, right, pairs, columns)
+
+    return beside(fetch, pairs.count())
+
+
+def _fetch_by(
+    for_each: Callable[..., Iterable[pa.ChunkedArray | pa.Array]],
+    left: Relation,
+    right: Relation,
+    pairs: _Pairs,
+    columns: Sequence[Column],
+) -> Relation:
     numbers = {
         side: None if rows is None else pa.array(rows)
         for side, rows in (("left", pairs.left), ("right", pairs.right))
@@ -369,12 +375,7 @@ def _fetch(left: Relation, right: Relation, pairs: _Pairs, columns: Sequence[Col
         values = rows.select([column])
         return (values if chosen is None else values.take(chosen)).columns[column]
 
-    def fetch_all() -> list[pa.ChunkedArray | pa.Array]:
-        with ThreadPoolExecutor(pa.cpu_count()) as threads:
-            return list(threads.map(fetch, columns))
-
-    values = beside(fetch_all, pairs.count())
-    return Relation(dict(zip(columns, values, strict=True)), pairs.count())
+    return Relation(dict(zip(columns, for_each(fetch, columns), strict=True)), pairs.count())
 
 
 def _unpaired(rows: Relation, paired: NDArray[np.bool_], columns: Sequence[Column]) -> Relation:

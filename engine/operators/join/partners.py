@@ -7,6 +7,7 @@ neither      every row is a partner of every row
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,12 +22,15 @@ from raydb.interrupts import check_interrupt
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from raydb.engine.operators.relation import Relation
     from raydb.planner.expressions.nodes import Expression
+
+    # What returns some pairs as rows of the probe side and of the build side.
+    Part = Callable[[], tuple[NDArray[np.integer], NDArray[np.integer]]]
 
 MIRRORED = {
     "less": "greater",
@@ -34,6 +38,9 @@ MIRRORED = {
     "greater": "less",
     "greater_equal": "less_equal",
 }
+
+# Ranges of so many rows are copied one by one, and not row by row.
+_LONG_RANGE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,7 @@ class Partners:
     def all_pairs(self) -> tuple[NDArray[np.integer] | None, NDArray[np.integer]]:
         """Return every pair as (probe row, build row); None for all probe rows, each once."""
         if self.places is None:
-            parts = list(self.pairs_in_parts())
+            parts = [part() for part in self.parts()]
             return np.concatenate([p for p, _ in parts]), np.concatenate([b for _, b in parts])
         found = self.places >= 0
         if found.all():
@@ -90,42 +97,51 @@ class Partners:
         rows = np.flatnonzero(found)
         return rows, self.places[rows]
 
-    def pairs_in_parts(
-        self, most: int = MORSEL_ROWS
-    ) -> Iterator[tuple[NDArray[np.integer], NDArray[np.integer]]]:
-        """Yield the pairs a morsel at a time, or at most so many, at least one time."""
+    def parts(self, most: int = MORSEL_ROWS) -> Iterator[Part]:
+        """Yield functions that return a morsel of pairs each, or at most so many; one at least.
+
+        Any thread may call them.
+        """
         step = min(most, MORSEL_ROWS)
         if self.places is not None:
             for start in range(0, max(len(self.places), 1), step):
-                places = self.places[start : start + step]
-                rows = np.flatnonzero(places >= 0)
-                yield rows + start, places[rows]
+                yield partial(self._pairs_of_places, start, start + step)
             return
         assert self.ranges is not None
         counts = self.ranges.stop - self.ranges.start
         ends = np.cumsum(counts)
         total = int(ends[-1]) if len(ends) else 0
         for first in range(0, max(total, 1), step):
-            yield self._pairs_between(first, min(first + step, total), ends, counts)
+            yield partial(self._pairs_between, first, min(first + step, total), ends, counts)
+
+    def _pairs_of_places(
+        self, start: int, stop: int
+    ) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        assert self.places is not None
+        places = self.places[start:stop]
+        rows = np.flatnonzero(places >= 0)
+        return rows + start, places[rows]
 
     def _pairs_between(
         self, first: int, last: int, ends: NDArray[np.int64], counts: NDArray[np.int64]
     ) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         """Return the pairs number `first` to `last`, counted through all ranges."""
         assert self.ranges is not None
+        ranges = self.ranges
         low = int(np.searchsorted(ends, first, "right"))
-        high = int(np.searchsorted(ends, last, "left"))
-        rows = np.arange(low, min(high + 1, len(ends)))
-        begins = ends[rows] - counts[rows]
-        shares = np.minimum(ends[rows], last) - np.maximum(begins, first)
+        high = min(int(np.searchsorted(ends, last, "left")) + 1, len(ends))
+        begins = ends[low:high] - counts[low:high]
+        shares = np.minimum(ends[low:high], last) - np.maximum(begins, first)
+        rows = np.arange(low, high) if ranges.rows is None else ranges.rows[low:high]
         probe = np.repeat(rows, shares)
-        # Where the range of each pair's row starts, less the number of its first pair.
-        shift = np.repeat(self.ranges.start[rows] - begins, shares)
-        build = np.arange(first, last) + shift
-        return (
-            probe if self.ranges.rows is None else self.ranges.rows[probe],
-            build if self.ranges.order is None else self.ranges.order[build],
-        )
+        # Where each range is entered.
+        starts = ranges.start[low:high] + np.maximum(first - begins, 0)
+        if ranges.order is not None and len(rows) * _LONG_RANGE < last - first:
+            bounds = zip(starts.tolist(), (starts + shares).tolist(), strict=True)
+            return probe, np.concatenate([ranges.order[start:stop] for start, stop in bounds])
+        build = np.repeat(starts - (np.cumsum(shares) - shares), shares)
+        build += np.arange(last - first)
+        return probe, build if ranges.order is None else ranges.order[build]
 
 
 def find_partners(
