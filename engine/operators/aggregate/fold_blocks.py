@@ -22,7 +22,6 @@ from raydb.engine.operators.aggregate.fold import (
 )
 from raydb.engine.operators.partition import part_count, split_by_hash, work_bytes
 from raydb.engine.operators.relation import MORSEL_ROWS, Collector, Relation, concatenate
-from raydb.errors import DataError
 from raydb.interrupts import beside, check_interrupt
 from raydb.storage.in_order import in_order
 
@@ -71,18 +70,13 @@ def fold_blocks(
         single = (first_states(rows, keys, calls, places) for rows in chain(beginning, pieces))
         return fold_states(single, keys, calls, places, memory)
 
-    def states(rows: Relation) -> Relation:
-        try:
-            return states_of_rows(rows, keys, calls, places)
-        except DataError:  # A part of a sum does not fit, but the whole sum may.
-            return first_states(rows, keys, calls, places)
-
     morsels = (
         rows.slice(start, MORSEL_ROWS)
         for rows in chain(beginning, pieces)
         for start in range(0, rows.row_count, MORSEL_ROWS)
     )
-    return fold_states(together(in_order(states, morsels)), keys, calls, places, memory)
+    states = in_order(lambda rows: states_of_rows(rows, keys, calls, places), morsels)
+    return fold_states(together(states), keys, calls, places, memory)
 
 
 def _has_few_groups(
