@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.engine.operators.comparisons import comparisons_of
 from raydb.engine.operators.relation import (
     MORSEL_ROWS,
     Collector,
@@ -31,12 +32,11 @@ from raydb.engine.operators.relation import (
 )
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, columns_of, conjuncts
+from raydb.planner.expressions.nodes import Column, Expression, columns_of, conjuncts
 from raydb.planner.expressions.registry import is_volatile, may_raise
 from raydb.planner.stars.table_scan import is_small
 from raydb.storage.in_order import in_order
 from raydb.storage.tables.key_index import candidates
-from raydb.storage.tables.parts import Comparison
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER
 from raydb.values import dataclass
@@ -47,10 +47,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.context.memory import Memory
-    from raydb.engine.operators.join.key_set import KeySet
     from raydb.engine.operators.run import Sources
     from raydb.planner.plan.nodes import IndexLookup, Scan
-    from raydb.storage.tables.parts import Part
+    from raydb.storage.tables.parts import Comparison, Part
     from raydb.storage.tables.table import Table
 
     # A part, the number of its first row, start and stop; or what returns a block.
@@ -73,9 +72,6 @@ _MATCH_BYTES = 48
 # whole column, which is kept for the next query.
 _SPARSE = 64
 _ALWAYS_FEW = 64
-
-_OPERATORS = {"equal": "==", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
-_MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 # The columns of plans have numbers from 0 on.
 _NUMBER = Column(-1, ROW_NUMBER, pa.int64())
@@ -106,7 +102,7 @@ def scan_table(
     # Read together, which is cheaper in most files than one by one.
     names = _names(columns)
     values = dict(zip(names, table.rows.columns(names), strict=True))
-    comparisons = () if predicate is None else _comparisons(predicate)
+    comparisons = () if predicate is None else comparisons_of(predicate)
     if not comparisons:
         return _visible_rows(table, columns, values, 0, table.rows.row_count)
     parts = []
@@ -134,7 +130,7 @@ class ScanBlocks:
 
     def pieces(self) -> Iterator[_Piece]:
         """Yield what `read` reads, in order."""
-        comparisons = () if self.predicate is None else _comparisons(self.predicate)
+        comparisons = () if self.predicate is None else comparisons_of(self.predicate)
         names = _names(self.columns)
         first = 0
         for part in self.table.rows.parts:
@@ -279,7 +275,7 @@ def without_excluded(table: Table, columns: Sequence[Column], predicate: Express
     """
     if table.live is not None or any(column.name == ROW_NUMBER for column in columns):
         return table
-    rows = table.rows.without(_comparisons(predicate))
+    rows = table.rows.without(comparisons_of(predicate))
     return table if rows is table.rows else replace(table, rows=rows)
 
 
@@ -293,7 +289,7 @@ def scan_matches(
     """
     if not table.rows.is_counted:
         return None  # All columns of a text file are read together.
-    comparisons = _comparisons(predicate)
+    comparisons = comparisons_of(predicate)
     read = columns_of(predicate)
     if all(_is_decoded(table, column) for column in {*columns, *read}):
         return None
@@ -460,59 +456,3 @@ def fetch_rows(table: Table, columns: Sequence[Column], row_numbers: NDArray[np.
             whole = table.rows.column(column.name)
             values[column] = whole if len(places) == len(whole) else whole.take(places)
     return Relation(values, len(row_numbers))
-
-
-def _comparisons(predicate: Expression) -> list[Comparison]:
-    """Return comparisons that hold for every row for which the predicate is true.
-
-    What stands behind a part that may fail is left out: it must not keep that part from failing.
-    Doubles are left out too, since files order NaN otherwise than SQL, and lists, which they do not
-    compare.
-    """
-    found = []
-    for part in conjuncts(predicate):
-        if may_raise(part):
-            break
-        match part:
-            case Call("is_key", (Column() as column, Literal(value=keys))):
-                found += _bounds_of_keys(column, keys)
-                continue
-            case Call(function, (Column() as column, Literal() as literal)) if _is_plain(literal):
-                operator = _OPERATORS.get(function)
-            case Call(function, (Literal() as literal, Column() as column)) if _is_plain(literal):
-                operator = _MIRRORED.get(_OPERATORS.get(function, ""))
-            case Call("in", (Column() as column, *items)):
-                found += _bounds(column, items)
-                continue
-            case _:
-                continue
-        if operator and column.type == literal.type and column.name != ROW_NUMBER:
-            value = pa.scalar(literal.value, literal.type)
-            found.append(Comparison(column.name, operator, value))
-    return found
-
-
-def _bounds_of_keys(column: Column, keys: KeySet) -> list[Comparison]:
-    """Return that a column lies between the least and the greatest of some keys."""
-    is_plain = not pa.types.is_floating(column.type) and column.name != ROW_NUMBER
-    if not is_plain or not keys.least.is_valid or keys.least.type != column.type:
-        return []
-    bounds = ((">=", keys.least), ("<=", keys.most))
-    return [Comparison(column.name, sign, value) for sign, value in bounds]
-
-
-def _bounds(column: Column, items: Sequence[Expression]) -> list[Comparison]:
-    """Return that a column lies between the least and the greatest of some constants."""
-    if not all(isinstance(each, Literal) and _is_plain(each) for each in items):
-        return []
-    constants = [each for each in items if isinstance(each, Literal)]
-    if any(each.type != column.type for each in constants) or column.name == ROW_NUMBER:
-        return []
-    values = sorted(each.value for each in constants)
-    bounds = ((">=", values[0]), ("<=", values[-1]))
-    return [Comparison(column.name, sign, pa.scalar(v, column.type)) for sign, v in bounds]
-
-
-def _is_plain(literal: Literal) -> bool:
-    kind = literal.type
-    return not (literal.value is None or pa.types.is_floating(kind) or pa.types.is_nested(kind))

@@ -20,7 +20,7 @@ from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.options import whole_number
 from raydb.storage.formats.room import Room
 from raydb.storage.nested import leaf_types
-from raydb.storage.tables.parts import Part
+from raydb.storage.tables.parts import Part, value_bytes
 from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
 
@@ -171,7 +171,7 @@ class ParquetPart(Part):
 
     def decoded_bytes(self, name: str, kind: pa.DataType, enough: float) -> float:
         """Return about how many bytes a column takes; of texts and lists, what the file tells."""
-        least = super(ParquetPart, self).decoded_bytes(name, kind, enough)
+        least = self.row_count * value_bytes(kind)
         if pa.types.is_primitive(kind):
             return least
         leaves = [
