@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from raydb.engine.operators.join.join import join_pieces
 from raydb.engine.operators.relation import MORSEL_ROWS, Relation
-from raydb.engine.operators.scan import ScanBlocks, large_scan
+from raydb.engine.operators.scan.scan import ScanBlocks, large_scan
 from raydb.engine.operators.steps import scan_steps, steps_of
 from raydb.engine.operators.unnest import unnest_steps
 from raydb.engine.operators.values import columns_of_sources, renamed, series_blocks

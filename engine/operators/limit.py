@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from raydb.engine.operators.recursion import generations
 from raydb.engine.operators.relation import Relation, concatenate
-from raydb.engine.operators.scan import large_scan, scan_slice
+from raydb.engine.operators.scan.scan import large_scan, scan_slice
 from raydb.engine.operators.sort import SAMPLE_ROWS, early_values, sort
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import columns_of

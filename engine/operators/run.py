@@ -22,7 +22,7 @@ from raydb.engine.operators.join.join import run_join
 from raydb.engine.operators.limit import run_limit, run_top_rows
 from raydb.engine.operators.recursion import run_common_table, run_recursive, run_working_table
 from raydb.engine.operators.relation import Relation, column_name
-from raydb.engine.operators.scan import run_scan
+from raydb.engine.operators.scan.scan import run_scan
 from raydb.engine.operators.sort import run_sort
 from raydb.engine.operators.steps import run_steps
 from raydb.engine.operators.unnest import run_unnest

@@ -17,7 +17,7 @@ from raydb.engine.operators.relation import (
     for_each_morsel,
     morsel_rows,
 )
-from raydb.engine.operators.scan import (
+from raydb.engine.operators.scan.scan import (
     ScanBlocks,
     large_scan,
     lookup_rows,

@@ -12,7 +12,7 @@ import pytest
 
 import raydb
 from raydb.engine.context.memory import Memory, SpillFile
-from raydb.engine.operators import scan
+from raydb.engine.operators.scan import scan
 from raydb.errors import IntegrityError, OperationalError, ProgrammingError
 from raydb.storage.flat import write
 from raydb.storage.tables.parts import FilePart

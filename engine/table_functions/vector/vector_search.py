@@ -16,7 +16,7 @@ from raydb.engine.catalog.vector_index import check_vectors, column_text, vector
 from raydb.engine.context.devices import search_ivf
 from raydb.engine.context.progress import report_compiling
 from raydb.engine.operators.relation import Relation, joined
-from raydb.engine.operators.scan import fetch_rows, scan_table
+from raydb.engine.operators.scan.scan import fetch_rows, scan_table
 from raydb.engine.table_functions.paired_rows import PairedRows
 from raydb.errors import ProgrammingError
 from raydb.interrupts import check_interrupt

@@ -21,7 +21,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.engine.operators.comparisons import comparisons_of
 from raydb.engine.operators.relation import (
     MORSEL_ROWS,
     Collector,
@@ -30,6 +29,7 @@ from raydb.engine.operators.relation import (
     for_each_morsel,
     joined,
 )
+from raydb.engine.operators.scan.comparisons import comparisons_of
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Column, Expression, columns_of, conjuncts

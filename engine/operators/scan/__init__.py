@@ -1,0 +1,1 @@
+"""Scans of tables: of columns as a whole, of blocks of rows, of the rows that are wanted."""
