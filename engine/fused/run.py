@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.engine.fused.denormalise import fetch
+from raydb.engine.fused.chosen_rows import read_chosen
 from raydb.engine.fused.fold_values import Groups, count_values, finish, fold_values, renumber
 from raydb.engine.fused.gather import fold_gathered
 from raydb.engine.fused.table_scan import Image
@@ -23,8 +23,6 @@ from raydb.kernels.backends.fallback import prepare_job
 from raydb.kernels.bvh.bvh import Measure, narrow_measure
 from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
 from raydb.kernels.codecs.arrow_numbers import to_numbers
-from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.nodes import AggregateCall, Expression, attributes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.fused.table_job import TableJob
     from raydb.kernels.backends.backend import PreparedJob
-    from raydb.planner.expressions.nodes import Column
+    from raydb.planner.expressions.nodes import AggregateCall, Column, Expression
     from raydb.planner.stars.fused_scan import FusedScanAggregate
     from raydb.storage.tables.table import Table
 
@@ -92,10 +90,13 @@ def run_fused(
 
 def run_table_job(job: TableJob, memory: Memory) -> tuple[pa.Table, PreparedJob | None]:
     """Return a scan's rows as `run_fused` does, and the job of a backend where one has run it."""
+    made = None
     if job.scan is not None:
-        return decode_groups(job.plan, job.run()), None
-    made = prepare_fused(job.plan)
-    return run_fused(job.plan, made, job.image.tables, job.image.cache, memory), made
+        rows = decode_groups(job.plan, job.run())
+    else:
+        made = prepare_fused(job.plan)
+        rows = run_fused(job.plan, made, job.image.tables, job.image.cache, memory)
+    return read_chosen(rows, job.chosen, job.image), made
 
 
 def decode_groups(plan: FusedScanAggregate, result: FusedResult) -> pa.Table:
@@ -162,17 +163,8 @@ class _Rows:
         self.places = self.places[order]
         return order
 
-    def evaluate(self, expression: Expression) -> pa.Array | pa.ChunkedArray:
-        row_ids = self.plan.index.row_ids[self.places]
-        coded = self.image.coded(expression, row_ids)
-        if coded is not None:
-            codes, values = coded
-            return values.take(pa.array(np.where(codes < 0, len(values) - 1, codes)))
-        inputs: dict[Expression, Any] = {
-            attribute: fetch(self.image.tables, self.plan.table, attribute, row_ids)
-            for attribute in attributes_of(expression)
-        }
-        return evaluate(expression, inputs, len(row_ids))
+    def evaluate(self, expression: Expression) -> pa.Array:
+        return self.image.values_at(expression, self.plan.index.row_ids[self.places])
 
     def encode(self, expression: Expression) -> EncodedColumn:
         """Encode an expression's values; the dictionary may have others beside them."""

@@ -10,7 +10,7 @@ import numpy as np
 from raydb.engine.fused.table_scan import Image, ImageHierarchy
 from raydb.kernels.backends.cpu.scan import ScanColumn, launch_scan, prepare_scan
 from raydb.planner.expressions.nodes import Attribute, Expression, attributes_of
-from raydb.planner.stars.answers import asks_values, may_be_accumulated
+from raydb.planner.stars.answers import asks_values, chosen_row, may_be_accumulated
 from raydb.planner.stars.fuse import fuse
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import key_of
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from raydb.kernels.backends.backend import FusedResult
     from raydb.kernels.backends.cpu.scan import ScanPlan
     from raydb.kernels.bvh.bvh import Measure
+    from raydb.planner.expressions.nodes import AggregateCall, Column
     from raydb.planner.plan.nodes import Star
     from raydb.planner.stars.table_scan import FusedTableScan
     from raydb.storage.tables.table import ForeignKey, Table, TableDefinition
@@ -36,6 +37,7 @@ class TableJob:
 
     columns: those of the plan's hierarchies; `scan` is None where the plan fetches rows, and then
     the plan's index has the arrays. measures: in the order of the accumulators' positions.
+    chosen: by their columns, the aggregates of which the plan tells the row (chosen_rows.py).
     """
 
     plan: FusedScanAggregate
@@ -43,6 +45,7 @@ class TableJob:
     columns: tuple[ScanColumn, ...]
     measures: tuple[Expression, ...]
     scan: ScanPlan | None
+    chosen: Mapping[Column, AggregateCall]
 
     def run(self) -> FusedResult:
         """Scan the rows."""
@@ -65,7 +68,12 @@ def fuse_on_rows(
     keys = [(column, image.encode(key)) for column, key in star.keys]
     measures: dict[Expression, Measure] = {}
     aggregates = []
-    for column, call in star.aggregates:
+    chosen: dict[Column, AggregateCall] = {}
+    for column, asked in star.aggregates:
+        call = asked
+        row = chosen_row(asked)
+        if row is not None and image.measure(row.arguments[0]) is not None:
+            call, chosen[column] = row, asked
         if asks_values(call):
             first, *others = call.arguments
             if image.has_few_values(first):
@@ -85,8 +93,8 @@ def fuse_on_rows(
     info = image.describe(measures)
     plan = fuse(star, info, scan.backends, scan.backend_reason)
     assert isinstance(plan, FusedScanAggregate), plan
-    asked = dict(scan.star.aggregates)  # Rows are read of the table, not of the image.
-    plan = replace(plan, gathered=tuple((column, asked[column]) for column, _ in plan.gathered))
+    original = dict(scan.star.aggregates)  # Rows are read of the table, not of the image.
+    plan = replace(plan, gathered=tuple((column, original[column]) for column, _ in plan.gathered))
     if plan.is_direct and scan.backends == ("cpu",):
         columns = tuple(
             ScanColumn(
@@ -95,11 +103,11 @@ def fuse_on_rows(
             for each in image.hierarchies
         )
         ready = prepare_scan(plan.job, columns, image.row_count)
-        return TableJob(plan, image, columns, tuple(measures), ready)
+        return TableJob(plan, image, columns, tuple(measures), ready, chosen)
     row_ids = np.arange(scan.first_row, image.fact.row_count, dtype=np.uint32)
     codes = tuple(_joint_codes(image, each) for each in image.hierarchies)
     index = replace(plan.index, row_ids=row_ids, codes=codes, measures=tuple(measures.values()))
-    return TableJob(replace(plan, index=index), image, (), tuple(measures), None)
+    return TableJob(replace(plan, index=index), image, (), tuple(measures), None, chosen)
 
 
 def _together(star: Star, fact: TableDefinition) -> dict[ForeignKey, frozenset[Attribute]]:

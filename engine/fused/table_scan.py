@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.engine.fused.chosen_rows import row_order
 from raydb.engine.fused.column_codes import Coded, column_codes, narrow_codes, unit_codes
 from raydb.engine.fused.denormalise import fetch
 from raydb.engine.operators.relation import joined
@@ -125,6 +126,8 @@ class Image:
 
         def make() -> Measure | None:
             try:
+                if isinstance(expression, Call) and expression.function == "row_order":
+                    return row_order(self, expression)
                 values = self.values_of(expression)
             except DataError:
                 return None
@@ -189,6 +192,18 @@ class Image:
             return coded.codes[row_ids], joined(values)
         except DataError:
             return None
+
+    def values_at(self, expression: Expression, row_ids: NDArray[np.uint32]) -> pa.Array:
+        """Return an expression's values in some rows of the fact table."""
+        coded = self.coded(expression, row_ids)
+        if coded is not None:
+            codes, values = coded
+            return values.take(pa.array(np.where(codes < 0, len(values) - 1, codes)))
+        inputs: dict[Expression, Any] = {
+            attribute: fetch(self.tables, self.fact.name, attribute, row_ids)
+            for attribute in attributes_of(expression)
+        }
+        return joined(evaluate(expression, inputs, len(row_ids)))
 
     def visible(self) -> Expression:
         """Return the predicate that a row was not deleted."""

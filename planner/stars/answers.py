@@ -3,6 +3,8 @@
 by values: COUNT(DISTINCT x), MIN(x), median(x). x is one more group key; which values occur, and
     how often, says it all (engine/fused/fold_values.py).
 accumulated: sums, sums of squares, extremes and counts, by the kernels (kernels/backends).
+by a row: ARG_MAX(x, y), FIRST(x), of a scan. The least of numbers that put the rows in order is
+    accumulated; it says which row it is, of which x is read (engine/fused/chosen_rows.py).
 gathered: any other. What it reads is fetched for each row that passes, and folded as the general
     path folds it (engine/fused/gather.py).
 """
@@ -15,12 +17,14 @@ import pyarrow as pa
 
 from raydb.kernels.backends.aggregates import AGGREGATES, has_squares
 from raydb.kernels.codecs.arrow_numbers import is_number
+from raydb.planner.expressions.nodes import AggregateCall, Call, Literal
+from raydb.planner.expressions.registry import may_raise
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from raydb.kernels.bvh.bvh import Measure
-    from raydb.planner.expressions.nodes import AggregateCall, Expression
+    from raydb.planner.expressions.nodes import Expression
 
 # Every decimal of so many digits fits an int64.
 INT64_DIGITS = 18
@@ -46,7 +50,7 @@ def needs_values(call: AggregateCall, held: Collection[Expression]) -> bool:
         return True
     if argument in held or call.function not in AGGREGATES:
         return False
-    return call.function in ("count", "min", "max") or not _is_wide(argument.type)
+    return call.function in ("count", "min", "max") or not is_wide(argument.type)
 
 
 def asks_values(call: AggregateCall) -> bool:
@@ -72,6 +76,32 @@ def may_be_accumulated(call: AggregateCall) -> bool:
     return has_loop and is_number(kind)
 
 
+def chosen_row(call: AggregateCall) -> AggregateCall | None:
+    """Return the aggregate that says of which row an aggregate is a value; None for others.
+
+    Its argument is 'row_order', a number for each row that no other has: of the first row that the
+    aggregate may be of it is the least, and of those that are left out it is NULL.
+    """
+    if call.distinct or call.order_by:
+        return None
+    match call:
+        case AggregateCall("first" | "last", (value,)) if not may_raise(value):
+            asked: tuple[Expression, ...] = ()
+        case AggregateCall("any_value", (value,)):
+            asked = (value,)
+        case AggregateCall("arg_min" | "arg_max", (_, compared)) if not _is_unordered(compared):
+            asked = call.arguments
+        case _:
+            return None
+    order = Call("row_order", (Literal(call.function, pa.string()), *asked), pa.int64())
+    return AggregateCall("min", (order,), pa.int64())
+
+
+def _is_unordered(expression: Expression) -> bool:
+    """Whether Arrow does not put the values of an expression in order."""
+    return pa.types.is_nested(expression.type) or pa.types.is_interval(expression.type)
+
+
 def is_accumulated(call: AggregateCall, held: Mapping[Expression, Measure]) -> bool:
     """Whether a kernel accumulates an aggregate; `held` are the measures in X."""
     if call.distinct or call.function not in AGGREGATES:
@@ -82,11 +112,11 @@ def is_accumulated(call: AggregateCall, held: Mapping[Expression, Measure]) -> b
     if argument in held and is_number(argument.type):  # A text is held to be counted.
         measure = held[argument]
         return "squares" not in AGGREGATES[call.function] or has_squares(measure)
-    is_known = is_number(argument.type) and not _is_wide(argument.type)
+    is_known = is_number(argument.type) and not is_wide(argument.type)
     return is_known and "squares" not in AGGREGATES[call.function]
 
 
-def _is_wide(kind: pa.DataType) -> bool:
+def is_wide(kind: pa.DataType) -> bool:
     """Whether a number of a type may not fit 64 bits."""
     return bool(
         (pa.types.is_decimal(kind) and kind.precision > INT64_DIGITS) or pa.types.is_uint64(kind)

@@ -22,7 +22,12 @@ from raydb.planner.expressions.nodes import AggregateCall, Attribute, Expression
 from raydb.planner.expressions.registry import may_raise
 from raydb.planner.expressions.show import show
 from raydb.planner.plan.nodes.aggregate import GroupedRows
-from raydb.planner.stars.answers import INT64_DIGITS, asks_values, may_be_accumulated
+from raydb.planner.stars.answers import (
+    INT64_DIGITS,
+    asks_values,
+    chosen_row,
+    may_be_accumulated,
+)
 from raydb.planner.stars.fused_scan import DENSE_GROUPS
 from raydb.planner.stars.instants import by_unit, count_by_unit
 from raydb.storage.tables.parts import value_bytes
@@ -144,6 +149,8 @@ def _group_obstacles(star: Star, catalog: CatalogInfo) -> Iterator[str]:
 def _call_obstacles(call: AggregateCall, star: Star, catalog: CatalogInfo) -> Iterator[str]:
     """Yield why a scan does not answer an aggregate."""
     if asks_values(call) and has_few_values(call.arguments[0], star, catalog):
+        return
+    if chosen_row(call) is not None:
         return
     kind = call.arguments[0].type if call.arguments else call.type
     if not asks_values(call) and may_be_accumulated(call):

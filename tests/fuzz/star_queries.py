@@ -260,6 +260,8 @@ def random_statistic(rng: Random, roles: list[Role]) -> str:
     small = [c for c in columns if c.kind in ("integer", "decimal") and c.digits <= 6]
     integers = [c for c in columns if c.kind == "integer"]
     choices = [("QUANTILE_DISC({}, 0.3)", columns), ("ARG_MAX({0}, {0})", columns)]
+    for key in roles[0].table.key:  # Of equal ones any row may be the one.
+        choices += [(f"{name}({{}}, {key.name})", columns) for name in ("ARG_MIN", "ARG_MAX")]
     choices += [("COUNT(DISTINCT {})", columns), ("MEDIAN({})", integers)]
     choices += [
         (f"{name}({{}})", small) for name in ("VAR_POP", "STDDEV_SAMP", "VAR_SAMP", "STDDEV_POP")

@@ -47,6 +47,7 @@ AGGREGATES = (
     "count(DISTINCT shop), count(DISTINCT size), count(DISTINCT note)",
     "count(DISTINCT weight), avg(DISTINCT size), sum(DISTINCT size) FILTER (WHERE size < 5)",
     "arg_max(note, id), arg_min(price, id), arg_max(id, id) FILTER (WHERE size = 4)",
+    "arg_max(city, weight), arg_min(note, -id), arg_max(price, weight) FILTER (WHERE size > 5)",
     "bool_and(size > 0), bool_or(price > 499), bool_or(note IS NULL)",
     "first(id ORDER BY id DESC), any_value(city), string_agg(note, '+' ORDER BY id)",
     "corr(weight, id), covar_samp(weight, id), regr_slope(weight, id), skewness(weight)",
@@ -159,6 +160,20 @@ def test_every_aggregate_over_a_bvh_is_fused(con, aggregates):
     has_bvh = connection.execute("SELECT count(*) FROM bvhs()").fetchone() != (0,)
     if has_bvh and not is_changed:
         assert path_of(connection, SHAPES[0].format(aggregates)) == "fused"
+
+
+def test_the_first_and_the_last_row_are_those_of_the_table(con):
+    connection, _ = con
+    query = (
+        "SELECT city, first(note), last(note), any_value(price), first(id), last(id), last(city)"
+        " FROM sale, shop WHERE shop = s_id AND size > 1 GROUP BY city ORDER BY city"
+    )
+    answers = []
+    for path in ("on", "off"):
+        connection.execute(f"SET fused_path = '{path}'")
+        answers.append(connection.execute(query).fetchall())
+    assert answers[0] == answers[1]
+    assert all(first < last for *_, first, last, _ in answers[0])
 
 
 def test_squares_are_exact_where_doubles_are_not(con):
