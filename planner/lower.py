@@ -178,7 +178,7 @@ def _fuse(plan: Aggregate, star: Star, lowering: Lowering) -> PhysicalPlan | str
         # A total of which nothing is asked is one row, and a job's rows are counted by columns.
         return Values((), ((),))
     general = partial(_unfused, plan, "", lowering.catalog)
-    return choose_job(star, lowering.catalog, lowering.options, general)
+    return choose_job(star, lowering.catalog, lowering.options, general, lowering.fresh)
 
 
 def _unfused(plan: Aggregate, reason: str, catalog: CatalogInfo) -> Plan:
@@ -209,7 +209,9 @@ def lower_deferred(plan: DeferredScan, values: Mapping[Column, Literal] | None) 
     reason = "a subquery's value is no constant"
     if values is not None:
         general = partial(_unfused, plan.aggregate, "", plan.catalog)
-        fused = choose_job(with_values(plan.star, values), plan.catalog, plan.options, general)
+        fresh = itertools.count(highest_number(plan.aggregate) + 1)
+        star = with_values(plan.star, values)
+        fused = choose_job(star, plan.catalog, plan.options, general, fresh)
         if not isinstance(fused, str):
             return fused
         reason = fused

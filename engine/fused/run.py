@@ -13,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.engine.fused.chosen_rows import read_chosen
 from raydb.engine.fused.fold_values import Groups, count_values, finish, fold_values, renumber
-from raydb.engine.fused.gather import fold_gathered
+from raydb.engine.fused.gather import fold_gathered, read_chosen
 from raydb.engine.fused.table_scan import Image
 from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.kernels.backends.backend import Accumulator, FusedResult

@@ -37,7 +37,7 @@ class TableJob:
 
     columns: those of the plan's hierarchies; `scan` is None where the plan fetches rows, and then
     the plan's index has the arrays. measures: in the order of the accumulators' positions.
-    chosen: by their columns, the aggregates of which the plan tells the row (chosen_rows.py).
+    chosen: by their columns, the aggregates of which the plan tells the row (gather.py).
     """
 
     plan: FusedScanAggregate

@@ -24,9 +24,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.engine.fused.chosen_rows import row_order
 from raydb.engine.fused.column_codes import Coded, column_codes, narrow_codes, unit_codes
 from raydb.engine.fused.denormalise import fetch
+from raydb.engine.fused.gather import row_order
 from raydb.engine.operators.relation import joined
 from raydb.errors import DataError
 from raydb.interrupts import beside

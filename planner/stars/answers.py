@@ -4,7 +4,7 @@ by values: COUNT(DISTINCT x), MIN(x), median(x). x is one more group key; which 
     how often, says it all (engine/fused/fold_values.py).
 accumulated: sums, sums of squares, extremes and counts, by the kernels (kernels/backends).
 by a row: ARG_MAX(x, y), FIRST(x), of a scan. The least of numbers that put the rows in order is
-    accumulated; it says which row it is, of which x is read (engine/fused/chosen_rows.py).
+    accumulated; it says which row it is, of which x is read (engine/fused/gather.py).
 gathered: any other. What it reads is fetched for each row that passes, and folded as the general
     path folds it (engine/fused/gather.py).
 """

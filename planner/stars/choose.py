@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING
 
 from raydb.kernels.backends.choice import choose_backends
 from raydb.planner.expressions.show import show
+from raydb.planner.stars.conditions import part_conditions
 from raydb.planner.stars.costs import MIN_COMPARED, bvh_cost, general_cost, scan_cost
 from raydb.planner.stars.delta import merge_parts, part_star, scan_delta
 from raydb.planner.stars.fuse import fuse, highest_score, scanned_attributes
+from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan, scan_bytes, scan_obstacles
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.nodes import PhysicalPlan, Plan, Star
-    from raydb.planner.stars.fused_scan import FusedScanAggregate
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -42,13 +43,42 @@ class Priced:
 
 
 def choose_job(
-    star: Star, catalog: CatalogInfo, options: PlannerOptions, general: Callable[[], Plan]
+    star: Star,
+    catalog: CatalogInfo,
+    options: PlannerOptions,
+    general: Callable[[], Plan],
+    numbers: Iterator[int],
 ) -> PhysicalPlan | str:
     """Return the cheapest fused job, or why none or why the general path is cheaper.
 
     general: makes the plan of the general path, which is asked for only where it may be the best.
-    Rows that a BVH does not hold yet have a job of their own.
+    numbers: those of new columns. Aggregates of rows that fulfil a condition have that as a group
+    key where else it would be computed for every row.
     """
+    whole = _choose_whole(star, catalog, options, general, numbers)
+    if isinstance(whole, FusedScanAggregate) and whole.is_direct:
+        return whole
+    parted = part_conditions(star, numbers)
+    if parted is None:
+        return whole
+    part = _choose_whole(parted.star, catalog, options, general, numbers)
+    is_direct = isinstance(part, FusedScanAggregate) and part.is_direct
+    if is_direct or (
+        isinstance(part, FusedTableScan) and not isinstance(whole, FusedScanAggregate)
+    ):
+        assert not isinstance(part, str)
+        return merge_parts(star, parted, (part,))
+    return whole
+
+
+def _choose_whole(
+    star: Star,
+    catalog: CatalogInfo,
+    options: PlannerOptions,
+    general: Callable[[], Plan],
+    numbers: Iterator[int],
+) -> PhysicalPlan | str:
+    """Return the cheapest job of a star as it is; rows newer than a BVH have a job of their own."""
     backends, backend_reason = choose_backends(
         options.backend, options.fallback, options.rt_encoding
     )
@@ -62,7 +92,7 @@ def choose_job(
         reason = f"{_shortcoming(best.plan)}: about {_ms(best.cost)}, a scan {_ms(scan)}"
     else:
         cheaper = _cheaper_in_general(best, general, catalog)
-        whole = cheaper or _with_newer_rows(star, best.plan, catalog)
+        whole = cheaper or _with_newer_rows(star, best.plan, catalog, numbers)
         if not isinstance(whole, str):
             return whole
         reason = whole
@@ -76,12 +106,12 @@ def choose_job(
 
 
 def _with_newer_rows(
-    star: Star, best: FusedScanAggregate, catalog: CatalogInfo
+    star: Star, best: FusedScanAggregate, catalog: CatalogInfo, numbers: Iterator[int]
 ) -> PhysicalPlan | str:
     """Return the plan of a BVH and of the rows that it does not hold, or why there is none."""
     if best.newer is None:
         return best
-    parted = part_star(star)
+    parted = part_star(star, numbers)
     if isinstance(parted, str):
         return parted
     info = catalog.bvhs[best.bvh]

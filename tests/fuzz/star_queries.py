@@ -249,6 +249,10 @@ def random_aggregates(rng: Random, star: Star, roles: list[Role]) -> list[str]:
             role = rng.choice(roles)
             condition = comparison(rng, roles, role, rng.choice(role.table.attributes))
             aggregates[-1] += f" FILTER (WHERE {condition})"
+        elif rng.random() < 0.1:
+            role = rng.choice(roles)
+            condition = comparison(rng, roles, role, rng.choice(role.table.attributes))
+            aggregates[-1] = f"SUM(CASE WHEN {condition} THEN {measure} ELSE 0 END)"
     return aggregates
 
 

@@ -48,6 +48,9 @@ AGGREGATES = (
     "count(DISTINCT weight), avg(DISTINCT size), sum(DISTINCT size) FILTER (WHERE size < 5)",
     "arg_max(note, id), arg_min(price, id), arg_max(id, id) FILTER (WHERE size = 4)",
     "arg_max(city, weight), arg_min(note, -id), arg_max(price, weight) FILTER (WHERE size > 5)",
+    "sum(price) FILTER (WHERE size > 3), avg(far) FILTER (WHERE note = 'b'), count(*)",
+    "sum(CASE WHEN city = 'Oslo' THEN price ELSE 0 END), min(far) FILTER (WHERE size IS NULL)",
+    "stddev(price) FILTER (WHERE area = 3), count(far) FILTER (WHERE size = 2 OR note = 'a')",
     "bool_and(size > 0), bool_or(price > 499), bool_or(note IS NULL)",
     "first(id ORDER BY id DESC), any_value(city), string_agg(note, '+' ORDER BY id)",
     "corr(weight, id), covar_samp(weight, id), regr_slope(weight, id), skewness(weight)",
@@ -184,3 +187,10 @@ def test_squares_are_exact_where_doubles_are_not(con):
     answers = [dict(connection.execute(each).fetchall()) for each in (moved, near)]
     # Squares of doubles would be off by a thousand.
     assert answers[0] == pytest.approx(answers[1], rel=1e-8)
+
+
+def test_a_condition_keeps_its_aggregate_from_failing(con):
+    connection, _ = con
+    connection.execute("SET fused_path = 'on'")
+    query = "SELECT sum(CAST(note AS INTEGER)) FILTER (WHERE note < 'A') FROM sale"
+    assert connection.execute(query).fetchall() == [(None,)]
