@@ -122,7 +122,8 @@ def _ranks(image: Image, expression: Expression) -> NDArray[np.int64]:
     coded = image.coded(expression, np.arange(image.first_row, image.fact.row_count, dtype="u4"))
     if coded is not None:
         codes, found = coded
-        return encode_column(found).codes.astype(np.int64)[codes]
+        ranks: NDArray[np.int64] = encode_column(found).codes.astype(np.int64)[codes]
+        return ranks
     values = image.values_of(expression)
     if (
         is_number(values.type)

@@ -99,7 +99,7 @@ def chosen_row(call: AggregateCall) -> AggregateCall | None:
 
 def _is_unordered(expression: Expression) -> bool:
     """Whether Arrow does not put the values of an expression in order."""
-    return pa.types.is_nested(expression.type) or pa.types.is_interval(expression.type)
+    return bool(pa.types.is_nested(expression.type) or pa.types.is_interval(expression.type))
 
 
 def is_accumulated(call: AggregateCall, held: Mapping[Expression, Measure]) -> bool:

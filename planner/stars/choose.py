@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING
 
 from raydb.kernels.backends.choice import choose_backends
 from raydb.planner.expressions.show import show
-from raydb.planner.stars.conditions import part_conditions
 from raydb.planner.stars.costs import MIN_COMPARED, bvh_cost, general_cost, scan_cost
-from raydb.planner.stars.delta import merge_parts, part_star, scan_delta
+from raydb.planner.stars.delta import (
+    join_groups,
+    merge_parts,
+    part_conditions,
+    part_star,
+    scan_delta,
+    split_values,
+)
 from raydb.planner.stars.fuse import fuse, highest_score, scanned_attributes
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan, scan_bytes, scan_obstacles
@@ -52,22 +58,28 @@ def choose_job(
     """Return the cheapest fused job, or why none or why the general path is cheaper.
 
     general: makes the plan of the general path, which is asked for only where it may be the best.
-    numbers: those of new columns. Aggregates of rows that fulfil a condition have that as a group
-    key where else it would be computed for every row.
+    numbers: those of new columns, where a star is chosen in parts.
     """
     whole = _choose_whole(star, catalog, options, general, numbers)
     if isinstance(whole, FusedScanAggregate) and whole.is_direct:
         return whole
+
+    def choose(part: Star) -> PhysicalPlan | None:
+        """Return a job of a part that needs nothing but codes and measures."""
+        job = _choose_whole(part, catalog, options, general, numbers)
+        if isinstance(job, FusedScanAggregate):
+            return job if job.is_direct else None
+        is_better = isinstance(job, FusedTableScan) and not isinstance(whole, FusedScanAggregate)
+        return job if is_better and not isinstance(job, str) else None
+
     parted = part_conditions(star, numbers)
-    if parted is None:
-        return whole
-    part = _choose_whole(parted.star, catalog, options, general, numbers)
-    is_direct = isinstance(part, FusedScanAggregate) and part.is_direct
-    if is_direct or (
-        isinstance(part, FusedTableScan) and not isinstance(whole, FusedScanAggregate)
-    ):
-        assert not isinstance(part, str)
+    if parted is not None and (part := choose(parted.star)) is not None:
         return merge_parts(star, parted, (part,))
+    split = split_values(star)
+    if len(split) > 1 and isinstance(whole, str):
+        jobs = [(part, job) for part in split if (job := choose(part)) is not None]
+        if len(jobs) == len(split):
+            return join_groups(star, jobs, numbers)
     return whole
 
 

@@ -1,4 +1,6 @@
-"""The fused path beside a BVH that lacks the newest rows: both parts apart, then put together.
+"""Stars in parts: of other rows, by conditions, of other aggregates; then they are put together.
+
+Beside a BVH that lacks the newest rows both parts are asked apart:
 
     HashAggregate                  sums of sums, sums of counts, least of least, by the query's keys
       ConcatenateRows
@@ -7,6 +9,15 @@
 
 AVG(x) becomes SUM(x) and COUNT(x); for COUNT(DISTINCT x) both parts group by x as well. Integers
 and decimals stay exact: what a part adds up has the type of the whole, an average's sum 38 digits.
+
+A condition of aggregates is a group key, asked of a few codes and not computed for every row:
+
+    SELECT state, sum(price) FILTER (WHERE quantity > 50) ... GROUP BY state
+
+    job         SELECT state, quantity > 50 AS c, sum(price) AS s ... GROUP BY state, c
+    its groups  SELECT state, sum(CASE WHEN c THEN s END) ... GROUP BY state
+
+Several COUNT(DISTINCT x) are a job each, as groups by all of their values would be too many.
 """
 
 from __future__ import annotations
@@ -20,14 +31,16 @@ import pyarrow as pa
 from raydb.kernels.backends.aggregates import VARIANCES
 from raydb.kernels.backends.choice import ELSE
 from raydb.planner.expressions.nodes import AggregateCall, Call, Column, Expression, Literal
+from raydb.planner.expressions.registry import may_raise
 from raydb.planner.plan.nodes import Aggregate, Project, Union
 from raydb.planner.plan.nodes.aggregate import GroupedRows
+from raydb.planner.stars.answers import asks_values
 from raydb.planner.stars.table_scan import FusedTableScan, scan_obstacle
 from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from raydb.planner.catalog import CatalogInfo, NewerRows
     from raydb.planner.plan.nodes import PhysicalPlan, Star
@@ -39,6 +52,9 @@ MIN_SCANNED = 2**15
 
 # What is the same of parts as of rows.
 _SELF_MERGING = frozenset({"sum", "min", "max", "product", "bit_and", "bit_or", "bit_xor"})
+
+# Of more conditions the groups may be as many as the rows.
+_MOST_CONDITIONS = 8
 
 # The sum of 2**31 decimals of so many digits has at most 38.
 _SUMMED_DIGITS = 28
@@ -191,3 +207,105 @@ def scan_delta(star: Star, plan: FusedScanAggregate, catalog: CatalogInfo) -> De
         reason = f"BVH '{plan.bvh}' does not hold these rows"
         scan = FusedTableScan(star, plan.backends, plan.backend_reason, reason, newer.count)
     return DeltaScan(star, plan.bvh, newer, scan, obstacle or "")
+
+
+# -- by conditions
+
+
+def part_conditions(star: Star, numbers: Iterator[int]) -> Parted | None:
+    """Return a star with its aggregates' conditions as group keys; None where there are none.
+
+    None, too, where groups are not put together from parts. numbers: those of new columns.
+    """
+    conditions: dict[Expression, Column] = {}
+    chosen: dict[Column, tuple[Column, Literal]] = {}
+    aggregates = []
+    for column, call in star.aggregates:
+        if call.distinct:
+            return None
+        found = _take_apart(call)
+        if found is None:
+            aggregates.append((column, call))
+            continue
+        condition, whole, other = found
+        if condition not in conditions:
+            conditions[condition] = Column(next(numbers), "condition", condition.type)
+        chosen[column] = conditions[condition], other
+        aggregates.append((column, whole))
+    if not 0 < len(conditions) <= _MOST_CONDITIONS:
+        return None
+    keys = tuple((column, condition) for condition, column in conditions.items())
+    parted = part_star(
+        replace(star, keys=(*star.keys, *keys), aggregates=tuple(aggregates)), numbers
+    )
+    if isinstance(parted, str):
+        return None
+    hidden = {column for column, _ in keys}
+    merged = []
+    for (column, _), (total, call) in zip(star.aggregates, parted.merged, strict=True):
+        given = call.arguments
+        if column in chosen:
+            key, other = chosen[column]
+            given = tuple(_where(key, value, other) for value in given)
+        merged.append((total, replace(call, arguments=given)))
+    items = tuple(item for item in parted.items if item[0] not in hidden)
+    return Parted(parted.star, tuple(merged), items)
+
+
+def _take_apart(call: AggregateCall) -> tuple[Expression, AggregateCall, Literal] | None:
+    """Return an aggregate's condition, it without that, and the constant of all other rows.
+
+    None where there is no condition, or where other rows count, or would fail.
+    """
+    match call.arguments:
+        case (Call("case", (condition, value, Literal() as other)),) if not may_raise(value):
+            if not (other.is_null or (call.function == "sum" and other.value == 0)):
+                return None
+            if call.function == "count" and isinstance(value, Literal) and not value.is_null:
+                return condition, AggregateCall("count_star", (), call.type), other
+            return condition, replace(call, arguments=(value,)), other
+        case _:
+            return None
+
+
+def _where(condition: Column, value: Expression, other: Literal) -> Expression:
+    """Return a number of a group, or what it is where the condition is not true."""
+    return Call("case", (condition, value, Literal(other.value, value.type)), value.type)
+
+
+# -- of other aggregates
+
+
+def split_values(star: Star) -> list[Star]:
+    """Return a star as one for each expression whose values are asked for, and one for the rest.
+
+    Those values are group keys, whose combinations would be many.
+    """
+    parts: dict[Expression | None, list[tuple[Column, AggregateCall]]] = {}
+    for column, call in star.aggregates:
+        parts.setdefault(call.arguments[0] if asks_values(call) else None, []).append(
+            (column, call)
+        )
+    return [replace(star, aggregates=tuple(calls)) for calls in parts.values()]
+
+
+def join_groups(
+    star: Star, parts: Sequence[tuple[Star, PhysicalPlan]], numbers: Iterator[int]
+) -> PhysicalPlan:
+    """Return the plan of a star from those of its aggregates; each gives the same groups."""
+    columns = {column: replace(column, number=next(numbers)) for column, _ in star.aggregates}
+    keys = tuple((column, column) for column, _ in star.keys)
+    sources = []
+    for part, plan in parts:
+        own = {column for column, _ in part.aggregates}
+        items = [
+            (known, column if column in own else Literal(None, column.type))
+            for column, known in columns.items()
+        ]
+        sources.append(Project(plan, (*keys, *items)))
+    listed = (*(column for column, _ in keys), *columns.values())
+    values = tuple(
+        (column, AggregateCall("any_value", (known,), column.type))
+        for column, known in columns.items()
+    )
+    return Aggregate(Union(tuple(sources), listed), keys, values)

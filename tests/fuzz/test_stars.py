@@ -73,6 +73,7 @@ LARGE = {
     "raydb.planner.key_filters._MIN_ROWS": 0,
     "raydb.planner.stars.costs.MIN_COMPARED": 0,
     "raydb.planner.stars.delta.MIN_SCANNED": 0,
+    "raydb.planner.stars.table_scan.DENSE_GROUPS": 50,
     "raydb.planner.stars.table_scan.MIN_ROWS": 0,
     "raydb.planner.top_rows.MIN_ROWS": 0,
 }

@@ -194,3 +194,21 @@ def test_a_condition_keeps_its_aggregate_from_failing(con):
     connection.execute("SET fused_path = 'on'")
     query = "SELECT sum(CAST(note AS INTEGER)) FILTER (WHERE note < 'A') FROM sale"
     assert connection.execute(query).fetchall() == [(None,)]
+
+
+def test_values_of_several_expressions_are_a_pass_each(con, monkeypatch):
+    connection, _ = con
+    # Sizes and notes have 12 and 5 values, and all of their pairs occur.
+    monkeypatch.setattr("raydb.planner.stars.table_scan.DENSE_GROUPS", 100)
+    monkeypatch.setattr("raydb.planner.stars.costs.SCAN_COST", 0)
+    query = (
+        "SELECT city, count(DISTINCT size), count(DISTINCT note), sum(price), max(note), count(*)"
+        " FROM sale, shop WHERE shop = s_id GROUP BY city ORDER BY city"
+    )
+    connection.execute("SET fused_path = 'on'")
+    plan = str(connection.execute(f"EXPLAIN {query}").fetchall())
+    fused = connection.execute(query).fetchall()
+    connection.execute("SET fused_path = 'off'")
+    assert fused == connection.execute(query).fetchall()
+    if connection.execute("SELECT count(*) FROM bvhs()").fetchone() == (0,):
+        assert plan.count("FusedTableScan") == 3
