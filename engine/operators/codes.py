@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from raydb.engine.operators.code_table import MANY_CODES, number_codes
 from raydb.engine.operators.list_keys import list_bytes
 from raydb.engine.operators.relation import joined
 from raydb.errors import NotSupportedError
@@ -301,7 +302,7 @@ def _group_codes(values: pa.ChunkedArray | pa.Array) -> tuple[NDArray[np.int64],
         return np.zeros(len(whole), np.int64), 1
     least, most = bounds
     if most - least >= _most_codes(len(whole)):
-        return _hashed(pa.array(codes, mask=None if valid is None else ~valid))
+        return _numbered(codes, valid)
     codes = codes - least
     if valid is None:
         return codes, most - least + 1
@@ -342,10 +343,25 @@ def _hashed(values: pa.ChunkedArray | pa.Array) -> tuple[NDArray[np.int64], int]
     return np.concatenate(codes).astype(np.int64), size + 1
 
 
+def _numbered(
+    codes: NDArray[np.int64], valid: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.int64], int]:
+    """Number integers of any range, NULL last."""
+    if len(codes) < MANY_CODES:
+        return _hashed(pa.array(codes, mask=None if valid is None else ~valid))
+    if valid is None:
+        table, numbers = number_codes(codes)
+        return numbers, len(table.known) + 1
+    table, known = number_codes(codes[valid])
+    numbers = np.full(len(codes), len(table.known))
+    numbers[valid] = known
+    return numbers, len(table.known) + 1
+
+
 def _dense(numbers: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], int]:
     """Renumber so that every number below the returned count occurs."""
     if size > _most_codes(len(numbers)):
-        codes, size = _hashed(pa.array(numbers))
+        codes, size = _numbered(numbers, None)
         return codes, size - 1
     occurs = np.zeros(size, np.bool_)
     occurs[numbers] = True
