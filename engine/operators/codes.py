@@ -16,13 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from raydb.engine.operators.code_table import MANY_CODES, number_codes
 from raydb.engine.operators.list_keys import list_bytes
 from raydb.engine.operators.relation import joined
 from raydb.errors import NotSupportedError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.bvh.encode import encode_column
 from raydb.kernels.codecs.arrow_numbers import from_numbers, words_of
+from raydb.kernels.codecs.code_table import MANY_CODES, number_codes
 from raydb.planner.expressions.columns.order import doubles_of_codes, order_codes, order_intervals
 from raydb.storage.nested import entries_of, fields_of
 from raydb.storage.type_names import sql_type_name

@@ -8,9 +8,9 @@ import pyarrow.compute as pc
 import pytest
 
 from raydb.engine.operators import codes
-from raydb.engine.operators.code_table import number_codes
 from raydb.engine.operators.join import keys
 from raydb.engine.operators.join.keys import encode_keys
+from raydb.kernels.codecs.code_table import number_codes
 
 
 @pytest.mark.parametrize("distinct", [1, 300, 90_000])

@@ -27,7 +27,7 @@ _MORE_BITS = 2
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CodeTable:
-    """Distinct integers by number; slots: see `kernels/codecs/number_loops.py`."""
+    """Distinct integers by number; slots: see `number_loops`."""
 
     known: NDArray[np.int64]
     slots: NDArray[np.int32]
