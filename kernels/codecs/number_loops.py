@@ -19,7 +19,9 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 @inlined
-def _slot_of(code: np.int64, slots: NDArray[np.int32], known: NDArray[np.int64], bits: int) -> int:
+def _slot_of(
+    code: np.int64, slots: NDArray[np.int32], known: NDArray[np.int64], bits: int
+) -> np.int64:
     """Return the slot that a code is in, or the free one where it belongs."""
     slot = np.int64((np.uint64(code) * _FACTOR) >> np.uint64(64 - bits))
     last = (1 << bits) - 1
@@ -44,7 +46,7 @@ def number_codes(
     """
     for row in range(first, len(codes)):
         slot = _slot_of(codes[row], slots, known, bits)
-        number = np.int64(slots[slot])
+        number = int(slots[slot])
         if number < 0:
             if 2 * count >= 1 << bits:
                 return row
