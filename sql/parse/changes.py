@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sqlglot import TokenType, exp
@@ -41,10 +40,16 @@ def read_delete(reader: TokenReader) -> ast.Statement:
 
 def read_change(reader: TokenReader) -> ast.Statement:
     """Read an INSERT, UPDATE or DELETE whose first words have been read."""
-    for token, after in pairwise(reader.rest()):
-        # sqlglot takes a comma too many before the next clause.
-        if token.token_type is TokenType.COMMA and after.token_type in _CLAUSES:
-            raise syntax_error(reader.text, after)
+    rest = reader.rest()
+    for before, token, after in zip(rest, rest[1:], rest[2:], strict=False):
+        # sqlglot takes a comma too many before the next clause, and VALUE for VALUES.
+        is_comma = before.token_type is TokenType.COMMA and token.token_type in _CLAUSES
+        if is_comma or (
+            after.token_type is TokenType.L_PAREN
+            and before.token_type in (TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN)
+            and token.text.upper() == "VALUE"
+        ):
+            raise syntax_error(reader.text, token)
     tokens, overrides = _without_overriding(reader.all_tokens())
     tree = parse_tree(reader.text, tokens)
     statement = as_query_or_change(tree)

@@ -11,10 +11,10 @@ from raydb.sql import alter, ast
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.options import SWITCH, one_of, read_options, whole_number
 from raydb.sql.parse.query import query_of, refuse_parameters, refuse_queries
-from raydb.sql.parse.reader import TokenReader, parse_tree
+from raydb.sql.parse.reader import TokenReader
 from raydb.sql.parse.sequence import read_alter_sequence, read_restart, read_sequence
 from raydb.sql.parse.stored_expressions import stored_text
-from raydb.sql.parse.table_definition import define, table_definition
+from raydb.sql.parse.table_definition import define, read_table
 from raydb.sql.types import data_type_of
 from raydb.storage.enums import enum_of
 from raydb.storage.tables.table import Index, IvfOptions
@@ -63,16 +63,12 @@ def _create_table(reader: TokenReader, replace: bool) -> ast.CreateTable | ast.C
     name = str(reader.relation("the name of a table"))
     columns: tuple[str, ...] = ()
     if reader.at_any("("):
-        inside = TokenReader(reader.text, reader.parenthesised())
-        if reader.at_any("AS"):
-            columns = inside.separated(lambda: str(inside.name("the name of a column")))
-            inside.finish()
+        if not reader.is_behind_parentheses("AS"):
+            return ast.CreateTable(read_table(name, reader), if_not_exists, replace)
+        columns = tuple(map(str, reader.names("the name of a column")))
     elif not reader.at_any("AS"):
         raise reader.error("'(' or 'AS'")
-    if not reader.accept("AS"):
-        reader.skip()
-        tree = parse_tree(reader.text, reader.all_tokens())
-        return ast.CreateTable(table_definition(name, tree), if_not_exists, replace)
+    reader.expect("AS")
     tokens = reader.rest()
     words = [token.text.upper() for token in tokens]
     with_data = words[-3:] != ["WITH", "NO", "DATA"]

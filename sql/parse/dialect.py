@@ -1,9 +1,14 @@
-"""RayDB's dialect of SQL: PostgreSQL as sqlglot reads it, without what it reads loosely."""
+"""RayDB's dialect of SQL: PostgreSQL as sqlglot reads it, without what it reads loosely.
+
+sqlglot finds in tables what reads a word. The tables are ours, and so are some of the functions in
+them; its methods stay as they are, for where it is compiled they cannot be replaced.
+"""
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+import threading
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from sqlglot import TokenType, exp
 from sqlglot.dialects.postgres import Postgres
@@ -11,34 +16,15 @@ from sqlglot.errors import ErrorLevel, ParseError
 from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.parsers.postgres import PostgresParser
 
-from raydb.errors import OperationalError
 from raydb.planner.expressions.interval_text import unit_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable
 
     from sqlglot import Token
 
-_Node = TypeVar("_Node", bound=exp.Expr)
 
-# Functions with a syntax of their own; every other call comes out as exp.Anonymous with its name
-# and arguments as written, so that sqlglot neither rewrites nor validates them.
-_SPECIAL_FUNCTIONS = (
-    "CAST",
-    "EXTRACT",
-    "OVERLAY",
-    "POSITION",
-    "SUBSTRING",
-    "TRIM",
-    "TRY_CAST",
-)
-
-
-# Where sqlglot keeps a word as it was written: it is in capitals for all who read the tree.
-_WORDS: dict[type[exp.Expr], tuple[str, ...]] = {
-    exp.Insert: ("alternative",),
-    exp.WindowSpec: ("kind", "start_side", "end_side"),
-}
+_Read = TypeVar("_Read")
 
 
 class RayDialect(Postgres):
@@ -75,293 +61,276 @@ class RayDialect(Postgres):
             "TIMESTAMP_NS": TokenType.TIMESTAMP_NS,
         }
 
-    class Parser(PostgresParser):
-        """Builds sqlglot's trees; whatever it does not understand is a syntax error."""
 
-        FUNCTIONS: ClassVar = {}
-        FUNCTION_PARSERS: ClassVar = {
-            name: parser
-            for name, parser in PostgresParser.FUNCTION_PARSERS.items()
-            if name in _SPECIAL_FUNCTIONS
-        }
-        NO_PAREN_FUNCTION_PARSERS: ClassVar = {
-            name: parser
-            for name, parser in PostgresParser.NO_PAREN_FUNCTION_PARSERS.items()
-            if name in ("ANY", "CASE")
-        }
+# How many levels of a tree are written as text; each takes up to 1 KB of the stack.
+_MOST_LEVELS = 500
 
-        # `list(x)[1]` is an element of what an aggregate gives.
-        ARRAY_CONSTRUCTORS: ClassVar = {"ARRAY": exp.Array}
+# How deep operators before their operand may nest; a level takes up to 3 KB of the stack.
+_MOST_NESTED = 100
 
-        PRIMARY_PARSERS: ClassVar = {
-            **PostgresParser.PRIMARY_PARSERS,
-            TokenType.NUMBER: lambda self, token: self._number_of(token),
-            TokenType.HEX_STRING: lambda self, token: self._hex_number_of(token),
-        }
 
-        def expression(
-            self,
-            instance: _Node,
-            token: Token | None = None,
-            comments: list[str] | None = None,
-        ) -> _Node:
-            """Return a node that was read, with its words in capitals."""
-            for name in _WORDS.get(type(instance), ()):
-                if (word := instance.args.get(name)) is not None:
-                    instance.set(name, word.upper())
-            return super().expression(instance, token, comments)
+class _Nesting(threading.local):
+    """How deep the parser of a thread is in operators before their operand."""
 
-        def _parse_generated_as_identity(self) -> Any:
-            """Return GENERATED ... AS IDENTITY, whose options may come in any order."""
-            start = self._index
-            always = not self._match_text_seq("BY", "DEFAULT")
-            if always:
-                self._match_text_seq("ALWAYS")
-            if not self._match_text_seq("AS", "IDENTITY"):
-                self._retreat(start)
-                return super()._parse_generated_as_identity()
-            options: dict[str, exp.Expr | bool | None] = {}
-            if self._match(TokenType.L_PAREN):
-                while not self._match(TokenType.R_PAREN):
-                    name, value = self._identity_option()
-                    options[name] = value
-            return self.expression(exp.GeneratedAsIdentityColumnConstraint(this=always, **options))
+    levels = 0
 
-        def _identity_option(self) -> tuple[str, exp.Expr | bool | None]:
-            if self._match_text_seq("NO"):
-                for word in ("MINVALUE", "MAXVALUE", "CYCLE"):
-                    if self._match_text_seq(word):
-                        return word.lower(), None
-            if self._match_text_seq("CYCLE"):
-                return "cycle", True
-            words = ("START", "INCREMENT", "MINVALUE", "MAXVALUE")
-            option = next((each for each in words if self._match_text_seq(each)), None)
-            if option is None:
-                self.raise_error("unexpected token", self._curr)
-            for filler in ("WITH", "BY"):
-                self._match_text_seq(filler)
-            return option.lower(), self._parse_unary()
 
-        def _number_of(self, token: Token) -> exp.Expr:
-            # `1abc` is not 1 with the alias abc.
-            if self._curr and self._curr.start == token.end + 1 and self._is_name(self._curr):
-                self.raise_error("unexpected token", self._curr)
-            return self.expression(exp.Literal(this=token.text, is_string=False), token)
+_nesting = _Nesting()
 
-        def _is_name(self, token: Token) -> bool:
-            return token.token_type is TokenType.VAR or token.text.isalpha()
 
-        def _hex_number_of(self, token: Token) -> exp.Expr:
-            # sqlglot makes one kind of token of 0x1F, a number, and of x'1F', bytes.
-            if self.sql[token.start] == "0":
-                number = exp.Literal(this=str(int(token.text, 16)), is_string=False)
-                return self.expression(number, token)
-            return self.expression(exp.HexString(this=token.text), token)
+def _nested(read: Callable[[PostgresParser], _Read]) -> Callable[[PostgresParser], _Read]:
+    """Return what reads the same, but raises RecursionError where it nests too deeply.
 
-        EXPRESSION_PARSERS: ClassVar = {
-            **PostgresParser.EXPRESSION_PARSERS,
-            exp.ColumnDef: lambda self: self._parse_constraint() or self._parse_field_def(),
-            exp.DataType: lambda self: self._parse_types(schema=True),
-        }
+    Compiled functions count no levels: they would overflow the stack.
+    """
 
-        def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
-            """Raise a ParseError that knows the offset of the offending token in the text."""
-            found = token or self._curr or None
-            start = None if found is None else found.start
-            raise ParseError(message, [{"start": start}])
+    def nested(parser: PostgresParser) -> _Read:
+        if _nesting.levels == _MOST_NESTED:
+            raise RecursionError
+        _nesting.levels += 1
+        try:
+            return read(parser)
+        finally:
+            _nesting.levels -= 1
 
-        def _parse_as_command(self, start: Token) -> NoReturn:
-            # sqlglot would log a warning and take any text at all.
-            self.raise_error("unexpected token", self._curr or start)
+    return nested
 
-        def _parse_type(
-            self, parse_interval: bool = True, fallback_to_identifier: bool = False
-        ) -> exp.Expr | None:
-            # `DATE '2024-01-02'::VARCHAR` casts the date; sqlglot would cast the string first.
-            kind, index = self._curr.token_type, self._index
-            if kind is TokenType.MAP and self._next.token_type is TokenType.L_BRACE:
-                return self._parse_column_ops(self._parse_map())
-            is_type = kind in self.TYPE_TOKENS and kind is not TokenType.INTERVAL
-            if is_type and self._next.token_type is TokenType.LT:
-                return self._parse_column()  # `range < 3`, which sqlglot takes for RANGE<type>
-            if is_type and self._next.token_type is TokenType.STRING:
-                data_type = self._parse_types(check_func=True, allow_identifiers=False)
-                text = self._parse_primary()
-                if isinstance(data_type, exp.DataType) and text is not None:
-                    cast = self.expression(exp.Cast(this=text, to=data_type))
-                    return self._parse_column_ops(cast)
-                self._retreat(index)
-            return super()._parse_type(parse_interval, fallback_to_identifier)
 
-        def _parse_map(self) -> exp.Map:
-            """Read MAP {key: value, ...}, of which sqlglot makes a struct."""
-            self._advance(2)
-            entries: list[tuple[exp.Expr | None, exp.Expr | None]] = []
-            while not self._match(TokenType.R_BRACE):
-                if entries and not self._match(TokenType.COMMA):
-                    self.raise_error("unexpected token")
-                key = self._parse_bitwise()
-                if not self._match(TokenType.COLON):
-                    self.raise_error("unexpected token")
-                entries.append((key, self._parse_disjunction()))
-            keys, values = ([entry[side] for entry in entries] for side in (0, 1))
-            both = (exp.Array(expressions=each) for each in (keys, values))
-            return self.expression(exp.Map(**dict(zip(("keys", "values"), both, strict=True))))
+def _hex_number(parser: PostgresParser, token: Token) -> exp.Expr:
+    """Read 0x1F, a number, of which sqlglot makes the same kind of token as of x'1F', bytes."""
+    if parser.sql[token.start] == "0":
+        number = exp.Literal(this=str(int(token.text, 16)), is_string=False)
+        return parser.expression(number, token)
+    return parser.expression(exp.HexString(this=token.text), token)
 
-        def _parse_cube_or_rollup(self, with_prefix: bool = False) -> exp.Cube | exp.Rollup | None:
-            # sqlglot expects no comparison among the keys.
-            is_cube = self._match(TokenType.CUBE)
-            if with_prefix or not (is_cube or self._match(TokenType.ROLLUP)):
-                return None
-            keys = self._parse_wrapped_csv(self._parse_disjunction)
-            return self.expression((exp.Cube if is_cube else exp.Rollup)(expressions=keys))
 
-        def _parse_grouping_set(self) -> exp.Expr | None:
-            sets = self._parse_grouping_sets() or self._parse_cube_or_rollup()
-            return sets or self._parse_disjunction()
+def _typed(parser: PostgresParser) -> exp.Expr | None:
+    """Read what begins with the word of a type, mostly a column of that name.
 
-        def _parse_interval(
-            self,
-            require_interval: bool = True,  # noqa: ARG002
-            parse_function_unit: bool = True,  # noqa: ARG002
-        ) -> exp.Interval | None:
-            # sqlglot takes strings apart, and `INTERVAL '1 day' + 1` for a sum of intervals.
-            index = self._index
-            if not self._match(TokenType.INTERVAL):
-                return None
-            is_text = bool(self._match(TokenType.STRING, advance=False))
-            value = self._parse_primary() if is_text else self._parse_unary()
-            unit: exp.Expr | None = self._parse_interval_unit()
-            if unit is not None and self._match_text_seq("TO"):
-                unit = exp.IntervalSpan(this=unit, expression=self._parse_interval_unit())
-            if value is None or not (is_text or unit):
-                self._retreat(index)  # a column of that name
-                return None
-            return self.expression(exp.Interval(this=value, unit=unit))
+    `DATE '2024-01-02'::VARCHAR` casts the date, where sqlglot would cast the string first.
+    `range < 3` is no RANGE<type>, and ARRAY[1] no type: sqlglot would read what is in the brackets
+    twice, and what is in brackets there four times.
+    """
+    after = parser._curr.token_type
+    parser._retreat(parser._index - 1)
+    if after in (TokenType.LT, TokenType.L_BRACKET):
+        return parser._parse_column()
+    start = parser._index
+    if after is TokenType.STRING:
+        data_type = parser._parse_types(check_func=True, allow_identifiers=False)
+        text = parser._parse_primary()
+        if isinstance(data_type, exp.DataType) and text is not None:
+            return parser._parse_column_ops(parser.expression(exp.Cast(this=text, to=data_type)))
+        parser._retreat(start)
+    return parser._parse_type()
 
-        def _parse_interval_unit(self) -> exp.Var | None:
-            """Return a unit; the 3 of DAY (3), the digits that a value may have, says no more."""
-            if not self._curr or unit_name(self._curr.text) is None:
-                return None
-            self._advance()
-            unit = exp.Var(this=self._prev.text.upper())
-            if self._match_pair(TokenType.L_PAREN, TokenType.NUMBER):
-                self._match_r_paren()
-            return unit
 
-        def _parse_types(
-            self,
-            check_func: bool = False,
-            schema: bool = False,
-            allow_identifiers: bool = True,
-            with_collation: bool = False,
-        ) -> exp.Expr | None:
-            # sqlglot forgets the ARRAY of `x::INTEGER ARRAY` at the end of a text.
-            found = super()._parse_types(check_func, schema, allow_identifiers, with_collation)
-            if (
-                isinstance(found, exp.DataType)
-                and found.this is not exp.DType.ARRAY
-                and self._prev.token_type is TokenType.ARRAY
-            ):
-                return exp.DataType(this=exp.DType.ARRAY, expressions=[found], nested=True)
-            return found
+def _map(parser: PostgresParser) -> exp.Expr | None:
+    """Read MAP {key: value, ...}, of which sqlglot makes a struct."""
+    if not parser._match(TokenType.L_BRACE):
+        return _typed(parser)
+    keys: list[exp.Expr | None] = []
+    values: list[exp.Expr | None] = []
+    while not parser._match(TokenType.R_BRACE):
+        if keys and not parser._match(TokenType.COMMA):
+            parser.raise_error("unexpected token")
+        keys.append(parser._parse_bitwise())
+        if not parser._match(TokenType.COLON):
+            parser.raise_error("unexpected token")
+        values.append(parser._parse_disjunction())
+    both = exp.Map(keys=exp.Array(expressions=keys), values=exp.Array(expressions=values))
+    return parser._parse_column_ops(parser.expression(both))
 
-        def _parse_struct_types(self, type_required: bool = False) -> exp.Expr | None:
-            # A field of a type of CREATE TYPE, whose name sqlglot does not expect.
-            names = (TokenType.VAR, TokenType.IDENTIFIER)
-            if self._next.token_type in names and self._curr.token_type in names:
-                return self._parse_column_def(self._parse_id_var())
-            return super()._parse_struct_types(type_required)
 
-        def _parse_unnest(self, with_alias: bool = True) -> exp.Unnest | None:
-            # BigQuery's WITH OFFSET counts from 0, and its tree is that of WITH ORDINALITY.
-            start = self._index
-            found = super()._parse_unnest(with_alias)
-            kinds = pairwise(token.token_type for token in self._tokens[start : self._index])
-            if (TokenType.WITH, TokenType.OFFSET) in kinds:
-                self.raise_error("unexpected token", self._prev)
-            return found
+def _interval(parser: PostgresParser) -> exp.Expr | None:
+    """Read INTERVAL x unit, or a column of that name.
 
-        def _parse_table_part(self, schema: bool = False) -> exp.Expr | None:
-            # sqlglot takes a string for a quoted name; it is the path of a file.
-            if self._match(TokenType.STRING):
-                return exp.Literal.string(self._prev.text)
-            return super()._parse_table_part(schema)
+    sqlglot takes strings apart, and `INTERVAL '1 day' + 1` for a sum of intervals.
+    """
+    start = parser._index - 1
+    is_text = parser._match(TokenType.STRING, advance=False)
+    value = parser._parse_primary() if is_text else parser._parse_unary()
+    unit: exp.Expr | None = _interval_unit(parser)
+    if unit is not None and parser._match_text_seq("TO"):
+        unit = exp.IntervalSpan(this=unit, expression=_interval_unit(parser))
+    if value is None or not (is_text or unit):
+        parser._retreat(start)
+        return parser._parse_column()
+    return parser._parse_column_ops(parser.expression(exp.Interval(this=value, unit=unit)))
 
-        def _parse_derived_table_values(
-            self, allow_value_synonym: bool = False
-        ) -> exp.Values | None:
-            # Only INSERT allows MySQL's VALUE, and it forgets ORDER BY and LIMIT behind the rows.
-            values = super()._parse_derived_table_values()
-            return self._parse_query_modifiers(values) if allow_value_synonym else values
 
-        def _parse_join(
-            self,
-            skip_join_token: bool = False,
-            parse_bracket: bool = False,
-            alias_tokens: Collection[TokenType] | None = None,
-        ) -> exp.Join | None:
-            # Tells `a, b` from `a JOIN b` without ON, which sqlglot reads as the same tree.
-            after_comma = self._curr.token_type is TokenType.COMMA
-            join = super()._parse_join(skip_join_token, parse_bracket, alias_tokens)
-            if join is not None and after_comma:
-                join.set("kind", "COMMA")
-            return join
+def _interval_unit(parser: PostgresParser) -> exp.Var | None:
+    """Return a unit; the 3 of DAY (3), the digits that a value may have, says no more."""
+    if not parser._curr or unit_name(parser._curr.text) is None:
+        return None
+    parser._advance()
+    unit = exp.Var(this=parser._prev.text.upper())
+    if parser._match_pair(TokenType.L_PAREN, TokenType.NUMBER):
+        parser._match_r_paren()
+    return unit
 
-    class Generator(PostgresGenerator):
-        """Writes trees as SQL again, for the names of columns."""
 
-        def pow_sql(self, expression: exp.Pow) -> str:
-            """Write `a ^ b` as it was written, where PostgreSQL's generator has POWER(a, b)."""
-            return self.binary(expression, "^")
+def _group(parser: PostgresParser) -> tuple[str, exp.Group]:
+    """Read GROUP BY, of whose ROLLUPs and CUBEs sqlglot expects no comparison among the keys."""
+    parser._advance()
+    group = exp.Group()
+    if parser._match(TokenType.ALL):
+        group.set("all", True)
+    if not parser._match_set(parser.QUERY_MODIFIER_TOKENS, advance=False):
+        group.set("expressions", parser._parse_csv(lambda: _group_key(parser)))
+    return "group", parser.expression(group)
 
-        def intdiv_sql(self, expression: exp.IntDiv) -> str:
-            """Write `a // b`, which PostgreSQL does not have."""
-            return self.binary(expression, "//")
 
-        def placeholder_sql(self, expression: exp.Placeholder) -> str:
-            """Write `:name` as it was written, where PostgreSQL's drivers have `%(name)s`."""
-            return f":{expression.name}"
+def _group_key(parser: PostgresParser) -> exp.Expr | None:
+    if parser._match(TokenType.GROUPING_SETS):
+        sets = parser._parse_wrapped_csv(lambda: _group_key(parser))
+        return parser.expression(exp.GroupingSets(expressions=sets))
+    for word, kind in ((TokenType.ROLLUP, exp.Rollup), (TokenType.CUBE, exp.Cube)):
+        if parser._match(word):
+            keys = parser._parse_wrapped_csv(parser._parse_disjunction)
+            return parser.expression(kind(expressions=keys))
+    return parser._parse_disjunction()
 
-        def trycast_sql(self, expression: exp.TryCast) -> str:
-            """Write TRY_CAST, which PostgreSQL does not have."""
-            return f"TRY_CAST({self.sql(expression, 'this')} AS {self.sql(expression, 'to')})"
 
-        def struct_sql(self, expression: exp.Struct) -> str:
-            """Write {'a': 1}."""
-            fields = (
-                f"'{each.this.name}': {self.sql(each, 'expression')}"
-                for each in expression.expressions
-            )
-            return f"{{{', '.join(fields)}}}"
+def _cast(parser: PostgresParser, operand: exp.Expr, to: exp.Expr) -> exp.Expr:
+    return parser.expression(exp.Cast(this=operand, to=_whole_type(parser, to)))
 
-        def map_sql(self, expression: exp.Map) -> str:
-            """Write MAP {'a': 1}."""
-            keys, values = (expression.args[name].expressions for name in ("keys", "values"))
-            pairs = (f"{self.sql(k)}: {self.sql(v)}" for k, v in zip(keys, values, strict=True))
-            return f"MAP {{{', '.join(pairs)}}}"
 
-        def interval_sql(self, expression: exp.Interval) -> str:
-            """Write `INTERVAL x DAY` with whatever the x is."""
-            unit = self.sql(expression, "unit")
-            return f"INTERVAL {self.sql(expression, 'this')}{unit and ' '}{unit}"
+def _whole_type(parser: PostgresParser, read: Any) -> Any:
+    """Return a type; sqlglot forgets the ARRAY of `INTEGER ARRAY` at the end of a text."""
+    if (
+        isinstance(read, exp.DataType)
+        and read.this is not exp.DType.ARRAY
+        and parser._prev.token_type is TokenType.ARRAY
+    ):
+        return exp.DataType(this=exp.DType.ARRAY, expressions=[read], nested=True)
+    return read
+
+
+def _table_entry(parser: PostgresParser) -> exp.Expr | None:
+    """Read a column or a constraint of CREATE TABLE."""
+    entry: exp.Expr | None = parser._parse_constraint() or parser._parse_field_def()
+    if isinstance(entry, exp.ColumnDef):
+        entry.set("kind", _whole_type(parser, entry.args.get("kind")))
+    return entry
+
+
+def _generated(parser: PostgresParser) -> exp.Expr:
+    """Read ... AS IDENTITY behind GENERATED; its options may come in any order."""
+    start = parser._index
+    always = not parser._match_text_seq("BY", "DEFAULT")
+    if always:
+        parser._match_text_seq("ALWAYS")
+    if not parser._match_text_seq("AS", "IDENTITY"):
+        parser._retreat(start)
+        return parser._parse_generated_as_identity()
+    options: dict[str, exp.Expr | bool | None] = {}
+    if parser._match(TokenType.L_PAREN):
+        while not parser._match(TokenType.R_PAREN):
+            name, value = _identity_option(parser)
+            options[name] = value
+    return parser.expression(exp.GeneratedAsIdentityColumnConstraint(this=always, **options))
+
+
+def _identity_option(parser: PostgresParser) -> tuple[str, exp.Expr | bool | None]:
+    if parser._match_text_seq("NO"):
+        for word in ("MINVALUE", "MAXVALUE", "CYCLE"):
+            if parser._match_text_seq(word):
+                return word.lower(), None
+    if parser._match_text_seq("CYCLE"):
+        return "cycle", True
+    words = ("START", "INCREMENT", "MINVALUE", "MAXVALUE")
+    option = next((each for each in words if parser._match_text_seq(each)), "")
+    if not option:
+        parser.raise_error("unexpected token")
+    for filler in ("WITH", "BY"):
+        parser._match_text_seq(filler)
+    return option.lower(), parser._parse_unary()
+
+
+def _insert(parser: PostgresParser) -> exp.Expr:
+    """Read what follows INSERT; sqlglot forgets ORDER BY and LIMIT behind VALUES."""
+    insert = parser._parse_insert()
+    if word := insert.args.get("alternative"):
+        insert.set("alternative", word.upper())
+    values = insert.args.get("expression")
+    ends = insert.args.get("conflict") or insert.args.get("returning")
+    if isinstance(values, exp.Values) and not ends:
+        parser._parse_query_modifiers(values)
+        insert.set("conflict", parser._parse_on_conflict())
+        insert.set("returning", parser._parse_returning())
+    return insert
+
+
+def _chosen(table: dict[Any, Any], *names: Any) -> dict[Any, Any]:
+    return {name: table[name] for name in names}
+
+
+class _Tables(PostgresParser):
+    """sqlglot's parser with our tables; methods of our own would not be called, see `_parser`."""
+
+    __slots__ = ()
+
+    # Every call comes out as exp.Anonymous with its name and arguments as written, so that sqlglot
+    # neither rewrites nor validates them, but for functions with a syntax of their own.
+    FUNCTIONS: ClassVar = {}
+    FUNCTION_PARSERS: ClassVar = _chosen(
+        PostgresParser.FUNCTION_PARSERS,
+        *("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTRING", "TRIM", "TRY_CAST"),
+    )
+    NO_PAREN_FUNCTION_PARSERS: ClassVar = {
+        name: _nested(PostgresParser.NO_PAREN_FUNCTION_PARSERS[name]) for name in ("ANY", "CASE")
+    }
+    # `list(x)[1]` is an element of what an aggregate gives.
+    ARRAY_CONSTRUCTORS: ClassVar = {"ARRAY": exp.Array}
+    PRIMARY_PARSERS: ClassVar = {
+        **PostgresParser.PRIMARY_PARSERS,
+        TokenType.HEX_STRING: _hex_number,
+    }
+    UNARY_PARSERS: ClassVar = {
+        **{kind: _nested(read) for kind, read in PostgresParser.UNARY_PARSERS.items()},
+        **dict.fromkeys(PostgresParser.TYPE_TOKENS - PostgresParser.PRIMARY_PARSERS.keys(), _typed),
+        TokenType.INTERVAL: _nested(_interval),
+        TokenType.MAP: _map,
+    }
+    COLUMN_OPERATORS: ClassVar = {**PostgresParser.COLUMN_OPERATORS, TokenType.DCOLON: _cast}
+    CONSTRAINT_PARSERS: ClassVar = {**PostgresParser.CONSTRAINT_PARSERS, "GENERATED": _generated}
+    EXPRESSION_PARSERS: ClassVar = {
+        exp.Condition: PostgresParser.EXPRESSION_PARSERS[exp.Condition],
+        exp.ColumnDef: _table_entry,
+        exp.DataType: lambda parser: _whole_type(parser, parser._parse_types(schema=True)),
+    }
+    QUERY_MODIFIER_PARSERS: ClassVar = {
+        **PostgresParser.QUERY_MODIFIER_PARSERS,
+        TokenType.GROUP_BY: _group,
+    }
+    # What else begins a statement is read by hand; sqlglot takes any text behind some of its words.
+    STATEMENT_PARSERS: ClassVar = {
+        **_chosen(PostgresParser.STATEMENT_PARSERS, TokenType.UPDATE, TokenType.DELETE),
+        TokenType.INSERT: _insert,
+    }
 
 
 _DIALECT = RayDialect()
 
 
-def check_parser() -> None:
-    """Raise OperationalError if sqlglot is compiled, for its classes then take no subclasses."""
-    try:
-        _DIALECT.parser()
-    except TypeError as error:
-        raise OperationalError(
-            "RayDB extends sqlglot's parser, which sqlglotc (the compiled sqlglot) forbids;"
-            " uninstall sqlglotc"
-        ) from error
+def _parser() -> PostgresParser:
+    """Return a parser.
+
+    A compiled class makes no instances of a class that is derived from it. One of its own may
+    become such an instance, for both have the same slots: then its tables are found in `_Tables`.
+    """
+    parser = PostgresParser(dialect=_DIALECT)
+    parser.__class__ = _Tables
+    return parser
 
 
-check_parser()
+class UnexpectedToken(Exception):  # noqa: N818
+    """The token at which a text is no SQL, None for its end; the message is sqlglot's."""
+
+    def __init__(self, message: str, token: Token | None) -> None:
+        super().__init__(message)
+        self.token = token
 
 
 def split_tokens(text: str) -> list[Token]:
@@ -372,24 +341,88 @@ def split_tokens(text: str) -> list[Token]:
 def parse_tokens(
     tokens: list[Token], text: str, into: type[exp.Expr] | None = None
 ) -> exp.Expr | None:
-    """Return the tree of a statement, or of what `into` says; raises sqlglot's ParseError.
+    """Return the tree of a statement, or of what `into` says; raises UnexpectedToken.
 
     exp.Condition is a scalar expression, exp.ColumnDef an entry of CREATE TABLE, exp.DataType a
     type.
     """
-    parser = _DIALECT.parser()
-    found = parser.parse(tokens, text) if into is None else parser.parse_into(into, tokens, text)
-    return found[0]
+    parser = _parser()
+    try:
+        if into is None:
+            return parser.parse(tokens, text)[0]
+        return parser.parse_into(into, tokens, text)[0]
+    except ParseError as error:
+        fault = error.errors[0]
+        place = fault["line"], fault["col"]
+        found = next((each for each in tokens if (each.line, each.col) == place), None)
+        is_end = not parser._curr and found is parser._prev
+        raise UnexpectedToken(fault["description"], None if is_end else found) from None
+    except TypeError:  # compiled, sqlglot does not build an operator that lacks an operand
+        raise UnexpectedToken("", parser._curr or None) from None
 
 
 def identifier_tokens() -> frozenset[TokenType]:
     """Return the kinds of tokens that may stand for a name."""
-    return frozenset(RayDialect.Parser.ID_VAR_TOKENS) | {TokenType.IDENTIFIER}
+    return frozenset(PostgresParser.ID_VAR_TOKENS) | {TokenType.IDENTIFIER}
 
 
 def text_of(tree: exp.Expr) -> str:
     """Return a tree as SQL, for names of columns and messages."""
     # PostgreSQL lacks some of what we write, such as IGNORE NULLS: no reason for a warning.
-    return tree.sql(
+    generator = PostgresGenerator(
         dialect=_DIALECT, normalize_functions="lower", unsupported_level=ErrorLevel.IGNORE
     )
+    generator._dispatch = _writers()
+    _refuse_deep(tree)
+    return generator.generate(tree)
+
+
+def _refuse_deep(tree: exp.Expr) -> None:
+    """Raise RecursionError for a tree that sqlglot, which calls itself at each level, cannot write.
+
+    It does not for AND and OR.
+    """
+    waiting = [(tree, 0)]
+    for node, level in waiting:
+        if level > _MOST_LEVELS:
+            raise RecursionError
+        for part in node.iter_expressions():
+            is_same = type(part) is type(node) and isinstance(part, exp.Connector)
+            waiting.append((part, level if is_same else level + 1))
+
+
+@cache
+def _writers() -> dict[type[exp.Expr], Callable[..., str]]:
+    """Return what writes each kind of node."""
+    return {
+        **PostgresGenerator()._dispatch,
+        # As they are read, where PostgreSQL or its drivers write POWER(a, b) and %(name)s.
+        exp.Pow: lambda generator, node: generator.binary(node, "^"),
+        exp.Placeholder: lambda _, node: f":{node.name}",
+        exp.Interval: _interval_text,
+        # What PostgreSQL does not have.
+        exp.IntDiv: lambda generator, node: generator.binary(node, "//"),
+        exp.TryCast: lambda generator, node: (
+            f"TRY_CAST({generator.sql(node, 'this')} AS {generator.sql(node, 'to')})"
+        ),
+        exp.Struct: _struct_text,
+        exp.Map: _map_text,
+    }
+
+
+def _interval_text(generator: PostgresGenerator, node: exp.Expr) -> str:
+    unit = generator.sql(node, "unit")
+    return f"INTERVAL {generator.sql(node, 'this')}{unit and ' '}{unit}"
+
+
+def _struct_text(generator: PostgresGenerator, node: exp.Expr) -> str:
+    fields = (
+        f"'{each.this.name}': {generator.sql(each, 'expression')}" for each in node.expressions
+    )
+    return f"{{{', '.join(fields)}}}"
+
+
+def _map_text(generator: PostgresGenerator, node: exp.Expr) -> str:
+    keys, values = (node.args[name].expressions for name in ("keys", "values"))
+    pairs = zip(map(generator.sql, keys), map(generator.sql, values), strict=True)
+    return f"MAP {{{', '.join(f'{key}: {value}' for key, value in pairs)}}}"

@@ -6,12 +6,14 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 
 from raydb.errors import Error, NotSupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from sqlglot import Token
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 
@@ -127,4 +129,61 @@ def refuse_deep_nesting() -> Iterator[None]:
     try:
         yield
     except RecursionError:
-        raise NotSupportedError("the statement is nested too deeply") from None
+        raise _too_deep() from None
+
+
+def _too_deep() -> NotSupportedError:
+    return NotSupportedError("the statement is nested too deeply")
+
+
+MOST_NESTED = 200
+"""How many brackets are open at most; for each the parser takes up to 3 KB of the stack."""
+
+# For JOINs whose ON or USING is still to come, sqlglot takes twice the time for each one more.
+_MOST_JOINS = 10
+
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+_CONSTANTS = (TokenType.NUMBER, TokenType.STRING)
+_ENDS_CHAINS = (TokenType.COMMA, TokenType.AND, TokenType.OR)
+_QUERIES = (TokenType.FROM, TokenType.DESCRIBE, TokenType.DESC, TokenType.SUMMARIZE)
+_NESTED_TYPES = (TokenType.STRUCT, TokenType.MAP, TokenType.ARRAY, TokenType.LIST, TokenType.RANGE)
+
+
+def refuse_deep_tokens(tokens: Sequence[Token]) -> None:
+    """Raise NotSupportedError for tokens at which the parser would call itself too deeply.
+
+    Compiled, it counts no levels and would overflow the stack. Beside brackets it does so for
+    JOINs without a condition, WITH behind WITH, FROM FROM, `x[1][1]`, AT TIME ZONE, `:=` and
+    `TYPE<`; for operators before their operand see `dialect`.
+    """
+    around: list[tuple[int, int, int]] = []  # the counts outside of each bracket that is open
+    joins, kept, chain = 0, 0, 0
+    before = TokenType.SEMICOLON
+    for token in tokens:
+        kind = token.token_type
+        if kind in _CONSTANTS:
+            pass
+        elif kind in _OPENING:
+            chain += kind is TokenType.L_BRACKET and before is TokenType.R_BRACKET
+            around.append((joins, kept, chain))
+            joins, kept, chain = 0, kept + chain + 1, 0
+        elif kind in _CLOSING and around:
+            joins, kept, chain = around.pop()
+        elif kind is TokenType.JOIN and before not in (TokenType.CROSS, TokenType.NATURAL):
+            joins += 1
+        elif kind in (TokenType.ON, TokenType.USING):
+            joins = max(joins - 1, 0)
+        elif (
+            kind is TokenType.WITH
+            or (kind is TokenType.LT and before in _NESTED_TYPES)
+            or (kind in _QUERIES and before in _QUERIES)
+        ):
+            kept += 1
+        elif kind in _ENDS_CHAINS:
+            chain = 0
+        elif kind is TokenType.COLON_EQ or token.text.upper() == "AT":
+            chain += 1
+        if joins > _MOST_JOINS or kept + chain > MOST_NESTED:
+            raise _too_deep()
+        before = kind

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import Token, TokenType, exp
-from sqlglot.errors import ParseError, TokenError
+from sqlglot.errors import TokenError
 
 from raydb.errors import Error, ProgrammingError
 from raydb.names import Unquoted, fold, is_same
-from raydb.sql.parse.dialect import identifier_tokens, parse_tokens, split_tokens
-from raydb.sql.parse.schema_names import database_of, resolve_schemas
+from raydb.sql.parse.dialect import (
+    UnexpectedToken,
+    identifier_tokens,
+    parse_tokens,
+    split_tokens,
+)
+from raydb.sql.parse.nodes import MOST_NESTED, nodes_of, refuse_deep_tokens
+from raydb.sql.parse.schema_names import database_of, resolve_schema
 from raydb.sql.parse.searched_tables import name_searched_tables
 
 if TYPE_CHECKING:
@@ -23,6 +30,7 @@ _NAME_TOKENS = identifier_tokens()
 _CLOSED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+_TYPE_NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
 _OPENERS = {"'": "string", '"': "quoted name", "/*": "comment"}
 
 
@@ -42,38 +50,91 @@ def tokenize(text: str) -> tuple[tuple[Token, ...], ...]:
             statements.append([])
         else:
             statements[-1].append(token)
-    return tuple(tuple(_number_parameters(text, part)) for part in statements if part)
+    return tuple(tuple(_prepared(text, part)) for part in statements if part)
 
 
-def _number_parameters(text: str, tokens: list[Token]) -> list[Token]:
+def _prepared(text: str, tokens: list[Token]) -> list[Token]:
+    """Return the tokens of a statement as the parser takes them."""
+    kinds = {token.token_type for token in tokens}
+    if len(tokens) > MOST_NESTED or TokenType.JOIN in kinds:
+        refuse_deep_tokens(tokens)
+    if TokenType.UNNEST in kinds and TokenType.OFFSET in kinds:
+        _refuse_offsets(text, tokens)
+    if TokenType.NUMBER in kinds:
+        _refuse_glued(text, tokens)
+    if TokenType.STRUCT in kinds:
+        tokens = _name_field_types(tokens)
+    if TokenType.PLACEHOLDER in kinds:
+        if TokenType.PARAMETER in kinds:
+            raise ProgrammingError("the parameters are written both as ? and as $; use one of them")
+        tokens = _number_parameters(tokens)
+    return tokens
+
+
+def _refuse_offsets(text: str, tokens: list[Token]) -> None:
+    """Raise ProgrammingError for WITH OFFSET, whose tree is that of WITH ORDINALITY."""
+    for token, after in pairwise(tokens):
+        if token.token_type is TokenType.WITH and after.token_type is TokenType.OFFSET:
+            raise syntax_error(text, after)
+
+
+def _refuse_glued(text: str, tokens: list[Token]) -> None:
+    """Raise ProgrammingError for a number that runs into a word: `1a` would read as `1 AS a`."""
+    for token, after in pairwise(tokens):
+        if token.token_type is TokenType.NUMBER and after.start == token.end + 1:
+            sign = text[after.start]
+            if sign.isalnum() or sign == "_":
+                raise syntax_error(text, after)
+
+
+def _number_parameters(tokens: list[Token]) -> list[Token]:
     numbered: list[Token] = []
     count = 0
-    for index, token in enumerate(tokens):
-        if _is_glued(text, tokens, index):
-            raise syntax_error(text, tokens[index + 1])
-        if token.token_type is not TokenType.PLACEHOLDER:
+    for token in tokens:
+        if token.token_type is TokenType.PLACEHOLDER:
+            count += 1
+            numbered.append(_at(token, TokenType.PARAMETER, "$"))
+            numbered.append(_at(token, TokenType.NUMBER, str(count)))
+        else:
             numbered.append(token)
-            continue
-        count += 1
-        place = (token.line, token.col, token.start, token.end)
-        numbered.append(Token(TokenType.PARAMETER, "$", *place))
-        numbered.append(Token(TokenType.NUMBER, str(count), *place))
-    explicit = any(token.token_type is TokenType.PARAMETER for token in tokens)
-    if count and explicit:
-        raise ProgrammingError("the parameters are written both as ? and as $; use one of them")
     return numbered
 
 
-def _is_glued(text: str, tokens: list[Token], index: int) -> bool:
-    """Say whether a number runs into a word, as in `1abc`, which would read as `1 AS abc`."""
-    token = tokens[index]
-    end = token.end + 1
-    return (
-        token.token_type is TokenType.NUMBER
-        and index + 1 < len(tokens)
-        and tokens[index + 1].start == end
-        and (text[end].isalnum() or text[end] == "_")
-    )
+def _name_field_types(tokens: list[Token]) -> list[Token]:
+    """Return tokens in which a field of a type of CREATE TYPE is written NULLABLE(type).
+
+    sqlglot expects no such name in `STRUCT(field type)`. NULLABLE, ClickHouse's word, may stand
+    before any type, and its tree is that of the type.
+    """
+    prepared: list[Token] = []
+    structs: list[bool] = []  # of each bracket that is open, whether it is that of a STRUCT
+    named: list[int] = []  # how many brackets are open around each NULLABLE
+    for place, token in enumerate(tokens):
+        before, kind = tokens[place - 1].token_type, token.token_type
+        ends = kind is TokenType.COMMA or kind in _CLOSING
+        if ends and named and named[-1] == len(structs):
+            named.pop()
+            prepared.append(_at(token, TokenType.R_PAREN, ")"))
+        if kind in _OPENING:
+            structs.append(before is TokenType.STRUCT)
+        elif kind in _CLOSING and structs:
+            structs.pop()
+        elif (
+            kind in _TYPE_NAMES
+            and before in _TYPE_NAMES
+            and structs
+            and structs[-1]
+            and tokens[place - 2].token_type in (TokenType.COMMA, TokenType.L_PAREN)
+        ):
+            named.append(len(structs))
+            prepared.append(_at(token, TokenType.NULLABLE, "NULLABLE"))
+            prepared.append(_at(token, TokenType.L_PAREN, "("))
+        prepared.append(token)
+    return prepared
+
+
+def _at(place: Token, kind: TokenType, text: str) -> Token:
+    return Token(kind, text, place.line, place.col, place.start, place.end)
 
 
 def _unreadable(text: str) -> ProgrammingError:
@@ -128,7 +189,7 @@ def locate_name(error: Error, text: str) -> None:
 
 def parse_tree(text: str, tokens: Iterable[Token]) -> exp.Expr:
     """Return the tree of a statement; a ProgrammingError names the first token that is wrong."""
-    return resolve_schemas(name_searched_tables(_parse(text, list(tokens), None)))
+    return _parse(text, list(tokens), None)
 
 
 def parse_scalar(text: str, tokens: Iterable[Token]) -> exp.Expr:
@@ -136,19 +197,44 @@ def parse_scalar(text: str, tokens: Iterable[Token]) -> exp.Expr:
     return _parse(text, list(tokens), exp.Condition)
 
 
-def _parse(text: str, tokens: list[Token], into: type[exp.Expr] | None) -> exp.Expr:
+def _parse(
+    text: str, tokens: list[Token], into: type[exp.Expr] | None, after: Token | None = None
+) -> exp.Expr:
+    """Return the tree of a statement or a part of one; after: the token behind the part."""
     last = tokens[-1] if tokens else None
     try:
         tree = parse_tokens(tokens, text, into)
-    except ParseError as error:
-        start = error.errors[0].get("start") if error.errors else None
-        found = next((token for token in tokens if token.start == start), None)
+    except UnexpectedToken as error:
         expecting = re.search(r"Expecting ([^\s.]+)", str(error))
         expected = f"'{expecting[1]}'" if expecting else ""
-        raise syntax_error(text, found, expected, last) from error
+        raise syntax_error(text, error.token or after, expected, last) from error
     if tree is None:
-        raise syntax_error(text, None, last=last)
+        raise syntax_error(text, after, last=last)
+    _settle(tree, text)
     return tree
+
+
+def _settle(tree: exp.Expr, text: str) -> None:
+    """Let a tree say what sqlglot leaves as it was written: words, paths, tables and schemas."""
+    for node in nodes_of(tree, exp.Table, exp.Column, exp.Lateral, exp.WindowSpec):
+        if isinstance(node, exp.Column):
+            resolve_schema(node)
+        elif isinstance(node, exp.WindowSpec):
+            for part in ("kind", "start_side", "end_side"):
+                if (word := node.args.get(part)) is not None:
+                    node.set(part, word.upper())
+        else:
+            for table in (node, *name_searched_tables(node)):
+                if isinstance(table, exp.Table):
+                    _name_path(table, text)
+                    resolve_schema(table)
+
+
+def _name_path(table: exp.Table, text: str) -> None:
+    """Tell `FROM 'a.csv'`, a path, from `FROM "a.csv"`, a name."""
+    name = table.this
+    if isinstance(name, exp.Identifier) and name.quoted and text[name.meta["start"]] == "'":
+        table.set("this", exp.Literal.string(name.name))
 
 
 def name_in(identifier: exp.Expr) -> str:
@@ -309,7 +395,7 @@ class TokenReader:
         tokens = self._until_comma(*ends)
         if not tokens:
             raise self.error(what)
-        return _parse(self.text, list(tokens), into)
+        return _parse(self.text, list(tokens), into, self.peek())
 
     def parenthesised(self) -> tuple[Token, ...]:
         """Read `( ... )` and return the tokens in between."""
@@ -325,6 +411,14 @@ class TokenReader:
         inside = self._tokens[start : self._index]
         self.expect(")")
         return inside
+
+    def is_behind_parentheses(self, word: str) -> bool:
+        """Say whether a word follows the parentheses that begin here."""
+        start = self._index
+        self.parenthesised()
+        found = self.at_any(word)
+        self._index = start
+        return found
 
     def _until_comma(self, *words: str) -> tuple[Token, ...]:
         """Read up to the comma, the parenthesis or the word that ends an expression."""

@@ -14,7 +14,6 @@ from sqlglot import exp
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.names import fold
 from raydb.planner.catalog import CATALOG, MAIN
-from raydb.sql.parse.nodes import nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,33 +56,31 @@ def unknown_database(name: str, databases: Iterable[str]) -> ProgrammingError:
     return ProgrammingError(f"database '{name}' is not attached{did_you_mean(name, databases)}")
 
 
-def resolve_schemas(tree: exp.Expr) -> exp.Expr:
-    """Return a tree without the schemas in its names; what is left in "db" is a database.
+def resolve_schema(node: exp.Table | exp.Column) -> None:
+    """Take the schema out of a name; what is left in "db" is a database.
 
     A table of the information schema becomes a call in FROM, which nothing can write to; it is one
     for all databases. Raises ProgrammingError for unknown schemas.
     """
-    for node in nodes_of(tree, exp.Table, exp.Column):
-        if (written := node.args.get("db")) is None:
-            continue
-        schema, database = fold(written.name), node.args.get("catalog")
-        if isinstance(node, exp.Column):
-            if schema == MAIN or (schema == INFORMATION and database is None):
-                node.set("db", None)
-            continue  # it may be a field of a struct, as in s.inner.field
-        assert isinstance(node, exp.Table)
-        if schema == INFORMATION:
-            if database is not None and fold(database.name) != CATALOG:
-                raise ProgrammingError(
-                    f"the schema '{INFORMATION}' is one for all databases; name it alone"
-                )
-            _call_information(node)
-        elif database is not None and schema != MAIN:
-            raise unknown_schema(written.name)
-        elif schema == MAIN or database is not None:
-            node.set("db", database)
-        node.set("catalog", None)
-    return tree
+    if (written := node.args.get("db")) is None:
+        return
+    schema, database = fold(written.name), node.args.get("catalog")
+    if isinstance(node, exp.Column):
+        # Another name may be that of a struct, as in s.inner.field.
+        if schema == MAIN or (schema == INFORMATION and database is None):
+            node.set("db", None)
+        return
+    if schema == INFORMATION:
+        if database is not None and fold(database.name) != CATALOG:
+            raise ProgrammingError(
+                f"the schema '{INFORMATION}' is one for all databases; name it alone"
+            )
+        _call_information(node)
+    elif database is not None and schema != MAIN:
+        raise unknown_schema(written.name)
+    elif schema == MAIN or database is not None:
+        node.set("db", database)
+    node.set("catalog", None)
 
 
 def _call_information(node: exp.Table) -> None:

@@ -5,9 +5,14 @@ Made one in the tree, it is found wherever a statement's tables are looked for.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, SearchFunction, TableFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def function_called(node: exp.Expr) -> TableFunction | None:
@@ -16,16 +21,14 @@ def function_called(node: exp.Expr) -> TableFunction | None:
     return TABLE_FUNCTIONS.get(call.name.lower()) if isinstance(call, exp.Anonymous) else None
 
 
-def name_searched_tables(tree: exp.Expr) -> exp.Expr:
-    """Return a tree in which the first argument of each such call is what FROM would make of it."""
-    waiting = list(tree.find_all(exp.Table, exp.Lateral))
-    for node in waiting:
-        if isinstance(function_called(node), SearchFunction) and node.this.expressions:
-            table = _as_table(node.this.expressions[0])
-            if table is not None:
-                node.this.set("expressions", [table, *node.this.expressions[1:]])
-                waiting.append(table)
-    return tree
+def name_searched_tables(node: exp.Expr) -> Iterator[exp.Table]:
+    """Make the first argument of a call what FROM would make of it, and so on; yield the tables."""
+    if isinstance(function_called(node), SearchFunction) and node.this.expressions:
+        table = _as_table(node.this.expressions[0])
+        if table is not None:
+            node.this.set("expressions", [table, *node.this.expressions[1:]])
+            yield table
+            yield from name_searched_tables(table)
 
 
 def _as_table(argument: exp.Expr) -> exp.Table | None:

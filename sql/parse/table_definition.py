@@ -1,4 +1,4 @@
-"""CREATE TABLE: sqlglot's tree to a table definition, with every constraint accounted for."""
+"""CREATE TABLE: columns and constraints to a table definition, with each accounted for."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from raydb.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from raydb.sql.parse.reader import TokenReader
     from raydb.storage.tables.sequence import Identity
 
 # WITH (chunk_rows = 1000, image.chunk_rows = 100, caption.encoding = fsst)
@@ -47,25 +48,26 @@ _KEY_OPTIONS = (
 )
 
 
-def table_definition(name: str, tree: exp.Expr) -> TableDefinition:
-    """Return the definition that a CREATE TABLE tree writes.
+def read_table(name: str, reader: TokenReader) -> TableDefinition:
+    """Read what follows CREATE TABLE name: `(column or constraint, ...) [WITH (option, ...)]`.
 
     Raises NotSupportedError for what is not kept (generated columns, ...) and ProgrammingError for
     a column that is defined twice, a second primary key, and a DEFAULT or CHECK with a query.
     """
-    require_only(tree, "this", "kind", "exists", "properties", "replace")
-    schema = tree.this
-    if not isinstance(schema, exp.Schema):
-        raise ProgrammingError(f"table '{name}' has no columns")
-    require_only(schema, "this", "expressions")
-    definition = define(name, schema.expressions)
+    reader.expect("(")
+    entries = []
+    while not reader.at_any(")"):
+        entries.append(reader.table_entry())
+        if not reader.accept(","):
+            break
+    reader.expect(")")
+    definition = define(name, entries)
     if not len(definition.schema):
         raise ProgrammingError(f"table '{name}' has no columns")
-    layout = _file_layout(name, tree.args.get("properties"), definition.schema)
-    return replace(definition, layout=layout)
+    return replace(definition, layout=_read_layout(name, reader, definition.schema))
 
 
-def define(name: str, entries: list[exp.Expr]) -> TableDefinition:
+def define(name: str, entries: Sequence[exp.Expr]) -> TableDefinition:
     """Return the definition that the entries of CREATE TABLE write, columns and constraints.
 
     ALTER TABLE has a single entry: a column, or a constraint and no columns.
@@ -146,7 +148,7 @@ class _Written:
     columns: tuple[str, ...] = ()
 
 
-def _constraints(entries: list[exp.Expr]) -> Iterator[_Written]:
+def _constraints(entries: Sequence[exp.Expr]) -> Iterator[_Written]:
     """Yield the constraints: first those behind columns, then those of the table."""
     for entry in entries:
         if isinstance(entry, exp.ColumnDef):
@@ -216,8 +218,8 @@ def _constraint_name(kind: exp.Expr) -> str:
 # -- how files are laid out
 
 
-def _file_layout(table: str, properties: exp.Expr | None, fields: Sequence[pa.Field]) -> FileLayout:
-    """Return the layout that the options of CREATE TABLE ... WITH ask for.
+def _read_layout(table: str, reader: TokenReader, fields: Sequence[pa.Field]) -> FileLayout:
+    """Read the options of CREATE TABLE ... WITH, if there are any, and return their layout.
 
     An option without a column goes for every column (offset_index: for those of text and bytes);
     one with a column goes before it. Raises ProgrammingError for unknown options and columns and
@@ -226,7 +228,7 @@ def _file_layout(table: str, properties: exp.Expr | None, fields: Sequence[pa.Fi
     chunk_rows: dict[str, int] = {}
     encodings: dict[str, str] = {}
     offset_index: dict[str, bool] = {}
-    options = [] if properties is None else [_option(entry) for entry in properties.expressions]
+    options = reader.listed(lambda: _option(reader)) if reader.accept("WITH") else ()
     names = [field.name for field in fields]
     for written, option, value in sorted(options, key=lambda entry: entry[0] is not None):
         column = written and known_name(written, names, "column", f" in '{table}'")
@@ -250,15 +252,14 @@ def _file_layout(table: str, properties: exp.Expr | None, fields: Sequence[pa.Fi
     )
 
 
-def _option(entry: exp.Expr) -> tuple[str | None, str, str]:
-    """Return (column or None, option, value as text) of `option = value`."""
-    if not isinstance(entry, exp.Property):
-        raise NotSupportedError(f"{entry.key.upper()} in CREATE TABLE is not supported")
-    name, value = entry.this, entry.args["value"]
-    text = str(value.this).lower() if isinstance(value, exp.Literal | exp.Var) else value.sql()
-    if isinstance(name, exp.Dot):
-        return name_in(name.this), fold(name.expression.name), text.lower()
-    return None, fold(str(name.this)), text.lower()
+def _option(reader: TokenReader) -> tuple[str | None, str, str]:
+    """Read `[column.]option = value`; return (column or None, option, value in lower case)."""
+    column, option = None, reader.name("the name of an option")
+    if reader.accept("."):
+        column, option = option, reader.name("the name of an option")
+    reader.expect("=")
+    sign = "-" if reader.accept("-") else ""
+    return column, fold(option), sign + reader.take().text.lower()
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -10,9 +10,8 @@ import pytest
 
 import raydb
 from raydb import sql
-from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
+from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.sql import alter, ast
-from raydb.sql.parse import dialect
 from raydb.storage.tables.table import Check, ForeignKey, UniqueKey
 
 
@@ -283,13 +282,3 @@ def test_create_bvh_takes_its_parts_in_any_order() -> None:
 def test_deep_nesting_is_an_error_of_ours(text: str) -> None:
     with pytest.raises(NotSupportedError, match="nested too deeply"):
         sql.parse(f"SELECT {text}")
-
-
-def test_a_compiled_sqlglot_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Compiled:
-        def parser(self) -> None:
-            raise TypeError("interpreted classes cannot inherit from compiled")
-
-    monkeypatch.setattr(dialect, "_DIALECT", Compiled())
-    with pytest.raises(OperationalError, match="uninstall sqlglotc"):
-        dialect.check_parser()

@@ -63,7 +63,7 @@ Side = Literal["left", "right", "full"]
 Arguments: TypeAlias = "tuple[tuple[Column, Expression], ...]"
 Pair: TypeAlias = tuple[Visible, Visible]
 _SIDES: dict[str, Side] = {"LEFT": "left", "RIGHT": "right", "FULL": "full"}
-_KINDS = (None, "INNER", "OUTER", "CROSS", "COMMA", "SEMI", "ANTI")
+_KINDS = (None, "INNER", "OUTER", "CROSS", "SEMI", "ANTI")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +90,17 @@ def bind_from(from_: exp.Expr | None, joins: list[exp.Expr], binding: Binding) -
         if arguments:
             # It may read any table before it: those behind commas are joined first.
             done, current = [], before
-        if join.args.get("kind") == "COMMA" and not arguments:
-            require_only(join, "this", "kind")
+        if _is_comma(join) and not arguments:
             done.append(current)
             current = right
         else:
             current = _bind_join(join, current, right, arguments, binding, done)
     return _cross(done, current)
+
+
+def _is_comma(join: exp.Expr) -> bool:
+    """Say whether a join is a comma, of which sqlglot keeps the table alone."""
+    return join.args.keys() == {"this"}
 
 
 def _cross(done: Sequence[Source], last: Source) -> Source:
@@ -373,7 +377,7 @@ def _bind_condition(
     on, using = join.args.get("on"), join.args.get("using")
     scope = join_scopes(left.scope, right.scope)
     is_natural = join.args.get("method") == "NATURAL"
-    if is_natural or join.args.get("kind") in ("CROSS", "COMMA"):
+    if is_natural or join.args.get("kind") == "CROSS" or _is_comma(join):
         if on is not None or using:
             word = "NATURAL" if is_natural else "CROSS"
             raise ProgrammingError(f"{word} JOIN takes no ON or USING")
