@@ -128,6 +128,7 @@ def _scan_obstacles(star: Star, catalog: CatalogInfo, least_rows: int | None) ->
 def _group_obstacles(star: Star, catalog: CatalogInfo) -> Iterator[str]:
     """Yield why a pass would have too many groups, and of what."""
     keys = [key for _, key in star.keys]
+    yield from _tuple_obstacles(keys, star, catalog)
     asked = [
         call.arguments[0]
         for _, call in star.aggregates
@@ -144,6 +145,17 @@ def _group_obstacles(star: Star, catalog: CatalogInfo) -> Iterator[str]:
     for expression in (*keys, *asked):
         if group_count((expression,), star, catalog) is None:
             yield f"{show(expression)} may have a group for each row"
+
+
+def _tuple_obstacles(keys: Iterable[Expression], star: Star, catalog: CatalogInfo) -> Iterator[str]:
+    """Yield which table has more tuples of several keys to number than a join would meet."""
+    behind: dict[str, set[Attribute]] = {}
+    for attribute in {each for key in keys for each in attributes_of(key) if each.path}:
+        behind.setdefault(attribute.path[0].table, set()).add(attribute)
+    fact = catalog.tables[star.fact]
+    for table, attributes in behind.items():
+        if len(attributes) > 1 and catalog.tables[table].row_count > fact.row_count:
+            yield f"the keys lie in '{table}', which has more rows than '{star.fact}'"
 
 
 def _call_obstacles(call: AggregateCall, star: Star, catalog: CatalogInfo) -> Iterator[str]:

@@ -37,3 +37,15 @@ EXPLAIN SELECT * FROM (SELECT sum(price) AS a FROM sale JOIN shop ON shop = s_id
 
 EXPLAIN (FORMAT JSON) SELECT max(price) FROM sale GROUP BY shop;
 -- has: "ways": {"by a scan": 1}
+
+-- Tuples of a table that is larger than the facts are not numbered for a pass over these; one column of it is.
+CREATE TABLE receipt (r_id INTEGER PRIMARY KEY, kind INTEGER, till INTEGER);
+CREATE TABLE line (receipt INTEGER REFERENCES receipt, price INTEGER);
+INSERT INTO receipt SELECT i, i % 5, i % 11 FROM range(130000) AS r (i);
+INSERT INTO line SELECT i, i % 9 FROM range(110000) AS r (i);
+EXPLAIN SELECT kind, till, sum(price) FROM line JOIN receipt ON receipt = r_id GROUP BY kind, till;
+-- has: path: general
+-- has: the keys lie in 'receipt', which has more rows than 'line'
+
+EXPLAIN SELECT kind, sum(price) FROM line JOIN receipt ON receipt = r_id GROUP BY kind;
+-- has: FusedTableScan
