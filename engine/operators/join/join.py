@@ -99,7 +99,7 @@ def join_pieces(plan: HashJoin, columns: Sequence[Column], sources: Sources) -> 
     parts = [part for condition in plan.residual for part in conjuncts(condition)]
     own = [[part for part in parts if columns_of(part) <= set(side)] for side in sides]
     residual = [part for part in parts if part not in own[0] and part not in own[1]]
-    compared = [] if plan.left_keys else _comparisons(residual, *sides)
+    compared = _compared(plan, residual)
     wanted = {*columns}.union(*(columns_of(part) for part in residual))
     asked = {
         "left": (
@@ -242,6 +242,17 @@ def _send_keys(plan: HashJoin, side: Side, sources: Sources) -> None:
         keys = key_set(values, sources.memory.room())
         if keys is not None and keys.count <= each.most:
             sources.key_sets[each.number] = keys
+
+
+def _compared(plan: HashJoin, residual: Sequence[Expression]) -> list[Compared]:
+    """Return the comparisons that decide on partners, or on left rows that have one."""
+    found = _comparisons(residual, plan.left.columns, plan.right.columns)
+    if not plan.left_keys:
+        return [each for each in found if each.function != "not_equal"]
+    asks_one = plan.kind in ("semi", "anti", "mark") and len(residual) == len(found) == 1
+    if not asks_one or pa.types.is_nested(found[0].left.type):
+        return []  # Pairs are found by keys, and then checked.
+    return found
 
 
 def _comparisons(

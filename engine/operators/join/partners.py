@@ -14,9 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.engine.operators.codes import Word, sort_rows
+from raydb.engine.operators.codes import Word, encode, sort_rows
 from raydb.engine.operators.join.keys import encode_keys, in_morsels
-from raydb.engine.operators.join.ranges import Comparison, Ranges, find_ranges
+from raydb.engine.operators.join.ranges import (
+    Comparison,
+    Ranges,
+    find_ranges,
+    one_after_the_other,
+)
 from raydb.engine.operators.relation import MORSEL_ROWS
 from raydb.interrupts import check_interrupt
 from raydb.values import dataclass
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
     Part = Callable[[], tuple[NDArray[np.integer], NDArray[np.integer]]]
 
 MIRRORED = {
+    "not_equal": "not_equal",
     "less": "greater",
     "less_equal": "greater_equal",
     "greater": "less",
@@ -177,7 +183,7 @@ def left_rows_with_partner(
     comparisons: Sequence[Compared],
     null_safe: Collection[int],
 ) -> NDArray[np.bool_]:
-    """Return for each left row whether it has a partner by keys, or else by one comparison or none.
+    """Return for each left row whether it has a partner by keys, one comparison, or both.
 
     No pair is made.
     """
@@ -188,6 +194,9 @@ def left_rows_with_partner(
         of_probe = _masked(codes.probe, probe.may_match)
         of_build = _masked(codes.build, build.may_match)
         ours, theirs = (of_probe, of_build) if probe_is_left else (of_build, of_probe)
+        if comparisons:
+            sides = left.compared[0], right.compared[0]
+            return _beside_extremes(comparisons[0].function, sides, (ours, theirs), codes.size)
         occurs = np.zeros(codes.size + 1, np.bool_)
         occurs[theirs] = True
         occurs[-1] = False  # where a code of -1 has led
@@ -200,6 +209,42 @@ def left_rows_with_partner(
         return found
     partners = find_partners(left, right, comparisons, null_safe)
     return rows_in_pairs(partners, left.rows.row_count, is_left=True)
+
+
+def _beside_extremes(
+    function: str,
+    sides: tuple[pa.ChunkedArray | pa.Array, pa.ChunkedArray | pa.Array],
+    keys: tuple[NDArray[np.int64], NDArray[np.int64]],
+    key_count: int,
+) -> NDArray[np.bool_]:
+    """Return for each left row whether `left <function> right` for a right row of its key.
+
+    It is for some if it is for the one with the least or the greatest value. keys: -1 for none.
+    """
+    codes = encode(one_after_the_other(*sides))
+    count = len(sides[0])
+    mine, others = codes.codes[:count], codes.codes[count:]
+    ours, theirs = keys
+    if codes.valid is not None:
+        ours = np.where(codes.valid[:count], ours, -1)
+        theirs = np.where(codes.valid[count:], theirs, -1)
+    least, most = np.full((2, key_count + 1), [[2**63 - 1], [-(2**63)]])
+    np.minimum.at(least, theirs, others)
+    np.maximum.at(most, theirs, others)
+    least[-1], most[-1] = 2**63 - 1, -(2**63)  # where a code of -1 has led
+    low, high = least[ours], most[ours]
+    match function:
+        case "less":
+            found = mine < high
+        case "less_equal":
+            found = mine <= high
+        case "greater":
+            found = mine > low
+        case "greater_equal":
+            found = mine >= low
+        case _:
+            found = (low != mine) | (high != mine)
+    return found & (low <= high)
 
 
 def rows_in_pairs(partners: Partners, row_count: int, *, is_left: bool) -> NDArray[np.bool_]:

@@ -58,7 +58,7 @@ def find_ranges(comparisons: Sequence[Comparison]) -> Ranges:
     stop = np.full(len(start), build_count)
     order = np.arange(0)
     for comparison in comparisons:
-        codes = encode(_one_after_the_other(comparison.build, comparison.probe))
+        codes = encode(one_after_the_other(comparison.build, comparison.probe))
         valid = np.ones(len(codes.codes), np.bool_) if codes.valid is None else codes.valid
         build, probe = codes.codes[:build_count], codes.codes[build_count:]
         known = np.flatnonzero(valid[:build_count])
@@ -77,9 +77,10 @@ def find_ranges(comparisons: Sequence[Comparison]) -> Ranges:
     return Ranges(start, np.maximum(start, stop), order)
 
 
-def _one_after_the_other(
+def one_after_the_other(
     first: pa.ChunkedArray | pa.Array, second: pa.ChunkedArray | pa.Array
 ) -> pa.ChunkedArray:
+    """Return the values of both sides as one column."""
     chunks: list[pa.Array] = []
     for values in (first, second):
         chunks += values.chunks if isinstance(values, pa.ChunkedArray) else [values]
