@@ -23,7 +23,6 @@ from raydb.planner.catalog import CATALOG, relations
 from raydb.planner.expressions.nodes import Attribute, rewrite
 from raydb.planner.stars.star import canonical_definition
 from raydb.storage.durable.database_directory import DatabaseDirectory
-from raydb.storage.sqlite.database import SqliteDatabase
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -95,6 +94,9 @@ class SqliteSource:
     """An SQLite file; its version is one of SQLite's transactions."""
 
     def __init__(self, path: str, *, all_varchar: bool) -> None:
+        # SQLite takes 4 ms to import, and few attach its files.
+        from raydb.storage.sqlite.database import SqliteDatabase  # noqa: PLC0415
+
         self._database = SqliteDatabase(path, all_varchar=all_varchar)
         self._snapshot = Snapshot(self._database.tables)
 

@@ -39,7 +39,7 @@ from raydb.kernels.backends.cpu.threads import use_processors
 from raydb.running import Remarks, Running
 from raydb.sql import ast
 from raydb.storage.formats.text_part import LateValueError
-from raydb.storage.sqlite.reading import LockedError
+from raydb.storage.sqlite.locked import LockedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -93,7 +93,7 @@ class ColumnReader:
             return pa.array([], self.column.field.type)
         numbers = self.column.chunks_of(rows)
         if not self._verified[numbers].all():
-            for number in np.unique(numbers[~self._verified[numbers]]).tolist():
+            for number in np.flatnonzero(np.bincount(numbers[~self._verified[numbers]])).tolist():
                 self.chunk(number)
         group_of, gathers = self._groups
         if len(gathers) == 1:
@@ -163,7 +163,7 @@ class ColumnReader:
         """The most bytes that the rows of each chunk take, as its entry tells."""
         entries = self.column.entries
         sizes = np.zeros(len(entries))
-        for code in np.unique(entries["encoding"]).tolist():
+        for code in np.flatnonzero(np.bincount(entries["encoding"])).tolist():
             places = entries["encoding"] == code
             sizes[places] = ENCODINGS[code].decoded_bytes(self.column, entries[places])
         return sizes

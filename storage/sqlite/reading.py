@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from raydb.errors import DatabaseError, DataError, Error, OperationalError
 from raydb.interrupts import check_interrupt
 from raydb.running import Interrupt
+from raydb.storage.sqlite.locked import LockedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,10 +28,6 @@ _PAUSE_S = 0.02
 _STEPS = 100_000
 
 _BATCH_ROWS = 10_000
-
-
-class LockedError(OperationalError):
-    """Another program writes to the file."""
 
 
 class Reading:

@@ -7,7 +7,6 @@ Tables grow by the day, so that dates and keys rise with the rows, more or less.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.interrupts import check_interrupt
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
