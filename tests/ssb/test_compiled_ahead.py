@@ -1,4 +1,4 @@
-"""What `raydb compile` has compiled is all that the benchmark needs.
+"""What `raydb compile` has compiled is all that the benchmark, searches and motifs need.
 
 RAYDB_COMPILE=1 pytest tests/ssb/test_compiled_ahead.py
 """
@@ -16,11 +16,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+SEARCHES = """
+CREATE TABLE doc AS SELECT range AS id, [sin(range), cos(range), range, 1]::FLOAT[4] AS v
+    FROM range(2000);
+SELECT id FROM vector_search(doc, v, [1, 0, 7, 1], k => 3);
+CREATE INDEX doc_v ON doc USING ivf (v) WITH (lists = 20, quantization = 'int8');
+SELECT id FROM vector_search(doc, v, [1, 0, 7, 1], k => 3);
+CREATE TABLE pays AS SELECT range * 7 % 60 AS s, range * 11 % 53 AS d, range AS t FROM range(900);
+SELECT count FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => 'cycle(3)',
+    delta => 60);
+SELECT estimate FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => 'cycle(3)',
+    delta => 60, method => 'timest', rel_error => 0.5, seed => 1);
+"""
+
+
 @pytest.mark.skipif(
     "RAYDB_COMPILE" not in os.environ,
     reason="every loop is compiled, in 3 minutes: RAYDB_COMPILE=1",
 )
-def test_the_benchmark_compiles_nothing_more(tmp_path: Path) -> None:
+def test_nothing_more_is_compiled(tmp_path: Path) -> None:
     folder = tmp_path / "loops"
     environment = os.environ | {"RAYDB_CACHE_DIR": str(folder)}
 
@@ -34,3 +48,4 @@ def test_the_benchmark_compiles_nothing_more(tmp_path: Path) -> None:
     assert compiled
     options = ("--sf", "0.01", "--repeat", "1", "--check", "none", "--beside", "none")
     assert run("raydb.ssb", "run", *options) == compiled
+    assert run("raydb", "shop.raydb", "--bail", "-c", SEARCHES) == compiled
