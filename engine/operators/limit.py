@@ -13,7 +13,7 @@ from raydb.engine.operators.relation import Relation, concatenate
 from raydb.engine.operators.scan.scan import large_scan, scan_slice
 from raydb.engine.operators.sort import SAMPLE_ROWS, early_values, sort
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.nodes import columns_of
+from raydb.planner.expressions.nodes import Column, columns_of
 from raydb.planner.plan.nodes import (
     Filter,
     Limit,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raydb.engine.operators.run import Sources
-    from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.planner.expressions.nodes import Expression
     from raydb.planner.plan.nodes import PhysicalPlan, TopRows
 
 # Of a sample's rows so many at least say which rows are the first, and so many times as many the
@@ -118,18 +118,23 @@ def _first_of_table(plan: TopRows, wanted: int, sources: Sources) -> Iterator[Ex
     read = sorted(columns_of(plan.value), key=lambda column: column.number)
     if large_scan(table, read, sources.memory) is not None:
         return  # it is read but once
-    numbers = np.arange(table.row_count) if table.live is None else np.flatnonzero(table.live)
-    if not len(numbers):
+    live = None if table.live is None else np.flatnonzero(table.live)
+    row_count = table.row_count if live is None else len(live)
+    if not row_count:
         return
-    places = pa.array(numbers[:: max(len(numbers) // SAMPLE_ROWS, 1)])
-    names = [column.name for column in read]
-    taken = [values.take(places) for values in table.rows.columns(names)]
+    sampled = np.arange(0, row_count, max(row_count // SAMPLE_ROWS, 1))
+    places = pa.array(sampled if live is None else live[sampled])
+    whole = table.rows.columns([column.name for column in read])
+    taken = [values.take(places) for values in whole]
+    key = plan.keys[0]
+    if isinstance(plan.value, Column) and not whole[0].null_count:
+        key = replace(key, nulls_first=False)
     sample = evaluate(plan.value, dict(zip(read, taken, strict=True)), len(places))
     # Twice as many as should do, for the filters may leave fewer of just these.
     rows = 2 * wanted / max(plan.share, 1e-9)
-    count = max(int(rows * len(places) / len(numbers)), _FIRST_OF_SAMPLE)
+    count = max(int(rows * len(places) / row_count), _FIRST_OF_SAMPLE)
     while count * _GROWTH <= len(places):
-        is_first = early_values(plan.keys[0], plan.value, sample, count)
+        is_first = early_values(key, plan.value, sample, count)
         if is_first is None:
             return
         yield is_first

@@ -69,18 +69,22 @@ def choose_job(
         job = _choose_whole(part, catalog, options, general, numbers)
         if isinstance(job, FusedScanAggregate):
             return job if job.is_direct else None
-        is_better = isinstance(job, FusedTableScan) and not isinstance(whole, FusedScanAggregate)
+        is_better = isinstance(job, FusedTableScan) and isinstance(whole, str | FusedTableScan)
         return job if is_better and not isinstance(job, str) else None
 
     parted = part_conditions(star, numbers)
     if parted is not None and (part := choose(parted.star)) is not None:
         return merge_parts(star, parted, (part,))
     split = split_values(star)
-    if len(split) > 1 and isinstance(whole, str):
-        jobs = [(part, job) for part in split if (job := choose(part)) is not None]
-        if len(jobs) == len(split):
-            return join_groups(star, jobs, numbers)
-    return whole
+    if len(split) == 1 or not isinstance(whole, str):
+        return whole
+    jobs = []
+    for each in split:
+        job = choose(each)
+        if job is None:
+            return whole
+        jobs.append((each, job))
+    return join_groups(star, jobs, numbers)
 
 
 def _choose_whole(

@@ -197,6 +197,8 @@ def scan_bytes(star: Star, catalog: CatalogInfo) -> int:
     fact = catalog.tables[star.fact]
     computed = {each for each in expressions if not isinstance(each, Attribute)}
     row_bytes = sum(2 * value_bytes(each.type) for each in computed)
+    # Ranks, rows, and the order of rows that is made of them.
+    row_bytes += sum(3 * _NUMBER_BYTES for _, call in star.aggregates if chosen_row(call))
     for attribute in {each for part in expressions for each in attributes_of(part)}:
         if attribute.path:
             row_bytes += _CODE_BYTES
