@@ -51,6 +51,8 @@ from raydb.sql.template.parameter_rows import PARAMETER_ROWS as PARAMETER_ROWS
 from raydb.sql.template.parameter_rows import ParameterRows as ParameterRows
 from raydb.sql.template.parameter_rows import assigned_values as assigned_values
 from raydb.sql.template.template import Filled as Filled
+from raydb.sql.template.template import Filling as Filling
+from raydb.sql.template.template import OpenPlan as OpenPlan
 from raydb.sql.template.template import Shape as Shape
 from raydb.sql.template.template import Template as Template
 from raydb.sql.template.template import bind_template as bind_template

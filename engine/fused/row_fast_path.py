@@ -28,12 +28,12 @@ from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from raydb.kernels.backends.backend import FusedResult
-    from raydb.planner.plan.nodes import PhysicalPlan, SortKey
+    from raydb.planner.plan.nodes import PhysicalPlan
 
 # A plan keeps a Python object for each key of so many groups: 32 KiB a column.
 MAX_GROUPS = 4096
@@ -42,11 +42,15 @@ _HUGEINT = pa.decimal128(38, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Key:
+class GroupKey:
     """A group key: its value in each group, and its rank among them, None where it has no order."""
 
     values: NDArray[np.object_]
     ranks: NDArray[np.int64] | None
+
+    def at(self, places: NDArray[np.integer[Any]]) -> GroupKey:
+        """Return the key of other groups, by the places that its values have here."""
+        return GroupKey(self.values[places], None if self.ranks is None else self.ranks[places])
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class _Total:
     count: int | None
 
 
-_Source: TypeAlias = _Key | _Total
+Source: TypeAlias = GroupKey | _Total
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,16 +78,16 @@ class RowFastPath:
     """
 
     job: FusedScanAggregate
-    columns: tuple[_Source, ...]
+    columns: tuple[Source, ...]
     groups: NDArray[np.int64] | None
-    sort_keys: tuple[tuple[_Source, bool], ...]
+    sort_keys: tuple[tuple[Source, bool], ...]
     count: int | None
     offset: int
 
     @property
     def size_bytes(self) -> int:
         """The bytes of its arrays."""
-        keys = {id(key): key for key in self.columns if isinstance(key, _Key)}
+        keys = {id(key): key for key in self.columns if isinstance(key, GroupKey)}
         return sum(key.values.nbytes for key in keys.values())
 
     def order(self, result: FusedResult) -> NDArray[np.int64]:
@@ -104,7 +108,7 @@ class RowFastPath:
         return groups
 
 
-def _sorted_by(source: _Source, descending: bool, result: FusedResult) -> NDArray[Any]:
+def _sorted_by(source: Source, descending: bool, result: FusedResult) -> NDArray[Any]:
     values = _values(source, result) if isinstance(source, _Total) else source.ranks
     assert values is not None
     # Not the negative, which the least integer does not have.
@@ -130,7 +134,7 @@ class FastRows:
     def python_rows(self) -> list[tuple[Any, ...]]:
         """Return the rows as tuples."""
         columns = [
-            (source.values if isinstance(source, _Key) else _values(source, self.result))
+            (source.values if isinstance(source, GroupKey) else _values(source, self.result))
             .take(self.groups)
             .tolist()
             for source in self.fast_path.columns
@@ -156,8 +160,36 @@ def fast_rows(
     return FastRows(fast_path, result, groups, table)
 
 
-def prepare_row_fast_path(plan: PhysicalPlan, names: tuple[Column, ...]) -> RowFastPath | None:
-    """Return how a plan's rows come straight from its fused job; None where they do not.
+@dataclass(frozen=True, eq=False, slots=True)
+class RowSteps:
+    """What becomes of the columns of a fused job: which are returned, and which order the rows.
+
+    sort_keys: columns of the job, and whether each descends; the first decides first.
+    """
+
+    columns: tuple[Column, ...]
+    sort_keys: tuple[tuple[Column, bool], ...]
+    count: int | None
+    offset: int
+
+    def over(self, job: FusedScanAggregate, sources: Mapping[Column, Source]) -> RowFastPath | None:
+        """Return how the rows come from a job, some of whose columns can be had so."""
+        columns = [sources.get(column) for column in self.columns]
+        keys = [(sources.get(column), descends) for column, descends in self.sort_keys]
+        known = [
+            (source, descends)
+            for source, descends in keys
+            if isinstance(source, _Total) or (source is not None and source.ranks is not None)
+        ]
+        if None in columns or len(known) < len(keys):
+            return None
+        groups, rest = _ordered(known)
+        found = tuple([each for each in columns if each is not None])
+        return RowFastPath(job, found, groups, rest, self.count, self.offset)
+
+
+def find_row_steps(plan: PhysicalPlan, names: tuple[Column, ...]) -> RowSteps | None:
+    """Return what becomes of the columns of a plan's fused job, None where rows do not come so.
 
     names: the plan's columns.
     """
@@ -167,52 +199,64 @@ def prepare_row_fast_path(plan: PhysicalPlan, names: tuple[Column, ...]) -> RowF
             return None
         nodes.append(plan)
         plan = plan.source
-    if not plan.is_direct or plan.value_parts or plan.job.group_count > MAX_GROUPS:
+    if not plan.is_direct or plan.value_parts:
         return None
-    sources = _sources(plan)
-    sorting: tuple[SortKey, ...] = ()
-    keys: list[tuple[_Source, bool]] = []
+    held = {column: column for column, _ in (*plan.keys, *plan.aggregates)}
+    keys: list[tuple[Column, bool]] | None = None
     count, offset = None, 0
     for node in reversed(nodes):
         match node:
             case Project(items=items):
-                sources = {
-                    column: sources[value]
+                held = {
+                    column: held[value]
                     for column, value in items
-                    if isinstance(value, Column) and value in sources
+                    if isinstance(value, Column) and value in held
                 }
             case Limit() if count is None and not offset:
                 count, offset = node.count, node.offset
-            case Sort() if not sorting and count is None and not offset:
-                sorting = tuple(node.keys)
-                found = [_sort_key(sources.get(key.column), key) for key in sorting]
-                if None in found:
+            case Sort() if keys is None and count is None and not offset:
+                if any(key.column not in held for key in node.keys):
                     return None
-                keys = [key for key in found if key is not None]
+                keys = [(held[key.column], key.descending) for key in node.keys]
             case _:
                 return None
-    columns = [sources.get(column) for column in names]
-    if None in columns:
+    if any(column not in held for column in names):
         return None
-    groups, rest = _ordered(keys)
-    return RowFastPath(
-        plan, tuple(c for c in columns if c is not None), groups, rest, count, offset
-    )
+    return RowSteps(tuple(held[column] for column in names), tuple(keys or ()), count, offset)
 
 
-def _sources(plan: FusedScanAggregate) -> dict[Column, _Source]:
-    """Return the columns of a fused job that can be had: keys, and accumulated integers."""
+def prepare_row_fast_path(plan: PhysicalPlan, names: tuple[Column, ...]) -> RowFastPath | None:
+    """Return how a plan's rows come straight from its fused job; None where they do not.
+
+    names: the plan's columns.
+    """
+    steps = find_row_steps(plan, names)
+    if steps is None:
+        return None
+    while not isinstance(plan, FusedScanAggregate):
+        (plan,) = plan.sources
+    if plan.job.group_count > MAX_GROUPS:
+        return None
+    return steps.over(plan, {**key_sources(plan), **total_sources(plan)})
+
+
+def key_sources(plan: FusedScanAggregate) -> dict[Column, Source]:
+    """Return the keys of a fused job that can be had."""
     numbers = np.arange(plan.job.group_count)
-    sources: dict[Column, _Source] = {}
+    sources: dict[Column, Source] = {}
     for part in plan.parts:
         places = numbers // part.stride % part.count
         for column, values in zip(part.columns, part.values, strict=True):
             # No code may be allowed: then a part has no values.
-            is_known = len(values) == part.count
-            # An interval has no rank, and a time zone is another one from session to session.
-            is_plain = not (pt.is_nested(values.type) or pt.is_interval(values.type))
-            if is_known and is_plain and values.type != TIMESTAMPTZ:
-                sources[column] = _key(values, places)
+            key = known_key(values) if len(values) == part.count else None
+            if key is not None:
+                sources[column] = key.at(places)
+    return sources
+
+
+def total_sources(plan: FusedScanAggregate) -> dict[Column, Source]:
+    """Return the accumulated integers of a fused job."""
+    sources: dict[Column, Source] = {}
     for column, call in plan.aggregates:
         if call.function == "count_star":
             sources[column] = _Total(None, None)
@@ -230,30 +274,28 @@ def _is_integer(kind: pa.DataType) -> bool:
     return bool(pt.is_integer(kind) or kind == _HUGEINT)
 
 
-def _key(values: pa.Array, places: NDArray[np.int64]) -> _Key:
+def known_key(values: pa.Array) -> GroupKey | None:
+    """Return a key that has these values and their ranks; None for one that rows show otherwise."""
+    # An interval has no rank, and a time zone is another one from session to session.
+    if pt.is_nested(values.type) or pt.is_interval(values.type) or values.type == TIMESTAMPTZ:
+        return None
     objects = np.empty(len(values), object)
     objects[:] = python_values(values)
     ranks = None
     # Of NULL and NaN the sort has rules of its own.
     if not values.null_count and not pt.is_floating(values.type):
-        ranks = encode_column(values).codes.astype(np.int64)[places]
-    return _Key(objects[places], ranks)
-
-
-def _sort_key(source: _Source | None, key: SortKey) -> tuple[_Source, bool] | None:
-    if source is None or (isinstance(source, _Key) and source.ranks is None):
-        return None
-    return source, key.descending
+        ranks = encode_column(values).codes.astype(np.int64)
+    return GroupKey(objects, ranks)
 
 
 def _ordered(
-    keys: list[tuple[_Source, bool]],
-) -> tuple[NDArray[np.int64] | None, tuple[tuple[_Source, bool], ...]]:
+    keys: list[tuple[Source, bool]],
+) -> tuple[NDArray[np.int64] | None, tuple[tuple[Source, bool], ...]]:
     """Return all groups in order where keys alone decide it, and what is left to sort by."""
     ranks = [
         ~source.ranks if descending else source.ranks
         for source, descending in reversed(keys)
-        if isinstance(source, _Key) and source.ranks is not None
+        if isinstance(source, GroupKey) and source.ranks is not None
     ]
     if not keys or len(ranks) < len(keys):
         return None, tuple(reversed(keys))

@@ -15,6 +15,7 @@ import decimal
 from collections import OrderedDict
 from dataclasses import field, fields, is_dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from raydb import sql
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.fused.post_aggregate import PostAggregate
+    from raydb.engine.fused.prepared_query import PreparedQuery
     from raydb.engine.fused.row_fast_path import RowFastPath
     from raydb.engine.fused.table_job import TableJob
     from raydb.kernels.backends.backend import PreparedJob
@@ -53,6 +55,9 @@ MAX_TEMPLATES = 8
 # Parameters beyond these are hardly the same again.
 MAX_PARAMETERS = 32
 MAX_CHARACTERS = 256
+
+# A plan with holes is prepared again where constants have asked for another plan.
+MAX_PREPARED = 4
 
 # A longer text is a list of values.
 LONGEST_TEXT = 20_000
@@ -111,12 +116,22 @@ def _array_bytes(value: object) -> int:
     return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
 
+@dataclass(slots=True)
+class Preparing:
+    """What was prepared of a plan with holes: its query, None if so far none, and how often."""
+
+    query: PreparedQuery | None = None
+    count: int = 0
+
+
 class PlanCache:
     """The plans, templates and statements of a session, the least recently used ones dropped."""
 
     def __init__(self) -> None:
         self._plans: OrderedDict[Hashable, tuple[PreparedPlan, int]] = OrderedDict()
         self._templates: OrderedDict[str, list[sql.Template]] = OrderedDict()
+        self._queries: WeakKeyDictionary[sql.OpenPlan, dict[PlannerOptions, Preparing]]
+        self._queries = WeakKeyDictionary()
         self._statements: OrderedDict[str, ast.Statement] = OrderedDict()
         self._size_bytes = 0
         self._snapshot: Snapshot | None = None
@@ -127,6 +142,7 @@ class PlanCache:
         if is_new:
             self._plans.clear()
             self._templates.clear()
+            self._queries.clear()
             self._size_bytes = 0
             # Last: after an interrupt before it, plans of the earlier one are dropped next time.
             self._snapshot = snapshot
@@ -170,6 +186,10 @@ class PlanCache:
         del templates[MAX_TEMPLATES:]
         if len(self._templates) > MAX_SHAPES:
             self._templates.popitem(last=False)
+
+    def preparing(self, filling: sql.Filling, options: PlannerOptions) -> Preparing:
+        """Return what was prepared of a plan with holes, to be changed."""
+        return self._queries.setdefault(filling.open_plan, {}).setdefault(options, Preparing())
 
     def statement(self, text: str) -> ast.Statement | None:
         """Return the statement of a text."""

@@ -16,9 +16,10 @@ import pyarrow as pa
 
 from raydb import sql
 from raydb.engine.fused.post_aggregate import prepare_post_aggregate
+from raydb.engine.fused.prepared_query import prepare_query
 from raydb.engine.fused.row_fast_path import prepare_row_fast_path
 from raydb.engine.session import plan_runner
-from raydb.engine.session.plan_cache import PlanCache, PreparedPlan, plan_key
+from raydb.engine.session.plan_cache import MAX_PREPARED, PlanCache, PreparedPlan, plan_key
 from raydb.engine.session.result import Result
 from raydb.engine.session.settings import PLAN_CACHE, check_file
 from raydb.engine.session.statement_sources import open_sources
@@ -114,7 +115,8 @@ class Queries:
         self, prepared: PreparedPlan, caching: Caching, context: StatementContext
     ) -> Result:
         """Run a plan for the first time, and keep it with what its jobs have made."""
-        result = plan_runner.run(prepared, context)
+        run = plan_runner.repeat if prepared.has_repeated else plan_runner.run
+        result = run(prepared, context)
         if caching.key is not None:
             # Planning may have gone on with a snapshot whose BVHs leave deleted rows out.
             self.cache.expect(self._changes.databases.snapshot)
@@ -228,18 +230,31 @@ class Queries:
         return _prepared(plan, logical.columns, files, reads_clock=reads_clock or "now" in found)
 
     def _plan_filled(self, filled: sql.Filled, context: StatementContext) -> PreparedPlan:
-        """Plan a query of a known shape; the rules run where they depend on its constants."""
-        template = filled.template
+        """Plan a query of a known shape, from as far on as its constants allow."""
+        template, options = filled.template, context.settings.planner
+        filling = filled.optimized(lambda: self._ready_catalog(template, context))
+        reads_clock = "now" in template.contents
+        if filling is None:
+            catalog = self._ready_catalog(template, context)
+            plan = plan_query(filled.bound(), catalog, options)
+            return _prepared(plan, template.columns, reads_clock=reads_clock)
+        kept = self.cache.preparing(filling, options)
+        known = None if kept.query is None else kept.query.plan(filling)
+        if known is not None:
+            return known
+        catalog = self._ready_catalog(template, context)
+        plan = choose_plan(filling.plan(), catalog, options)
+        prepared = _prepared(plan, template.columns, reads_clock=reads_clock)
+        if kept.count < MAX_PREPARED:
+            kept.count += 1
+            kept.query = prepare_query(filling, prepared, catalog)
+        return prepared
+
+    def _ready_catalog(self, template: sql.Template, context: StatementContext) -> CatalogInfo:
+        """Return the catalog; where an aggregate may use BVHs, they know every row."""
         if Aggregate in template.contents:
             self._changes.use_bvhs(template.tables, context)
-        catalog = self._changes.databases.snapshot.describe()
-        options = context.settings.planner
-        optimized = filled.optimized(catalog)
-        if optimized is None:
-            plan = plan_query(filled.bound(), catalog, options)
-        else:
-            plan = choose_plan(optimized, catalog, options)
-        return _prepared(plan, template.columns, reads_clock="now" in template.contents)
+        return self._changes.databases.snapshot.describe()
 
 
 def _prepared(

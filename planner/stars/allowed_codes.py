@@ -30,6 +30,7 @@ MOST_VALUES = 2**16
 
 _MIRRORED = {
     "equal": "equal",
+    "not_equal": "not_equal",
     "less": "greater",
     "less_equal": "greater_equal",
     "greater": "less",
@@ -48,6 +49,11 @@ def encoded_level(hierarchy: Hierarchy, level: int) -> EncodedColumn:
     if level not in known:
         known[level] = encode_column(hierarchy.levels[level])
     return known[level]
+
+
+def ranks_of(hierarchy: Hierarchy, level: int) -> NDArray[np.int32]:
+    """Return the rank of each code's value among those of a level: int32, shape (code_count,)."""
+    return encoded_level(hierarchy, level).codes
 
 
 def allowed_codes(
@@ -84,31 +90,60 @@ def _compared(
     hierarchy: Hierarchy,
     levels: Mapping[Attribute, tuple[int, int]],
 ) -> NDArray[np.bool_] | None:
-    find = _RANGES.get(function or "")
-    if find is None or constant.type != attribute.type:
+    if function not in _RANGES or constant.type != attribute.type:
         return None
     _, level = levels[attribute]
-    values = _listed(hierarchy, level)
+    values = ranked_values(hierarchy, level)
     if values is None:
         return None
-    ranks = _encoded[hierarchy][level].codes
-    if constant.is_null:
-        return np.zeros(len(ranks), np.bool_)
-    first, end = find(values, constant.value)
-    allowed = ranks < end
-    if first:
-        allowed &= ranks >= first
+    ranks = ranks_of(hierarchy, level)
+    allowed = np.zeros(len(ranks), np.bool_)
+    for first, end in rank_ranges(function, values, constant):
+        allowed |= (ranks >= first) & (ranks < end) if first else ranks < end
     return allowed
 
 
-# The ranks that compare with a value as a function says: from the first to before the end. NULL is
-# behind all others.
-_RANGES: Mapping[str, Callable[[list[Any], Any], tuple[int, int]]] = {
-    "equal": lambda values, value: (bisect_left(values, value), bisect_right(values, value)),
-    "less": lambda values, value: (0, bisect_left(values, value)),
-    "less_equal": lambda values, value: (0, bisect_right(values, value)),
-    "greater": lambda values, value: (bisect_right(values, value), len(values)),
-    "greater_equal": lambda values, value: (bisect_left(values, value), len(values)),
+def comparisons(predicate: Expression) -> list[tuple[str, Attribute, Literal]] | None:
+    """Return the comparisons of which one must be true, None for a predicate of another form."""
+    match predicate:
+        case Call(function="or", arguments=arguments):
+            found = [comparisons(each) for each in arguments]
+            known = [each for each in found if each is not None]
+            return [one for each in known for one in each] if len(known) == len(found) else None
+        case Call(function="in", arguments=(Attribute() as attribute, *items)):
+            compared = [("equal", attribute, item) for item in items if isinstance(item, Literal)]
+            is_whole = len(compared) == len(items)
+        case Call(function, (Attribute() as attribute, Literal() as constant)):
+            compared, is_whole = [(function, attribute, constant)], True
+        case Call(function, (Literal() as constant, Attribute() as attribute)):
+            compared, is_whole = [(_MIRRORED.get(function, ""), attribute, constant)], True
+        case _:
+            return None
+    is_known = all(each[0] in _RANGES and each[2].type == each[1].type for each in compared)
+    return compared if is_whole and is_known else None
+
+
+def rank_ranges(
+    function: str, values: Sequence[Any], constant: Literal
+) -> tuple[tuple[int, int], ...]:
+    """Return the ranks that compare with a constant as a function says: first to before the end.
+
+    values: those of the level in order. NULL is behind all others, and compares with nothing.
+    """
+    return () if constant.is_null else _RANGES[function](values, constant.value)
+
+
+def _unequal(values: Sequence[Any], value: Any) -> tuple[tuple[int, int], ...]:
+    return (0, bisect_left(values, value)), (bisect_right(values, value), len(values))
+
+
+_RANGES: Mapping[str, Callable[[Sequence[Any], Any], tuple[tuple[int, int], ...]]] = {
+    "equal": lambda values, value: ((bisect_left(values, value), bisect_right(values, value)),),
+    "not_equal": _unequal,
+    "less": lambda values, value: ((0, bisect_left(values, value)),),
+    "less_equal": lambda values, value: ((0, bisect_right(values, value)),),
+    "greater": lambda values, value: ((bisect_right(values, value), len(values)),),
+    "greater_equal": lambda values, value: ((bisect_left(values, value), len(values)),),
 }
 
 
@@ -123,18 +158,18 @@ def _among(
     if len(constants) < len(items) or any(item.type != attribute.type for item in constants):
         return None
     _, level = levels[attribute]
-    values = _listed(hierarchy, level)
+    values = ranked_values(hierarchy, level)
     if values is None:
         return None
     chosen = np.zeros(len(values) + 1, np.bool_)
     for item in constants:
         if not item.is_null:
             chosen[bisect_left(values, item.value) : bisect_right(values, item.value)] = True
-    allowed: NDArray[np.bool_] = chosen[_encoded[hierarchy][level].codes]
+    allowed: NDArray[np.bool_] = chosen[ranks_of(hierarchy, level)]
     return allowed
 
 
-def _listed(hierarchy: Hierarchy, level: int) -> list[Any] | None:
+def ranked_values(hierarchy: Hierarchy, level: int) -> list[Any] | None:
     """Return the values of a level in order; None for many, and where Python has another order."""
     known = _values.setdefault(hierarchy, {})
     if level not in known:

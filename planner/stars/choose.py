@@ -34,6 +34,13 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import PhysicalPlan, Plan, Star
 
 
+# What differs by less than a twentieth of a millisecond is the same.
+SAME_COST = 5e4
+
+# With other constants a job may cost so many times as much before the choice is looked at again.
+MOST_TIMES = 2.0
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Priced:
     """A fused job and what it costs."""
@@ -44,8 +51,7 @@ class Priced:
     @property
     def rank(self) -> tuple[float, int, int]:
         """What the best of several has the least of."""
-        # What differs by less than a twentieth of a millisecond is the same.
-        return round(self.cost / 5e4), -self.plan.coverage.score, self.plan.estimated_reads
+        return round(self.cost / SAME_COST), -self.plan.coverage.score, self.plan.estimated_reads
 
 
 def choose_job(
@@ -119,6 +125,22 @@ def _choose_whole(
     if obstacles:
         return f"{reason}; no scan, for {', and '.join(obstacles)}"
     return FusedTableScan(star, backends, backend_reason, reason, row_count)
+
+
+def cost_limit(star: Star, plan: FusedScanAggregate, catalog: CatalogInfo) -> float:
+    """Return what the job of a star on its BVH may cost, with other constants, to be the best one.
+
+    A BVH that answers alone and covers more than all others is the best one while a scan costs
+    more. Of others one may be the better one where the job costs far more than with these.
+    """
+    row_count = catalog.tables[star.fact].row_count
+    scan = inf if scan_obstacles(star, catalog) else scan_cost(star, row_count, catalog)
+    scanned = scanned_attributes(star)
+    others = (each for each in catalog.bvhs.values() if each.definition.table == star.fact)
+    scores = [highest_score(star, scanned, each) for each in others if each.index is not plan.index]
+    if max(scores, default=0) < plan.coverage.score:
+        return scan
+    return min(scan, max(MOST_TIMES * bvh_cost(star, plan, catalog), SAME_COST))
 
 
 def _with_newer_rows(

@@ -111,10 +111,7 @@ def bvh_cost(
     """
     newer = 0.0 if plan.newer is None else scan_cost(star, plan.newer.count, catalog)
     if plan.is_direct:
-        width = max(plan.row_bytes if row_bytes is None else row_bytes, 1) / DIRECT_BYTES
-        groups = plan.job.group_count * GROUP_COST
-        reads = plan.estimated_reads if rows is None else rows
-        return reads * DIRECT_COST * width + groups + newer
+        return direct_cost(plan, plan.estimated_reads if rows is None else rows, row_bytes) + newer
     rows = float(plan.estimated_rows) if rows is None else rows
     cost = rows * LOCATE_COST
     for predicate in plan.residual_predicates:
@@ -130,6 +127,12 @@ def bvh_cost(
     for measure, position in zip(plan.measures, plan.measure_positions, strict=True):
         cost += rows * (_fetched(measure) if position is None else HELD_COST)
     return cost + rows * _gathered(call for _, call in plan.gathered) + newer
+
+
+def direct_cost(plan: FusedScanAggregate, reads: float, row_bytes: int | None = None) -> float:
+    """Return what a job costs that its BVH answers alone, and that reads so many rows."""
+    width = max(plan.row_bytes if row_bytes is None else row_bytes, 1) / DIRECT_BYTES
+    return reads * DIRECT_COST * width + plan.job.group_count * GROUP_COST
 
 
 def _gathered(calls: Iterable[AggregateCall]) -> float:

@@ -66,7 +66,7 @@ def fuse(
         return "a group key is an INTERVAL or of a nested type, whose values have no codes"
     masks, residual_predicates = _mask_hierarchies(star, bvh)
     boxes, residual_predicates = _split_boxes(masks, residual_predicates, bvh)
-    keys_of, residual_keys = _split_keys(star.keys, bvh)
+    keys_of, residual_keys = split_keys(star.keys, bvh)
     held = {expression: i for i, expression in enumerate(bvh.definition.aggregate)}
     values_of, accumulated, gathered = _split_aggregates(star, bvh)
     calls = [call for _, call in accumulated]
@@ -125,7 +125,7 @@ def fuse(
     return use_sieve(plan, bvh)
 
 
-def _hierarchy_of(expression: Expression, bvh: BvhInfo) -> int | None:
+def hierarchy_of(expression: Expression, bvh: BvhInfo) -> int | None:
     """Return the one hierarchy that encodes all attributes of an expression."""
     if isinstance(expression, Attribute):
         known = bvh.levels.get(expression)
@@ -158,8 +158,8 @@ def _mask_hierarchies(
     masks = [np.ones(h.code_count, np.bool_) for h in bvh.index.hierarchies]
     residual = []
     for predicate in star.predicates:
-        number = _hierarchy_of(predicate, bvh)
-        mask = None if number is None else _mask(predicate, number, bvh)
+        number = hierarchy_of(predicate, bvh)
+        mask = None if number is None else predicate_mask(predicate, number, bvh)
         if number is None or mask is None:
             residual.append(predicate)
         else:
@@ -176,8 +176,8 @@ def _split_boxes(
     """
 
     def mask_of(predicate: Expression) -> tuple[int, NDArray[np.bool_]] | None:
-        number = _hierarchy_of(predicate, bvh)
-        mask = None if number is None else _mask(predicate, number, bvh)
+        number = hierarchy_of(predicate, bvh)
+        mask = None if number is None else predicate_mask(predicate, number, bvh)
         return None if number is None or mask is None else (number, mask)
 
     boxes: list[Box] = [tuple(np.ones_like(mask) for mask in masks)]
@@ -206,7 +206,7 @@ def _split_boxes(
     return joint_intervals(parts), tuple(left)
 
 
-def _mask(predicate: Expression, number: int, bvh: BvhInfo) -> NDArray[np.bool_] | None:
+def predicate_mask(predicate: Expression, number: int, bvh: BvhInfo) -> NDArray[np.bool_] | None:
     """Return the codes of a hierarchy that a predicate allows; None where a value is an error."""
     mask: NDArray[np.bool_] | None
     mask = allowed_codes(predicate, bvh.index.hierarchies[number], bvh.levels)
@@ -221,14 +221,14 @@ def _mask(predicate: Expression, number: int, bvh: BvhInfo) -> NDArray[np.bool_]
     return mask
 
 
-def _split_keys(
+def split_keys(
     keys: Sequence[tuple[Column, Expression]], bvh: BvhInfo
 ) -> tuple[dict[int, list[tuple[Column, pa.Array]]], tuple[tuple[Column, Expression], ...]]:
     """Return the keys' values of each code by hierarchy, and the keys that none encodes."""
     keys_of: dict[int, list[tuple[Column, pa.Array]]] = {}
     residual = []
     for column, key in keys:
-        number = _hierarchy_of(key, bvh) if _has_codes(key.type) else None
+        number = hierarchy_of(key, bvh) if _has_codes(key.type) else None
         values = None if number is None else _evaluate_codes(key, number, bvh)
         if number is None or values is None:
             residual.append((column, key))
@@ -267,7 +267,7 @@ def _split_values(
     asked = [
         (column, call.arguments[0]) for column, call in star.aggregates if needs_values(call, held)
     ]
-    values_of, _ = _split_keys(asked, bvh)
+    values_of, _ = split_keys(asked, bvh)
     calls = dict(star.aggregates)
     values_of = {
         number: few
@@ -301,7 +301,7 @@ def _number_groups(
     parts, maps = [], {}
     for number, keys in keys_of.items():
         allowed = np.flatnonzero(masks[number])
-        codes, tuples = _number_tuples([values for _, values in keys], allowed, hierarchies[number])
+        codes, tuples = number_tuples([values for _, values in keys], allowed, hierarchies[number])
         groups = np.full(len(masks[number]), -1, np.int64)
         groups[allowed] = codes.astype(np.int64) * stride
         maps[number] = groups
@@ -311,7 +311,7 @@ def _number_groups(
     return tuple(parts), maps, stride
 
 
-def _number_tuples(
+def number_tuples(
     keys: Sequence[pa.Array], allowed: NDArray[np.int64], hierarchy: Hierarchy
 ) -> tuple[NDArray[Any], tuple[pa.Array, ...]]:
     """Number the distinct tuples of keys among the allowed codes, and return those of each key.
@@ -322,14 +322,14 @@ def _number_tuples(
         is_whole = len(allowed) == hierarchy.code_count
         tuples = keys if is_whole else [key.take(pa.array(allowed)) for key in keys]
         return np.arange(len(allowed)), tuple(tuples)
-    columns = [_encode_allowed(key, allowed, hierarchy) for key in keys]
+    columns = [encode_allowed(key, allowed, hierarchy) for key in keys]
     codes, places = join_codes(columns)
     return codes, tuple(
         column.values.take(places[:, position]) for position, column in enumerate(columns)
     )
 
 
-def _encode_allowed(
+def encode_allowed(
     values: pa.Array, allowed: NDArray[np.int64], hierarchy: Hierarchy
 ) -> EncodedColumn:
     """Encode a key's values of some codes; `values` has one for each code of the hierarchy."""
@@ -447,5 +447,5 @@ def highest_score(star: Star, scanned: Collection[Attribute], bvh: BvhInfo) -> i
     arguments = {argument for call in calls for argument in call.arguments}
     encoded = [key for _, key in star.keys]
     encoded += [call.arguments[0] for call in calls if needs_values(call, held)]
-    group_by = sum(_hierarchy_of(expression, bvh) is not None for expression in encoded)
+    group_by = sum(hierarchy_of(expression, bvh) is not None for expression in encoded)
     return len(arguments & held) + group_by + SCAN_WEIGHT * _count_in_scan(scanned, bvh)

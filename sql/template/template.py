@@ -141,7 +141,7 @@ class Template:
         self.columns = plan.columns
         self.contents = contents(plan)
         self.tables = tables_of(plan)
-        self._bound = _OpenPlan(plan)
+        self._bound = OpenPlan(plan)
         self._optimized: _OptimizedPlan | None = None
 
     def fill(self, constants: Sequence[str], parameters: Parameters) -> Filled | None:
@@ -163,12 +163,12 @@ class Template:
         """Return the bound plan with the literals of its slots."""
         return self._bound.fill(literals)
 
-    def optimized(self, literals: _Literals, catalog: CatalogInfo) -> Plan | None:
+    def optimized(self, literals: _Literals, catalog: Callable[[], CatalogInfo]) -> Filling | None:
         """Return the plan that the rules make of the bound one; None where they have to run."""
         if "now" in self.contents:
             return None
         if self._optimized is None:
-            self._optimized = _OptimizedPlan(self._bound, literals, catalog)
+            self._optimized = _OptimizedPlan(self._bound, literals, catalog())
         return self._optimized.fill(literals)
 
     def _replay(
@@ -201,27 +201,40 @@ class Filled:
         """Return the bound plan."""
         return self.template.bound(self.literals)
 
-    def optimized(self, catalog: CatalogInfo) -> Plan | None:
+    def optimized(self, catalog: Callable[[], CatalogInfo]) -> Filling | None:
         """Return the plan behind the rules, where these need not run again for the literals.
 
-        catalog: one of the snapshot that the template is kept for.
+        catalog: returns that of the snapshot that the template is kept for.
         """
         return self.template.optimized(self.literals, catalog)
 
 
-class _OpenPlan:
+class OpenPlan:
     """A plan with stand-ins for the literals of slots."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+        self.plan = plan
         self._build = _builder(plan, {})
 
     def fill(self, literals: _Literals) -> Plan:
+        """Return the plan with literals."""
         if self._build is None:
-            return self._plan
+            return self.plan
         with refuse_deep_nesting():
-            plan: Plan = self._build(_Filling(literals))
+            plan: Plan = self._build(_Made(literals))
         return plan
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """A plan behind the rules, and the literals of its holes."""
+
+    open_plan: OpenPlan
+    literals: _Literals
+
+    def plan(self) -> Plan:
+        """Return the plan with the literals in it."""
+        return self.open_plan.fill(self.literals)
 
 
 class _OptimizedPlan:
@@ -231,14 +244,14 @@ class _OptimizedPlan:
     value only.
     """
 
-    def __init__(self, bound: _OpenPlan, literals: _Literals, catalog: CatalogInfo) -> None:
+    def __init__(self, bound: OpenPlan, literals: _Literals, catalog: CatalogInfo) -> None:
         self._holes = {
             slot: [Slot(each, Hole) for each in all_of] for slot, all_of in literals.items()
         }
         holes = {slot: [hole.stand_in() for hole in all_of] for slot, all_of in self._holes.items()}
-        self._open = _OpenPlan(optimize(bound.fill(holes), catalog))
+        self._open = OpenPlan(optimize(bound.fill(holes), catalog))
 
-    def fill(self, literals: _Literals) -> Plan | None:
+    def fill(self, literals: _Literals) -> Filling | None:
         filled: dict[Slot, Sequence[Literal]] = {}
         for slot, holes in self._holes.items():
             for hole, literal in zip(holes, literals[slot], strict=True):
@@ -247,7 +260,7 @@ class _OptimizedPlan:
                 if values is None:
                     return None
                 filled[hole] = values
-        return self._open.fill(filled)
+        return Filling(self._open, filled)
 
 
 def _literal(text: str) -> Literal | None:
@@ -261,14 +274,14 @@ def _literal(text: str) -> Literal | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Filling:
+class _Made:
     """The literals of slots, and the nodes that were made with them, by the nodes of the plan."""
 
     literals: _Literals
     made: dict[int, Any] = field(default_factory=dict)
 
 
-_Build = Callable[[_Filling], Any]
+_Build = Callable[[_Made], Any]
 
 
 def _builder(part: Any, known: dict[int, _Build | None]) -> _Build | None:
@@ -311,7 +324,7 @@ def _rebuilt(
     if not builders:
         return None
 
-    def build(filling: _Filling) -> Any:
+    def build(filling: _Made) -> Any:
         # A query that several nodes refer to stays one.
         if id(part) not in filling.made:
             changed = list(values)

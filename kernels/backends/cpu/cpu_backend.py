@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ from raydb.kernels.backends.cpu.warm import loops
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -137,10 +138,18 @@ class CpuBackend:
 
     def prepare(self, bvh: Bvh, job: FusedJob) -> CpuJob:
         """Find the runs of a job, and choose how they are added up."""
-        runs, group_count = find_runs(bvh, job), job.group_count
+        runs = find_runs(bvh, job)
         functions = [(a.function, a.measure) for a in job.accumulators]
+        return self.prepare_runs(
+            runs, job.group_count, partial(find_states, functions, bvh.measures, runs.row_count)
+        )
+
+    def prepare_runs(
+        self, runs: Runs, group_count: int, states_of: Callable[..., CpuStates]
+    ) -> CpuJob:
+        """Choose how runs are added up; states_of: as `find_states`, of the job's functions."""
         by_runs = not runs.maps
-        states = find_states(functions, bvh.measures, runs.row_count, by_runs=by_runs)
+        states = states_of(by_runs=by_runs)
         if by_runs and states.takes_runs:
             rows = None
             if group_count <= KEPT_GROUPS:
@@ -152,7 +161,7 @@ class CpuBackend:
                 parts = _thread_parts(runs, THREAD_RUN_ROWS, group_count)
             return CpuJob(runs, group_count, "runs", parts, states, rows)
         if by_runs:
-            states = find_states(functions, bvh.measures, runs.row_count)
+            states = states_of(by_runs=False)
         # Dropped rows are added up beyond the groups: a further part may follow what one drops.
         has_dropped = any((code_parts < 0).any() for _, code_parts in runs.maps)
         width = group_count * (1 + len(runs.maps) * has_dropped)

@@ -81,7 +81,11 @@ def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
         groups = np.zeros(len(entries), np.int64)
     starts, ends = bvh.offsets[entries[:, 0]], bvh.offsets[entries[:, 1]]
     filled = ends > starts
-    table = _join_neighbours(starts[filled], ends[filled], groups[filled])
+    return runs_of(bvh, job, _join_neighbours(starts[filled], ends[filled], groups[filled]))
+
+
+def runs_of(bvh: Bvh, job: FusedJob, table: RunTable) -> Runs:
+    """Return the runs of a job from ranges of places that may hold deleted rows."""
     if bvh.dead is not None:
         table = _punch(table, bvh.dead)
     by_row = [code_map for code_map in job.maps if not code_map.by_cell]

@@ -42,6 +42,7 @@ class _Warmup:
         self.stop = threading.Event()
         self.loops: ModuleType | None = None
         self.scan_loops: ModuleType | None = None
+        self.star_loops: ModuleType | None = None
         self.error: Exception | None = None
 
 
@@ -83,6 +84,16 @@ def scan_loops() -> ModuleType | None:
     return _warmup.scan_loops
 
 
+def star_loops() -> ModuleType | None:
+    """Return the compiled loop of stars, None while it is not ready: there is a longer way.
+
+    Raises OperationalError as `loops` does.
+    """
+    if _warmup.star_loops is None:
+        loops()
+    return _warmup.star_loops
+
+
 def wait() -> None:
     """Wait until the loops are ready. Raises OperationalError as `loops` does."""
     start()
@@ -102,6 +113,10 @@ def _run() -> None:
                 return
             getattr(numba_loops, name)(*arguments)
         _warmup.loops = numba_loops
+        from raydb.kernels.bvh import star_loops  # noqa: PLC0415  (as above)
+
+        star_loops.find_star_runs(*_star_of_no_rows())
+        _warmup.star_loops = star_loops
         from raydb.kernels.backends.cpu import scan_loops  # noqa: PLC0415  (as above)
 
         scan_loops.warm_up()
@@ -141,6 +156,19 @@ def _calls() -> Iterator[tuple[str, list[Any]]]:
         for value_type in VALUE_TYPES:
             values, (sums,) = _column(value_type), _state(value_type, 1)
             yield "sum_by_code", [runs, added, values, lanes, numbers, sums]
+
+
+def _star_of_no_rows() -> tuple[NDArray[Any], ...]:
+    return (
+        np.array([[0, 1, 0, 1, 0, 0, 1]]),
+        np.empty(0, np.int64),
+        np.zeros((2, 1), np.int32),
+        np.empty(0, np.int32),
+        np.empty((0, 5), np.int64),
+        np.ones(1, np.bool_),
+        frozen(np.empty(0, np.int64)),
+        frozen(np.zeros(2, np.int64)),
+    )
 
 
 def _column(column_type: str) -> NDArray[Any]:

@@ -1,0 +1,313 @@
+"""The compiled loop of a star that is known but for its constants: from ranks of values to runs.
+
+What `planner.stars.fuse`, `intervals.cell_intervals` and the CPU's `find_runs` do with arrays, one
+step after the other, is done in one pass here: each of some fifty calls of NumPy takes longer than
+the thousand codes or cells that it is about.
+
+codes lie side by side, those of one hierarchy behind those of another; so do coordinates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numba  # noqa: F401  (all of it, before a part: see kernels/compiling.py)
+import numpy as np
+
+from raydb.kernels.jit import entry, leaf
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+# The columns of the table of hierarchies: where its codes, coordinates and key tuples begin and how
+# many there are, and the distance in cells between two coordinates.
+CODES, CODE_COUNT, AXIS, AXIS_COUNT, TUPLES, TUPLE_COUNT, STRIDE = range(7)
+
+# The columns of the table of comparisons: the number of its predicate, its hierarchy, where the
+# ranks of its attribute begin, and the ranks that it lets pass, from the first to before the end.
+PREDICATE, HIERARCHY, RANKS, FIRST, END = range(5)
+
+# What a job looks up for a hierarchy: nothing, what a cell tells, what the stored code of a row
+# tells, and that where it may drop the row.
+NOTHING, BY_CELL, BY_ROW, BY_ROW_DROPPING = range(4)
+
+# A job has no more groups, and reads no more ranges of cells, or another way is taken.
+MOST_GROUPS = 2**22
+MOST_STEPS = 2**16
+
+# What became of it.
+DONE, TOO_MANY_GROUPS, TOO_MANY_CELLS = range(3)
+
+
+@leaf
+def _keep_compared(
+    compared: Integers, hierarchies: Integers, ranks: NDArray[np.int32], allowed: Flags
+) -> None:
+    """Keep the codes that pass a comparison of every predicate; comparisons of one lie together."""
+    first = 0
+    while first < len(compared):
+        end = first + 1
+        while end < len(compared) and compared[end, PREDICATE] == compared[first, PREDICATE]:
+            end += 1
+        hierarchy = compared[first, HIERARCHY]
+        begin = hierarchies[hierarchy, CODES]
+        for code in range(hierarchies[hierarchy, CODE_COUNT]):
+            if allowed[begin + code]:
+                passes = False
+                for row in range(first, end):
+                    rank = ranks[compared[row, RANKS] + code]
+                    if compared[row, FIRST] <= rank < compared[row, END]:
+                        passes = True
+                        break
+                allowed[begin + code] = passes
+        first = end
+
+
+@leaf
+def _number_groups(
+    hierarchies: Integers,
+    keyed: Integers,
+    tuples: NDArray[np.int32],
+    allowed: Flags,
+    parts: Integers,
+    chosen: NDArray[np.int32],
+    counts: Integers,
+) -> int:
+    """Number the key tuples of the codes that are allowed; return how many groups there are.
+
+    parts: becomes what each code adds to the group, -1 where it is not allowed. chosen, counts:
+    the tuples of each hierarchy that occur, and how many they are. -1 where there are too many.
+    """
+    for hierarchy in range(len(hierarchies)):
+        begin = hierarchies[hierarchy, CODES]
+        for code in range(begin, begin + hierarchies[hierarchy, CODE_COUNT]):
+            parts[code] = 0 if allowed[code] else -1
+    stride = 1
+    for hierarchy in keyed:
+        begin, first = hierarchies[hierarchy, CODES], hierarchies[hierarchy, TUPLES]
+        end, count = begin + hierarchies[hierarchy, CODE_COUNT], 0
+        for place in range(first, first + hierarchies[hierarchy, TUPLE_COUNT]):
+            chosen[place] = -1
+        for code in range(begin, end):
+            if allowed[code]:
+                chosen[first + tuples[code]] = 0
+        for place in range(first, first + hierarchies[hierarchy, TUPLE_COUNT]):
+            if chosen[place] == 0:
+                chosen[place] = count
+                count += 1
+        for code in range(begin, end):
+            if allowed[code]:
+                parts[code] = chosen[first + tuples[code]] * stride
+        place = first
+        for number in range(hierarchies[hierarchy, TUPLE_COUNT]):
+            if chosen[first + number] >= 0:
+                chosen[place] = number
+                place += 1
+        counts[hierarchy] = count
+        stride *= max(count, 1)
+        if stride > MOST_GROUPS:
+            return -1
+    return stride
+
+
+@leaf
+def _reduce_to_axes(
+    hierarchies: Integers,
+    coordinates: NDArray[np.int32],
+    parts: Integers,
+    axis_parts: Integers,
+    ways: Integers,
+) -> None:
+    """Reduce what codes say to coordinates, where all codes of each one say the same.
+
+    axis_parts: becomes what each coordinate adds to the group, -1 where none of its codes is
+    allowed. ways: becomes what has to be looked up.
+    """
+    for hierarchy in range(len(hierarchies)):
+        begin, axis = hierarchies[hierarchy, CODES], hierarchies[hierarchy, AXIS]
+        end, axis_end = begin + hierarchies[hierarchy, CODE_COUNT], axis
+        axis_end += hierarchies[hierarchy, AXIS_COUNT]
+        for place in range(axis, axis_end):
+            axis_parts[place] = -2
+        differ, drops = False, False
+        for code in range(begin, end):
+            place = axis + coordinates[code]
+            if axis_parts[place] == -2:
+                axis_parts[place] = parts[code]
+            elif axis_parts[place] != parts[code]:
+                differ = True
+                drops |= axis_parts[place] < 0 or parts[code] < 0
+                axis_parts[place] = max(axis_parts[place], parts[code])
+        has_parts = False
+        for place in range(axis, axis_end):
+            if axis_parts[place] == -2:
+                axis_parts[place] = -1
+            if differ and axis_parts[place] > 0:
+                axis_parts[place] = 0
+            has_parts |= axis_parts[place] > 0
+        ways[hierarchy] = NOTHING
+        if differ:
+            ways[hierarchy] = BY_ROW_DROPPING if drops else BY_ROW
+        elif has_parts:
+            ways[hierarchy] = BY_CELL
+
+
+@leaf
+def _list_steps(
+    hierarchies: Integers, axis_parts: Integers, steps: Integers, firsts: Integers
+) -> int:
+    """List the coordinates that are allowed; return the last hierarchy that says anything.
+
+    steps: becomes (first, end, part) of them, those of hierarchy h from firsts[h] to firsts[h + 1];
+    of the last one neighbours that say the same are one step.
+    """
+    last = -1
+    for hierarchy in range(len(hierarchies)):
+        axis = hierarchies[hierarchy, AXIS]
+        for place in range(axis, axis + hierarchies[hierarchy, AXIS_COUNT]):
+            if axis_parts[place] != 0:
+                last = hierarchy
+    count = 0
+    # Where none does, all of the first one is one step.
+    last = max(last, 0)
+    for hierarchy in range(last + 1):
+        firsts[hierarchy] = count
+        axis = hierarchies[hierarchy, AXIS]
+        for place in range(hierarchies[hierarchy, AXIS_COUNT]):
+            part = axis_parts[axis + place]
+            if part < 0:
+                continue
+            before = count - 1
+            if (
+                hierarchy == last
+                and before >= firsts[hierarchy]
+                and steps[before, 1] == place
+                and steps[before, 2] == part
+            ):
+                steps[before, 1] = place + 1
+            else:
+                steps[count, 0], steps[count, 1], steps[count, 2] = place, place + 1, part
+                count += 1
+    firsts[last + 1] = count
+    return last
+
+
+@leaf
+def _entry_of(cell: int, cells: Integers, low: int) -> int:
+    """Return the first place, from `low` on, of a cell that is not before this one."""
+    high = len(cells)
+    while low < high:
+        middle = (low + high) // 2
+        if cells[middle] < cell:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@leaf
+def _walk(
+    hierarchies: Integers,
+    steps: Integers,
+    firsts: Integers,
+    places: Integers,
+    last: int,
+    cells: Integers,
+    offsets: Integers,
+    table: Integers,
+    intervals: Integers,
+) -> tuple[int, int, int]:
+    """Put the runs and the intervals of all combinations of steps into arrays that have the room.
+
+    places: the step of each hierarchy, the first one of all. Returns how many runs, intervals and
+    rows there are.
+    """
+    runs, interval_count, rows, place = 0, 0, 0, 0
+    while True:
+        base, group = 0, 0
+        for hierarchy in range(last):
+            step = places[hierarchy]
+            base += steps[step, 0] * hierarchies[hierarchy, STRIDE]
+            group += steps[step, 2]
+        for step in range(firsts[last], firsts[last + 1]):
+            low = base + steps[step, 0] * hierarchies[last, STRIDE]
+            high = base + steps[step, 1] * hierarchies[last, STRIDE]
+            if interval_count and intervals[interval_count - 1, 1] == low:
+                intervals[interval_count - 1, 1] = high
+            else:
+                intervals[interval_count, 0], intervals[interval_count, 1] = low, high
+                interval_count += 1
+            if len(cells):
+                low = place = _entry_of(low, cells, place)
+                high = place = _entry_of(high, cells, place)
+            start, end, own = offsets[low], offsets[high], group + steps[step, 2]
+            if end == start:
+                continue
+            rows += end - start
+            if runs and table[1, runs - 1] == start and table[2, runs - 1] == own:
+                table[1, runs - 1] = end
+            else:
+                table[0, runs], table[1, runs], table[2, runs] = start, end, own
+                runs += 1
+        hierarchy = last - 1
+        while hierarchy >= 0 and places[hierarchy] + 1 == firsts[hierarchy + 1]:
+            places[hierarchy] = firsts[hierarchy]
+            hierarchy -= 1
+        if hierarchy < 0:
+            return runs, interval_count, rows
+        places[hierarchy] += 1
+
+
+@entry
+def find_star_runs(
+    hierarchies: Integers,
+    keyed: Integers,
+    codes: NDArray[np.int32],
+    ranks: NDArray[np.int32],
+    compared: Integers,
+    allowed: Flags,
+    cells: Integers,
+    offsets: Integers,
+) -> Any:
+    """Return the job of a star and its runs, from the codes that its comparisons allow.
+
+    keyed: the hierarchies with keys in the order of their parts of a group number. codes: of each
+    code its coordinate on Z, and its key tuple. ranks: of each code of a level that is compared the
+    rank of its value. allowed: the codes that other predicates allow; it is changed. cells: empty
+    where all are addressable.
+
+    Returns (state, ways, parts, axis_parts, chosen, counts, table, intervals, group_count,
+    row_count); of another state than DONE nothing else counts.
+    """
+    _keep_compared(compared, hierarchies, ranks, allowed)
+    count = len(hierarchies)
+    ways, counts = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    tuple_count, axis_count = 0, 0
+    for hierarchy in range(count):
+        tuple_count += hierarchies[hierarchy, TUPLE_COUNT]
+        axis_count += hierarchies[hierarchy, AXIS_COUNT]
+    parts, axis_parts = np.empty(len(allowed), np.int64), np.empty(axis_count, np.int64)
+    chosen = np.empty(tuple_count, np.int32)
+    table, intervals = np.empty((3, 0), np.int64), np.empty((0, 2), np.int64)
+    state, rows = DONE, 0
+    groups = _number_groups(hierarchies, keyed, codes[1], allowed, parts, chosen, counts)
+    _reduce_to_axes(hierarchies, codes[0], parts, axis_parts, ways)
+    steps, firsts = np.empty((axis_count, 3), np.int64), np.zeros(count + 1, np.int64)
+    last = _list_steps(hierarchies, axis_parts, steps, firsts)
+    total = 1
+    for hierarchy in range(last + 1):
+        total *= min(firsts[hierarchy + 1] - firsts[hierarchy], MOST_STEPS)
+        total = min(total, MOST_STEPS + 1)
+    if groups < 0:
+        state = TOO_MANY_GROUPS
+    elif total > MOST_STEPS:
+        state = TOO_MANY_CELLS
+    elif total:
+        room, wide = np.empty((3, total), np.int64), np.empty((total, 2), np.int64)
+        places = firsts.copy()
+        found = _walk(hierarchies, steps, firsts, places, last, cells, offsets, room, wide)
+        table, intervals, rows = room[:, : found[0]].copy(), wide[: found[1]].copy(), found[2]
+    return state, ways, parts, axis_parts, chosen, counts, table, intervals, groups, rows
