@@ -13,7 +13,7 @@ is none, and the query is planned from the beginning.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
     # The literals of holes.
     Literals: TypeAlias = Mapping[Slot, Sequence[Literal]]
+
+# The fields of a plan that constants change.
+_FILLED = frozenset({"job", "parts", "key_count", "estimated_rows"})
 
 # A mask takes a byte for each code of a hierarchy.
 MAX_MASKS = 64
@@ -143,7 +146,10 @@ class PreparedStar:
         limit: float,
     ) -> None:
         self.keys = keys
-        self._plan = plan
+        self._accumulators = plan.job.accumulators
+        self._fixed: dict[str, Any] = {
+            each.name: getattr(plan, each.name) for each in fields(plan) if each.name not in _FILLED
+        }
         self._bvh = bvh
         self._predicates = predicates
         self._limit = limit
@@ -189,9 +195,9 @@ class PreparedStar:
             return None
         tuples = self._tuples(chosen, counts.tolist())
         maps = self._maps(ways.tolist(), parts, axis_parts)
-        job = FusedJob(intervals, maps, groups, self._plan.job.accumulators)
-        plan = replace(
-            self._plan,
+        job = FusedJob(intervals, maps, groups, self._accumulators)
+        plan = FusedScanAggregate(
+            **self._fixed,
             job=job,
             parts=self._parts(tuples),
             key_count=groups,
@@ -252,10 +258,8 @@ class PreparedStar:
         """Return what group numbers are made of, as `fuse` does."""
         parts, stride = [], 1
         for key, some in zip(self.keys, chosen, strict=True):
-            values = key.values
-            if len(some) < key.count:
-                values = tuple([each.take(some) for each in values])
-            parts.append(GroupPart(key.columns, values, stride, max(len(some), 1)))
+            count = max(len(some), 1)
+            parts.append(GroupPart(key.columns, key.values, stride, count, some))
             stride *= parts[-1].count
         return tuple(parts)
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import functools
 from collections import OrderedDict
 from dataclasses import field, fields, is_dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -108,12 +109,15 @@ class PreparedPlan:
         return size
 
 
-def _array_bytes(value: object) -> int:
+def _array_bytes(value: Any) -> int:
     """Return the bytes of the arrays that are fields of a value."""
-    if not is_dataclass(value):
-        return 0
-    arrays = (getattr(value, each.name) for each in fields(value))
-    return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+    arrays = [getattr(value, name) for name in _field_names(type(value))]
+    return sum([array.nbytes for array in arrays if isinstance(array, np.ndarray)])
+
+
+@functools.cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind)) if is_dataclass(kind) else ()
 
 
 @dataclass(slots=True)

@@ -214,7 +214,6 @@ def _walk(
     steps: Integers,
     firsts: Integers,
     places: Integers,
-    last: int,
     cells: Integers,
     offsets: Integers,
     table: Integers,
@@ -225,6 +224,7 @@ def _walk(
     places: the step of each hierarchy, the first one of all. Returns how many runs, intervals and
     rows there are.
     """
+    last = len(firsts) - 2
     runs, interval_count, rows, place = 0, 0, 0, 0
     while True:
         base, group = 0, 0
@@ -307,7 +307,7 @@ def find_star_runs(
         state = TOO_MANY_CELLS
     elif total:
         room, wide = np.empty((3, total), np.int64), np.empty((total, 2), np.int64)
-        places = firsts.copy()
-        found = _walk(hierarchies, steps, firsts, places, last, cells, offsets, room, wide)
+        firsts = firsts[: last + 2]
+        found = _walk(hierarchies, steps, firsts, firsts.copy(), cells, offsets, room, wide)
         table, intervals, rows = room[:, : found[0]].copy(), wide[: found[1]].copy(), found[2]
     return state, ways, parts, axis_parts, chosen, counts, table, intervals, groups, rows

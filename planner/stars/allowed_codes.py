@@ -90,7 +90,7 @@ def _compared(
     hierarchy: Hierarchy,
     levels: Mapping[Attribute, tuple[int, int]],
 ) -> NDArray[np.bool_] | None:
-    if function not in _RANGES or constant.type != attribute.type:
+    if function is None or function not in _RANGES or constant.type != attribute.type:
         return None
     _, level = levels[attribute]
     values = ranked_values(hierarchy, level)

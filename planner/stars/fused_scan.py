@@ -15,7 +15,9 @@ from raydb.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from raydb.kernels.backends.backend import Accumulator, FusedJob
     from raydb.kernels.bvh.bvh import Bvh
@@ -55,13 +57,22 @@ class GroupPart:
     """The keys of one hierarchy: part p of a group number is group // stride % count.
 
     columns: those of the keys, or of the aggregates whose arguments are made keys.
-    values: for each of `columns` the key's value of every part, shape (count,).
+    tuples: for each of `columns` its value in every key tuple, of which `chosen` has those of the
+        parts; None where all are parts.
     """
 
     columns: tuple[Column, ...]
-    values: tuple[pa.Array, ...]
+    tuples: tuple[pa.Array, ...]
     stride: int
     count: int
+    chosen: NDArray[np.int32] | None = None
+
+    @property
+    def values(self) -> tuple[pa.Array, ...]:
+        """For each of `columns` the key's value of every part, shape (count,)."""
+        if self.chosen is None:
+            return self.tuples
+        return tuple([each.take(self.chosen) for each in self.tuples])
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -255,12 +255,20 @@ class _OptimizedPlan:
         filled: dict[Slot, Sequence[Literal]] = {}
         for slot, holes in self._holes.items():
             for hole, literal in zip(holes, literals[slot], strict=True):
-                is_same = repr(literal) == repr(hole.values[0])
-                values = hole.values if is_same else hole.replay(literal)
+                values = hole.values if _is_same(literal, hole) else hole.replay(literal)
                 if values is None:
                     return None
                 filled[hole] = values
         return Filling(self._open, filled)
+
+
+def _is_same(literal: Literal, slot: Slot) -> bool:
+    """Whether a literal is the one that a slot was made of, as far as it matters.
+
+    1, 1.0 and True are equal, 0.0 and -0.0 too; they are told apart where the plan is for one only.
+    """
+    known = slot.values[0]
+    return literal is known or (slot.is_pinned and repr(literal) == repr(known))
 
 
 def _literal(text: str) -> Literal | None:
