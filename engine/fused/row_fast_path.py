@@ -28,7 +28,7 @@ from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -147,17 +147,37 @@ def fast_rows(
 ) -> FastRows | None:
     """Return the rows of a run; None where some value is NULL or no integer of 64 bits."""
     totals = {source for source in fast_path.columns if isinstance(source, _Total)}
-    totals |= {source for source, _ in fast_path.sort_keys if isinstance(source, _Total)}
-    for total in totals:
+    ordering = {source for source, _ in fast_path.sort_keys if isinstance(source, _Total)}
+    for total in totals | ordering:
         if _values(total, result).dtype != np.int64:
             return None
+    # What orders the rows must be known of those too that a limit leaves out.
+    if ordering and not _have_values(ordering, result, slice(None), fast_path):
+        return None
     groups = fast_path.order(result)
+    if not _have_values(totals, result, groups, fast_path):
+        return None
+    return FastRows(fast_path, result, groups, table)
+
+
+def _have_values(
+    totals: Collection[_Total],
+    result: FusedResult,
+    groups: NDArray[np.int64] | slice,
+    fast_path: RowFastPath,
+) -> bool:
+    """Whether totals have a value in each of some groups, as far as these have rows."""
     for place in {total.count for total in totals if total.count is not None}:
         counts = result.values[place]
         # Where no value is NULL they are the rows, and every group of the answer has some.
-        if not (counts is result.rows and fast_path.job.keys) and not counts[groups].all():
-            return None
-    return FastRows(fast_path, result, groups, table)
+        if counts is result.rows and fast_path.job.keys:
+            continue
+        is_absent = counts[groups] == 0
+        if fast_path.job.keys:
+            is_absent &= result.rows[groups] > 0
+        if is_absent.any():
+            return False
+    return True
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -2,7 +2,8 @@
 
     the same text and parameters     the physical plan, ready to run
     the same but for constants       the template: its rules have run, literals are filled in, and
-                                     how the query runs is chosen
+                                     how the query runs is chosen; or the query that was prepared
+                                     of it, whose star is filled
     the same text, writing rows      the parsed statement
 
 Plans and templates are right for one snapshot; a new one empties the cache.
@@ -111,7 +112,8 @@ class PreparedPlan:
 
 def _array_bytes(value: Any) -> int:
     """Return the bytes of the arrays that are fields of a value."""
-    arrays = [getattr(value, name) for name in _field_names(type(value))]
+    kind: Any = type(value)
+    arrays = [getattr(value, name) for name in _field_names(kind)]
     return sum([array.nbytes for array in arrays if isinstance(array, np.ndarray)])
 
 

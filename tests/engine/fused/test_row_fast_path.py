@@ -133,6 +133,16 @@ def test_changes_are_seen() -> None:
             assert con.execute("SELECT sum(x), count(*) FROM t").fetchall() == [(None, 0)]
 
 
+def test_total_that_is_null_has_its_place_among_rows_that_a_limit_leaves_out() -> None:
+    with raydb.connect() as con:
+        con.execute("CREATE TABLE f (k INTEGER, x INTEGER)")
+        con.execute("INSERT INTO f VALUES (1, NULL), (2, -5), (3, 5), (4, 7)")
+        con.execute("CREATE BVH b ON f (SCAN (k), AGGREGATE (x))")
+        text = "SELECT k, max(x) FROM f GROUP BY k ORDER BY max(x), k LIMIT 2 OFFSET 1"
+        for _ in range(3):
+            assert con.execute(text).fetchall() == [(3, 5), (4, 7)]
+
+
 def test_most_questions_are_answered_straight(con: raydb.Connection) -> None:
     texts = [question(random.Random(seed)) for seed in range(150)]
     for text in (*texts, *texts):

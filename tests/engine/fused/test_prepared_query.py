@@ -1,0 +1,138 @@
+"""Queries over a star whose constants change: they are prepared once, and filled."""
+
+from __future__ import annotations
+
+import threading
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import raydb
+from raydb.engine.fused.prepared_query import PreparedQuery
+from raydb.kernels.backends.cpu import warm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+QUERY = (
+    "SELECT city, sum(amount) FROM sale JOIN store ON store = id WHERE region = {} AND day < {}"
+    " GROUP BY city ORDER BY city"
+)
+
+
+@pytest.fixture
+def con() -> Iterator[raydb.Connection]:
+    warm.wait()
+    with raydb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE store (id INTEGER PRIMARY KEY, region VARCHAR, city VARCHAR)"
+        )
+        connection.execute(
+            "INSERT INTO store SELECT range, 'r' || range % 4, 'c' || range FROM range(12)"
+        )
+        connection.execute(
+            "CREATE TABLE sale (store INTEGER REFERENCES store, day SMALLINT, amount INTEGER)"
+        )
+        connection.execute(
+            "INSERT INTO sale SELECT range % 12, range % 31, range % 97 FROM range(5000)"
+        )
+        connection.execute(
+            "CREATE BVH b ON sale (SCAN (region, day), GROUP BY (city), AGGREGATE (amount))"
+        )
+        yield connection
+
+
+@pytest.fixture
+def filled(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Return whether each query that was prepared gave the plan."""
+    found: list[bool] = []
+    plan = PreparedQuery.plan
+
+    def noted(query: PreparedQuery, filling: Any) -> Any:
+        prepared = plan(query, filling)
+        found.append(prepared is not None)
+        return prepared
+
+    monkeypatch.setattr(PreparedQuery, "plan", noted)
+    return found
+
+
+def expected(region: str, day: int) -> list[tuple[str, int]]:
+    totals: dict[str, int] = {}
+    for row in range(5000):
+        if f"r{row % 12 % 4}" == region and row % 31 < day:
+            name = f"c{row % 12}"
+            totals[name] = totals.get(name, 0) + row % 97
+    return sorted(totals.items())
+
+
+def test_texts_parameters_and_execute_take_one_way(
+    con: raydb.Connection, filled: list[bool]
+) -> None:
+    for region in range(5):
+        assert con.execute(QUERY.format(f"'r{region}'", 9)).fetchall() == expected(f"r{region}", 9)
+    assert filled == [True] * 3
+    for day in range(5):
+        asked = con.execute(QUERY.format("?", "?"), ["r1", day])
+        assert asked.fetchall() == expected("r1", day)
+    assert filled == [True] * 6
+    con.execute(f"PREPARE ask AS {QUERY.format('$1', '$2')}")
+    for day in range(5):
+        assert con.execute(f"EXECUTE ask ('r2', {day})").fetchall() == expected("r2", day)
+    assert filled[-3:] == [True] * 3
+
+
+def test_constants_that_ask_for_another_plan_are_planned(
+    con: raydb.Connection, filled: list[bool]
+) -> None:
+    for day in (3, 4, 5, 70_000, -1, 2**40, 6):
+        assert con.execute(QUERY.format("'r0'", day)).fetchall() == expected("r0", day)
+    for day in (None, 3.5, "7"):
+        asked = con.execute(QUERY.format("'r0'", "?"), [day])
+        assert asked.fetchall() == ([] if day is None else expected("r0", -(-float(day) // 1)))
+    assert any(filled)
+
+
+def test_changes_are_seen(con: raydb.Connection, filled: list[bool]) -> None:
+    def total(day: int) -> int:
+        rows = con.execute(f"SELECT sum(amount) FROM sale WHERE day < {day}").fetchall()
+        return int(rows[0][0])
+
+    known = [sum(row % 97 for row in range(5000) if row % 31 < day) for day in range(32)]
+    assert [total(day) for day in range(1, 6)] == known[1:6]
+    count = len(filled)
+    assert count
+    with con.duplicate() as other:
+        other.execute("INSERT INTO sale VALUES (1, 0, 1000)")
+        other.execute("DELETE FROM sale WHERE day = 1")
+    gone = sum(row % 97 for row in range(5000) if row % 31 == 1)
+    assert [total(day) for day in range(6, 12)] == [each + 1000 - gone for each in known[6:12]]
+
+
+def test_many_threads_ask_with_constants_of_their_own(con: raydb.Connection) -> None:
+    """Each thread has a connection, and two share one; nothing that is prepared is shared."""
+    wrong: list[Any] = []
+
+    def ask(connection: raydb.Connection, seed: int) -> None:
+        rng = Random(seed)
+        for _ in range(30):
+            region, day = f"r{rng.randrange(5)}", rng.randrange(33)
+            rows = connection.cursor().execute(QUERY.format(f"'{region}'", day)).fetchall()
+            if rows != expected_rows[region, day]:
+                wrong.append((region, day, rows))
+
+    expected_rows = {
+        (f"r{region}", day): expected(f"r{region}", day) for region in range(5) for day in range(33)
+    }
+    connections = [con, *(con.duplicate() for _ in range(7))]
+    threads = [
+        threading.Thread(target=ask, args=(connections[number % 8], number)) for number in range(16)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for connection in connections[1:]:
+        connection.close()
+    assert not wrong
