@@ -13,7 +13,7 @@ is none, and the query is planned from the beginning.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,14 +21,14 @@ import numpy as np
 
 from raydb.kernels.backends.backend import CodeMap, FusedJob
 from raydb.kernels.backends.cpu.warm import frozen, star_loops
-from raydb.kernels.bvh.encode import join_codes
 from raydb.planner.expressions.nodes import expressions_of, leaves, rewrite
 from raydb.planner.expressions.slots import Slot, SlotLiteral
 from raydb.planner.stars.allowed_codes import comparisons, rank_ranges, ranked_values, ranks_of
 from raydb.planner.stars.choose import cost_limit
 from raydb.planner.stars.costs import direct_cost
-from raydb.planner.stars.fuse import encode_allowed, hierarchy_of, predicate_mask, split_keys
+from raydb.planner.stars.fuse import hierarchy_of, number_tuples, predicate_mask, split_keys
 from raydb.planner.stars.fused_scan import FusedScanAggregate, GroupPart
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -356,8 +356,7 @@ def _key_tuples(star: Star, bvh: BvhInfo) -> tuple[KeyTuples, ...] | None:
     for number, keys in keys_of.items():
         hierarchy = bvh.index.hierarchies[number]
         every = np.arange(hierarchy.code_count)
-        columns = [encode_allowed(values, every, hierarchy) for _, values in keys]
-        codes, tuples = join_codes(columns)
-        values = tuple(each.values.take(tuples[:, at]) for at, each in enumerate(columns))
-        found.append(KeyTuples(number, tuple(column for column, _ in keys), values, codes))
+        codes, values = number_tuples([each for _, each in keys], every, hierarchy)
+        columns = tuple(column for column, _ in keys)
+        found.append(KeyTuples(number, columns, values, codes.astype(np.int32, copy=False)))
     return tuple(found)
