@@ -53,6 +53,9 @@ _TYPES: dict[exp.DType, pa.DataType] = {
     _DType.VARBINARY: pa.binary(),
     _DType.INTERVAL: INTERVAL,
     _DType.UUID: UUID,
+    # Text, of which only a cast asks whether it is JSON.
+    _DType.JSON: pa.string(),
+    _DType.JSONB: pa.string(),
 }
 _MORE_NAMES = ("BLOB", "BYTEA", "DECIMAL", "HUGEINT", "INTEGER", "NUMERIC", "REAL", "UINTEGER")
 _TYPE_NAMES = (*(kind.value for kind in _TYPES), *_MORE_NAMES)

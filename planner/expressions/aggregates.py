@@ -198,8 +198,8 @@ def _list(_: str, argument: Expression) -> AggregateCall:
     return AggregateCall("list", (argument,), pa.list_(argument.type))
 
 
-def _no_call(name: str, _: Expression) -> AggregateCall:
-    """histogram() is made of list(), which is why it is no call of its own."""
+def _no_call(name: str, *_: Expression) -> AggregateCall:
+    """Stand for what is made of other aggregates, as histogram() is of list()."""
     raise AssertionError(name)
 
 
@@ -326,6 +326,18 @@ AGGREGATE_TABLE = _table(
     (
         "histogram(a: key)",
         "how often each value occurs, a MAP: histogram(t) FROM s -> {'a': 1, 'b': 2}",
+        _no_call,
+    ),
+    (
+        "json_group_array(a)",
+        "the values as a JSON array: json_group_array(t ORDER BY x) FROM s WHERE ok ->"
+        ' \'["a","b"]\'',
+        _no_call,
+    ),
+    (
+        "json_group_object(key, a)",
+        "the values by their keys as a JSON object: json_group_object(t, x ORDER BY x) FROM s"
+        ' WHERE ok -> \'{"a":10,"b":20}\'',
         _no_call,
     ),
     ("entropy(a) -> DOUBLE", "entropy of the values in bits: entropy(ok) > 0.9 FROM s -> true"),

@@ -192,6 +192,33 @@ def _group_key(parser: PostgresParser) -> exp.Expr | None:
     return parser._parse_disjunction()
 
 
+def _arrow(parser: PostgresParser, names: list[exp.Expr]) -> exp.Expr | None:
+    """Read an argument behind its first arrow: `x -> x + 1`, or `json -> path`.
+
+    sqlglot takes all for functions, but one names again what stands before the arrow.
+    """
+    if len(names) > 1 or _names_again(parser, names[0].name):
+        return parser.expression(exp.Lambda(this=parser._parse_disjunction(), expressions=names))
+    parser._retreat(parser._index - 2)
+    return parser._parse_order(parser._parse_disjunction())
+
+
+def _names_again(parser: PostgresParser, name: str) -> bool:
+    depth = 0
+    for token in parser._tokens[parser._index :]:
+        if token.text == name:
+            return True
+        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+        if depth < 0 or (not depth and token.token_type is TokenType.COMMA):
+            return False
+    return False
+
+
+def _json_at(kind: type[exp.Expr]) -> Callable[[PostgresParser, exp.Expr, exp.Expr], exp.Expr]:
+    """Return what reads `json -> path` with the path as it is written."""
+    return lambda parser, json, path: parser.expression(kind(this=json, expression=path))
+
+
 def _cast(parser: PostgresParser, operand: exp.Expr, to: exp.Expr) -> exp.Expr:
     return parser.expression(exp.Cast(this=operand, to=_whole_type(parser, to)))
 
@@ -294,6 +321,12 @@ class _Tables(PostgresParser):
         TokenType.MAP: _map,
     }
     COLUMN_OPERATORS: ClassVar = {**PostgresParser.COLUMN_OPERATORS, TokenType.DCOLON: _cast}
+    JSON_OPERATORS: ClassVar = {
+        **PostgresParser.JSON_OPERATORS,
+        TokenType.ARROW: _json_at(exp.JSONExtract),
+        TokenType.DARROW: _json_at(exp.JSONExtractScalar),
+    }
+    LAMBDAS: ClassVar = {**PostgresParser.LAMBDAS, TokenType.ARROW: _arrow}
     CONSTRAINT_PARSERS: ClassVar = {**PostgresParser.CONSTRAINT_PARSERS, "GENERATED": _generated}
     EXPRESSION_PARSERS: ClassVar = {
         exp.Condition: PostgresParser.EXPRESSION_PARSERS[exp.Condition],
@@ -402,6 +435,8 @@ def _writers() -> dict[type[exp.Expr], Callable[..., str]]:
         exp.Interval: _interval_text,
         # What PostgreSQL does not have.
         exp.IntDiv: lambda generator, node: generator.binary(node, "//"),
+        exp.JSONExtract: lambda generator, node: generator.binary(node, "->"),
+        exp.JSONExtractScalar: lambda generator, node: generator.binary(node, "->>"),
         exp.TryCast: lambda generator, node: (
             f"TRY_CAST({generator.sql(node, 'this')} AS {generator.sql(node, 'to')})"
         ),

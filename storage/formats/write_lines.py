@@ -183,12 +183,12 @@ def _json_lines(batch: pa.RecordBatch, end: str) -> pa.Array:
     pieces: list[str | pa.Array] = []
     for place, (name, column) in enumerate(zip(batch.schema.names, batch.columns, strict=True)):
         before = "," if place else "{"
-        pieces += [f"{before}{json.dumps(name, ensure_ascii=False)}:", _json_text(name, column)]
+        pieces += [f"{before}{json.dumps(name, ensure_ascii=False)}:", json_text(name, column)]
     return pc.binary_join_element_wise(*pieces, end, "")
 
 
-def _json_text(name: str, column: pa.Array) -> pa.Array:
-    """Return the values of a column as JSON writes them."""
+def json_text(name: str, column: pa.Array) -> pa.Array:
+    """Return the values of a column as JSON, null for NULL. Raises DataError for NaN."""
     types, kind = pa.types, column.type
     if types.is_fixed_size_list(kind):
         column = column.cast(pa.list_(kind.value_type))
@@ -213,7 +213,7 @@ def _json_text(name: str, column: pa.Array) -> pa.Array:
 
 def _json_struct(name: str, column: pa.StructArray) -> pa.Array:
     fields = zip(column.type.names, fields_of(column), strict=True)
-    return _json_object([(field, _json_text(name, values)) for field, values in fields], column)
+    return _json_object([(field, json_text(name, values)) for field, values in fields], column)
 
 
 def _json_object(fields: list[tuple[str, pa.Array]], column: pa.Array) -> pa.Array:
@@ -230,17 +230,17 @@ def _json_map(name: str, column: pa.MapArray) -> pa.Array:
     """Return maps as objects; keys that are no text become one."""
     entries = entries_of(column)
     keys, values = fields_of(entries.flatten())
-    words = _json_text(name, keys)
+    words = json_text(name, keys)
     if not (pa.types.is_string(keys.type) or keys.type == UUID or pa.types.is_temporal(keys.type)):
         words = pc.binary_join_element_wise('"', _json_escaped(words), '"', "")
-    members = pc.binary_join_element_wise(words, _json_text(name, values), ":")
+    members = pc.binary_join_element_wise(words, json_text(name, values), ":")
     lists = pa.ListArray.from_arrays(offsets_of(entries), members, mask=missing(entries))
     return pc.binary_join_element_wise("{", pc.binary_join(lists, ","), "}", "")
 
 
 def _json_list(name: str, column: pa.ListArray) -> pa.Array:
     offsets, elements = elements_of(column)
-    lists = pa.ListArray.from_arrays(offsets, _json_text(name, elements), mask=missing(column))
+    lists = pa.ListArray.from_arrays(offsets, json_text(name, elements), mask=missing(column))
     return pc.binary_join_element_wise("[", pc.binary_join(lists, ","), "]", "")
 
 

@@ -22,8 +22,9 @@ from raydb.planner.expressions.aggregates import (
 from raydb.planner.expressions.functions.nested.lists import list_of
 from raydb.planner.expressions.functions.nested.maps import histogram_of
 from raydb.planner.expressions.nodes import AggregateCall, Call, Literal, OrderItem
+from raydb.planner.expressions.operators import concatenate
 from raydb.planner.expressions.signature import check_count, require_sortable
-from raydb.planner.expressions.types import BOOLEAN
+from raydb.planner.expressions.types import BOOLEAN, TEXT
 from raydb.planner.expressions.typing_rules import as_boolean, choose, logical
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression
 from raydb.sql.parse.nodes import require_only, unsupported
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from raydb.planner.expressions.nodes import Expression
+
+# Aggregates of JSON: how many arguments they have, and what stands around their members.
+_JSON_GROUPS = {"json_group_array": (1, "[", "]"), "json_group_object": (2, "{", "}")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,8 @@ def bind_composed(
     if written.name == "histogram":
         check_count("histogram", 1, 1, len(written.arguments))
         return histogram_of(column_of(replace(written, name="list")))
+    if written.name in _JSON_GROUPS:
+        return _json_group(written, column_of)
     place = 0 if written.within else 1
     fractions = None
     if written.name in QUANTILES and len(written.arguments) == place + 1:
@@ -145,6 +151,25 @@ def bind_composed(
         return Literal((), pa.list_(element.type))
     nothing = Call("is_null", (found[0],), BOOLEAN)
     return choose([nothing], [Literal(None, pa.null()), list_of(found)])
+
+
+def _json_group(written: WrittenCall, column_of: Callable[[WrittenCall], Expression]) -> Expression:
+    """Return json_group_array(x) or json_group_object(key, x), which join the texts of JSON."""
+    count, opening, closing = _JSON_GROUPS[written.name]
+    check_count(written.name, count, count, len(written.arguments))
+    *keys, value = written.arguments
+    member: exp.Expr = _call("coalesce", _call("to_json", value), exp.Literal.string("null"))
+    for key in keys:
+        text = _call("to_json", exp.cast(key, "VARCHAR"))
+        colon = exp.DPipe(this=text, expression=exp.Literal.string(":"))
+        member = exp.DPipe(this=colon, expression=member)
+    parts = (member, exp.Literal.string(","))
+    joined = column_of(replace(written, name="string_agg", arguments=parts))
+    return concatenate(concatenate(Literal(opening, TEXT), joined), Literal(closing, TEXT))
+
+
+def _call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
+    return exp.Anonymous(this=name, expressions=[each.copy() for each in arguments])
 
 
 def _elements(node: exp.Expr, context: Context) -> list[exp.Expr] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from raydb.planner.expressions.functions.nested.json_texts import as_json
 from raydb.planner.expressions.functions.patterns import match
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.operators import (
@@ -13,7 +14,8 @@ from raydb.planner.expressions.operators import (
     negate,
     shift,
 )
-from raydb.planner.expressions.types import BOOLEAN
+from raydb.planner.expressions.registry import SCALARS
+from raydb.planner.expressions.types import BOOLEAN, TEXT
 from raydb.planner.expressions.typing_rules import (
     as_boolean,
     choose,
@@ -227,15 +229,32 @@ def _concat(node: exp.Expr, context: Context) -> Expression:
     return concatenate(*_both(node, context))
 
 
+@binds(exp.JSONExtract, exp.JSONExtractScalar, reads="this expression")
+def _at_json_path(node: exp.Expr, context: Context) -> Expression:
+    """Return json -> path or json ->> path."""
+    is_text = isinstance(node, exp.JSONExtractScalar)
+    name = "json_extract_string" if is_text else "json_extract"
+    return SCALARS[name].call(name, _both(node, context))
+
+
 @binds(exp.Cast, reads="this to")
 def _cast(node: exp.Expr, context: Context) -> Expression:
     target = bound_type(node.args["to"])
-    return explicit_cast(bind_expression(node.this, context), target)
+    operand = bind_expression(node.this, context)
+    return as_json(operand) if _is_json(node.args["to"]) else explicit_cast(operand, target)
+
+
+def _is_json(kind: exp.DataType) -> bool:
+    return kind.this in (exp.DType.JSON, exp.DType.JSONB)
 
 
 @binds(exp.TryCast, reads="this to safe")
 def _try_cast(node: exp.Expr, context: Context) -> Expression:
-    return try_cast(bind_expression(node.this, context), bound_type(node.args["to"]))
+    operand, target = bind_expression(node.this, context), bound_type(node.args["to"])
+    if _is_json(node.args["to"]) and operand.type == TEXT:
+        valid = SCALARS["json_valid"].call("json_valid", (operand,))
+        return choose([valid], [operand, Literal(None, TEXT)])
+    return as_json(operand) if _is_json(node.args["to"]) else try_cast(operand, target)
 
 
 @binds(exp.Case, reads="this ifs default")

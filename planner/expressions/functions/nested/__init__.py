@@ -1,1 +1,1 @@
-"""Functions of lists, structs and maps."""
+"""Functions of lists, structs, maps and JSON."""

@@ -1,0 +1,298 @@
+"""Functions of JSON, which is text: what lies at a path of it, what it is, and JSON of values.
+
+A path is a key (`'a'`), an index from 0 or backwards from -1, JSONPath without wildcards
+(`'$.a[0].b'`, `'$."a b"'`, `'$[#-1]'`) or a JSON pointer (`'/a/0/b'`).
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pyarrow as pa
+
+from raydb.errors import DataError, NotSupportedError, ProgrammingError
+from raydb.planner.expressions.columns.adapters import of_columns, of_rows
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.operators import concatenate
+from raydb.planner.expressions.registry import composed, scalar
+from raydb.planner.expressions.signature import require_text
+from raydb.planner.expressions.types import BIGINT, BOOLEAN, INTEGER, TEXT, is_integer
+from raydb.planner.expressions.typing_rules import as_text, cast, choose, label, typed
+from raydb.storage.formats.write_lines import json_text
+from raydb.storage.nested import leaf_types
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from raydb.planner.expressions.columns.arrays import Values
+
+_Step = str | int
+_MISSING = object()
+_STEP = re.compile(
+    r"""\.(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<key>[^.\[\]"*]+))"""
+    r"""|\[(?:(?P<index>-?\d+)|\#-(?P<back>\d+)|'(?P<single>[^']*)'|"(?P<double>[^"]*)")\]"""
+)
+_KINDS = {dict: "OBJECT", list: "ARRAY", str: "VARCHAR", float: "DOUBLE", bool: "BOOLEAN"}
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+_decode = json.JSONDecoder(parse_constant=_refuse).decode
+
+
+def _read(text: str) -> Any:
+    try:
+        return _decode(text)
+    except (ValueError, RecursionError):
+        shown = text if len(text) <= 40 else f"{text[:40]}..."
+        raise DataError(f"'{shown}' is not valid JSON") from None
+
+
+def _write(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        raise DataError("a number in JSON is too large") from None
+
+
+@functools.lru_cache(maxsize=1024)
+def _steps(path: str | int) -> tuple[_Step, ...]:
+    """Return the keys and indices of a path; raises DataError for what is none."""
+    if isinstance(path, int) or path[:1] not in ("$", "/"):
+        return (path,)
+    if path[0] == "/":
+        keys = path[1:].split("/")
+        return tuple(key.replace("~1", "/").replace("~0", "~") for key in keys)
+    found: list[_Step] = []
+    place = 1
+    while place < len(path):
+        step = _STEP.match(path, place)
+        if step is None:
+            if "*" in path[place:]:
+                raise NotSupportedError(f"the path '{path}' is not supported: it has a wildcard")
+            raise DataError(f"'{path}' is not a valid path of JSON")
+        place = step.end()
+        text = step[step.lastgroup or 0]
+        match step.lastgroup:
+            case "index":
+                found.append(int(text))
+            case "back":
+                found.append(-int(text))
+            case _:
+                found.append(text)
+    return tuple(found)
+
+
+def _find(value: Any, path: str | int) -> Any:
+    """Return what lies at a path, or that it is missing."""
+    is_pointer = isinstance(path, str) and path[:1] == "/"
+    for step in _steps(path):
+        match value:
+            case dict() if isinstance(step, str):
+                value = value.get(step, _MISSING)
+            case list() if isinstance(step, int) or (is_pointer and step.isdigit()):
+                place = int(step)
+                inside = -len(value) <= place < len(value)
+                value = value[place] if inside else _MISSING
+            case _:
+                return _MISSING
+    return value
+
+
+def _as_json(name: str, operand: Expression) -> Expression:
+    """Return a text, or the JSON of a value of another type."""
+    operand = label(typed(operand, TEXT))
+    return operand if operand.type == TEXT else _to_json(name, operand)
+
+
+def _path(name: str, path: Expression) -> Expression:
+    path = typed(path, TEXT)
+    return cast(path, BIGINT) if is_integer(path.type) else require_text(name, path)
+
+
+def _bind_at_path(
+    function: str, kind: pa.DataType, name: str, operand: Expression, *path: Expression
+) -> Expression:
+    where = _path(name, path[0]) if path else Literal("$", TEXT)
+    return Call(function, (_as_json(name, operand), where), kind)
+
+
+def _of_paths(
+    signature: str, says: str, kind: pa.DataType
+) -> Callable[[Callable[[Any], Any]], Callable[..., Values]]:
+    """Register a function of the value that lies at a path, which is NULL where there is none."""
+    name = signature.partition("(")[0]
+
+    def register(function: Callable[[Any], Any]) -> Callable[..., Values]:
+        def compute(text: str, path: str | int) -> Any:
+            found = _find(_read(text), path)
+            return None if found is _MISSING else function(found)
+
+        bind = functools.partial(_bind_at_path, name, kind)
+        return scalar(signature, says, bind=bind, can_fail=True)(of_rows(compute))
+
+    return register
+
+
+_of_paths(
+    "json_extract(json, path), json_extract_path(json, path)",
+    "the JSON at a path, `json -> path`: json_extract('{\"a\": [1, 2]}', '$.a[0]') -> '1'",
+    TEXT,
+)(_write)
+
+
+@_of_paths(
+    "json_extract_string(json, path), json_extract_path_text(json, path), json_value(json, path)",
+    "what is at a path as text, `json ->> path`, NULL for null:"
+    " json_extract_string('{\"a\": \"x\"}', 'a') -> 'x'",
+    TEXT,
+)
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else _write(value)
+
+
+@_of_paths(
+    "json_type(json [, path])",
+    "OBJECT, ARRAY, VARCHAR, BIGINT, UBIGINT, DOUBLE, BOOLEAN or NULL:"
+    " json_type('{\"a\": 1.5}', 'a') -> 'DOUBLE'",
+    TEXT,
+)
+def _type(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return "BIGINT" if value < 0 else "UBIGINT"
+    return _KINDS.get(type(value), "NULL")
+
+
+@_of_paths(
+    "json_array_length(json [, path])",
+    "the number of elements, 0 of what is no array: json_array_length('[1, 2]') -> 2",
+    BIGINT,
+)
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, list) else 0
+
+
+@_of_paths(
+    "json_keys(json [, path])",
+    "the keys of an object: json_keys('{\"a\": 1, \"b\": 2}') -> ['a', 'b']",
+    pa.list_(TEXT),
+)
+def _keys(value: Any) -> list[str]:
+    return list(value) if isinstance(value, dict) else []
+
+
+@scalar(
+    "json_exists(json, path)",
+    "whether there is something at a path: json_exists('{\"a\": null}', 'a') -> true",
+    bind=functools.partial(_bind_at_path, "json_exists", BOOLEAN),
+    can_fail=True,
+)
+@of_rows
+def _exists(text: str, path: str | int) -> bool:
+    return _find(_read(text), path) is not _MISSING
+
+
+@scalar("json_valid(text) -> BOOLEAN", "whether a text is JSON: json_valid('[1') -> false")
+@of_rows
+def _is_valid(text: str) -> bool:
+    try:
+        _read(text)
+    except DataError:
+        return False
+    return True
+
+
+@scalar(
+    "json(text) -> VARCHAR",
+    "a JSON text without blanks: json('[1, 2]') -> '[1,2]'",
+    can_fail=True,
+)
+@of_rows
+def _compact(text: str) -> str:
+    return _write(_read(text))
+
+
+@scalar(name="checked_json", can_fail=True)
+@of_rows
+def _checked(text: str) -> str:
+    _read(text)
+    return text
+
+
+# -- JSON of values
+
+
+def as_json(operand: Expression) -> Expression:
+    """Return CAST(operand AS JSON): a text that is checked, or the JSON of another value."""
+    operand = label(typed(operand, TEXT))
+    if operand.type == TEXT:
+        return Call("checked_json", (operand,), TEXT)
+    if pa.types.is_null(operand.type):
+        return Literal(None, TEXT)
+    return _to_json("to_json", operand)
+
+
+@composed(
+    "to_json(a)",
+    "the JSON of a value: to_json({'a': [1, NULL], 'b': 'x'}) -> '{\"a\":[1,null],\"b\":\"x\"}'",
+)
+def _to_json(name: str, operand: Expression) -> Expression:
+    nothing = Call("is_null", (operand,), BOOLEAN)
+    return choose([nothing], [Literal(None, TEXT), _value(name, operand)])
+
+
+def _value(name: str, operand: Expression) -> Expression:
+    """Return the JSON of a value, `null` for NULL."""
+    operand = label(typed(operand, INTEGER))
+    for leaf in leaf_types(operand.type):
+        if pa.types.is_binary(leaf) or pa.types.is_interval(leaf):
+            raise NotSupportedError(f"{name}() of {sql_type_name(leaf)} is not supported")
+    return Call("json_of", (operand,), TEXT)
+
+
+@scalar(name="json_of", takes="nulls", can_fail=True)
+@of_columns
+def _json_of(_: Call, array: pa.Array) -> pa.Array:
+    try:
+        return json_text("value", array)
+    except DataError:
+        raise DataError("NaN and infinities are no numbers of JSON") from None
+
+
+def _joined(parts: list[Expression]) -> Expression:
+    return functools.reduce(concatenate, parts)
+
+
+@composed("json_array([a, ...])", "a JSON array of values: json_array(1, 'x') -> '[1,\"x\"]'")
+def _array(name: str, *values: Expression) -> Expression:
+    parts: list[Expression] = [Literal("[", TEXT)]
+    for value in values:
+        parts += [Literal(",", TEXT)] * (len(parts) > 1) + [_value(name, value)]
+    return _joined([*parts, Literal("]", TEXT)])
+
+
+@composed(
+    "json_object([key, a, ...])",
+    "a JSON object of keys and values: json_object('a', 1, 'b', NULL) -> '{\"a\":1,\"b\":null}'",
+)
+def _object(name: str, *pairs: Expression) -> Expression:
+    if len(pairs) % 2:
+        raise ProgrammingError(f"{name}() takes a value for each key")
+    parts: list[Expression] = [Literal("{", TEXT)]
+    for key, value in zip(pairs[::2], pairs[1::2], strict=True):
+        parts += [Literal(",", TEXT)] * (len(parts) > 1)
+        parts += [_member(name, key, value)]
+    return _joined([*parts, Literal("}", TEXT)])
+
+
+def _member(name: str, key: Expression, value: Expression) -> Expression:
+    """Return `"key":value`, NULL for a key that is."""
+    nothing = Call("is_null", (key,), BOOLEAN)
+    written = choose([nothing], [Literal(None, TEXT), _value(name, as_text(key))])
+    return _joined([written, Literal(":", TEXT), _value(name, value)])
