@@ -337,7 +337,7 @@ AGGREGATE_TABLE = _table(
     (
         "json_group_object(key, a)",
         "the values by their keys as a JSON object: json_group_object(t, x ORDER BY x) FROM s"
-        ' WHERE ok -> \'{"a":10,"b":20}\'',
+        ' WHERE ok -> \'{"a":10,"b":40}\'',
         _no_call,
     ),
     ("entropy(a) -> DOUBLE", "entropy of the values in bits: entropy(ok) > 0.9 FROM s -> true"),
