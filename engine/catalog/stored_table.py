@@ -117,7 +117,10 @@ def load_part(described: Described, flat: FlatTable, schema: pa.Schema) -> FileP
         name.text(), flat, stored, {column: schema.field(column).type for column in absent}
     )
     for field in schema:
-        if not field.nullable and part.null_count(field.name):
+        if field.nullable:
+            continue
+        # An absent column can be NULL. The count is checked when the column is first read.
+        if flat.null_count(stored.get(field.name, field.name)):
             raise described.fault(f"a file with no NULL in column '{field.name}'")
     return part
 

@@ -44,6 +44,7 @@ from raydb.storage.flat.metadata.column import (
     File,
     SharedDictionary,
     read_column,
+    read_header,
 )
 from raydb.storage.flat.metadata.description import TableMetadata, describe_column
 from raydb.storage.flat.metadata.flatbuffer import RootTable
@@ -161,6 +162,18 @@ class FlatTable:
             shared_dictionaries=tuple(dictionary.entry_count for dictionary in self._shared),
             columns=columns,
         )
+
+    def null_count(self, name: str) -> int:
+        """Return how many NULLs a column's metadata tells; they are checked with its first read.
+
+        Raises OperationalError for metadata that cannot be read.
+        """
+        reader = self._readers.get(name)
+        if reader is not None:
+            return int(reader.column.header.null_count)
+        number = self.schema.get_field_index(name)
+        field, section = self.schema.field(number), self._column_sections[number]
+        return int(read_header(self._file, field, section, self._vtable_offset)[1].null_count)
 
     def reader(self, name: str) -> ColumnReader:
         """Return the reader of a column; its metadata is read and checked the first time.

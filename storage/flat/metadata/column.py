@@ -148,6 +148,15 @@ class Column:
         return np.searchsorted(self.entries["first_row"].astype(np.int64), rows, "right") - 1
 
 
+def read_header(
+    file: File, field: Any, section: Section, named_at: int
+) -> tuple[RootTable, ColumnHeader]:
+    """Return the table of a column's metadata and its fixed part, which nothing has checked."""
+    view = file.section(section, f"the metadata of column '{field.name}'", named_at)
+    root = RootTable(file.path, section.offset, view)
+    return root, ColumnHeader.unpack(view, root.required(0, COLUMN_HEADER.size))
+
+
 def read_column(
     file: File,
     field: Any,
@@ -161,9 +170,7 @@ def read_column(
     Raises OperationalError, naming file, offset, expected and found, for metadata that contradict
     themselves, the file or the table.
     """
-    view = file.section(section, f"the metadata of column '{field.name}'", named_at)
-    root = RootTable(file.path, section.offset, view)
-    header = ColumnHeader.unpack(view, root.required(0, COLUMN_HEADER.size))
+    root, header = read_header(file, field, section, named_at)
     kind = kind_of(field.name, field.type)
 
     def fail(expected: str, found: object) -> None:
