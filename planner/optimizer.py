@@ -26,6 +26,7 @@ from raydb.planner.rules.push_down_filters import push_down_filters
 from raydb.planner.rules.push_down_limits import push_down_limits
 from raydb.planner.rules.push_down_semi_joins import push_down_semi_joins
 from raydb.planner.rules.reduce_group_keys import reduce_group_keys
+from raydb.planner.rules.reduce_pairs import reduce_pairs, reduce_pairs_of_common_tables
 from raydb.planner.rules.remove_redundant import remove_redundant
 from raydb.planner.rules.split_outer_joins import split_outer_joins
 from raydb.planner.rules.split_unions import split_unions
@@ -51,6 +52,7 @@ _PLACING_RULES: tuple[Rule, ...] = (
     order_joins,
     reduce_group_keys,
     prune_columns,
+    reduce_pairs,
 )
 
 # Projects go first, so that joins below them meet; stars are matched on whole joins.
@@ -109,7 +111,7 @@ def optimize(plan: Plan, catalog: CatalogInfo) -> Plan:
         return plan
     for rule in RULES:
         plan = map_queries(plan, partial(_apply, rule, catalog))
-    return prune_common_tables(plan)
+    return reduce_pairs_of_common_tables(prune_common_tables(plan))
 
 
 def optimize_unfused(plan: Aggregate, catalog: CatalogInfo) -> Plan:
