@@ -36,7 +36,8 @@ QUERIES = [
     f"{TWICE} SELECT DISTINCT item FROM two UNION ALL SELECT ticket FROM two",
     f"{TWICE}, more AS (SELECT two.ticket FROM two JOIN back ON two.ticket = back.ticket)"
     " SELECT shop FROM sale WHERE ticket IN (SELECT ticket FROM more)"
-    " OR item IN (SELECT ticket FROM two) OR EXISTS (SELECT 1 FROM more WHERE more.ticket = sale.item)",
+    " OR item IN (SELECT ticket FROM two)"
+    " OR EXISTS (SELECT 1 FROM more WHERE more.ticket = sale.item)",
     "SELECT ticket FROM sale INTERSECT SELECT b.ticket FROM back b JOIN sale s ON b.item = s.item",
 ]
 
