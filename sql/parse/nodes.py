@@ -116,9 +116,10 @@ def nodes_of(tree: exp.Expr, *kinds: type[_Node]) -> list[_Node]:
         if isinstance(node, kinds):
             found.append(node)
         for value in node.args.values():
-            if isinstance(value, list):
+            kind = type(value)
+            if kind is list:
                 waiting += [each for each in value if isinstance(each, exp.Expr)]
-            elif type(value) not in _LEAVES and isinstance(value, exp.Expr):
+            elif kind not in _LEAVES and isinstance(value, exp.Expr):
                 waiting.append(value)
     return found
 

@@ -45,11 +45,14 @@ def tokenize(text: str) -> tuple[tuple[Token, ...], ...]:
     except TokenError as error:
         raise _unreadable(text) from error
     statements: list[list[Token]] = [[]]
-    for token in tokens:
-        if token.token_type is TokenType.SEMICOLON:
-            statements.append([])
-        else:
-            statements[-1].append(token)
+    if ";" not in text:
+        statements[0] = tokens
+    else:
+        for token in tokens:
+            if token.token_type is TokenType.SEMICOLON:
+                statements.append([])
+            else:
+                statements[-1].append(token)
     return tuple(tuple(_prepared(text, part)) for part in statements if part)
 
 
