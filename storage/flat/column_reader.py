@@ -35,10 +35,7 @@ _DECODED_AT_ONCE = 2**26
 
 
 class ColumnReader:
-    """The chunks of a column, each verified when it is first touched, then kept.
-
-    read_item: the function from a row of the table to its Python value.
-    """
+    """The chunks of a column, each verified when it is first touched, then kept."""
 
     def __init__(self, column: Column) -> None:
         self.column = column
@@ -48,7 +45,6 @@ class ColumnReader:
         # Chunks of codes that have once been decoded as a whole, to nothing but UTF-8.
         self._decoded = np.zeros(count, np.bool_)
         self._items: list[Callable[[int], Any] | None] = [None] * count
-        self.read_item = self._make_item_reader()
 
     def chunk(self, number: int) -> Chunk:
         """Return a chunk, verified."""
@@ -65,7 +61,11 @@ class ColumnReader:
             read = self._items[number] = item_reader(self.chunk(number))
         return read
 
-    def _make_item_reader(self) -> Callable[[int], Any]:
+    def reader_of_items(self) -> Callable[[int], Any]:
+        """Return the function from a row of the table to its Python value.
+
+        It refers to the reader, which must not keep it: the two would wait for the collector.
+        """
         items, open_item = self._items, self.chunk_item
         row_count, chunk_rows = self.column.header.row_count, self.column.uniform_rows
         first_rows = self.column.entries["first_row"].astype(np.int64)

@@ -215,7 +215,7 @@ class FlatTable:
         """
         read = self._items.get(column)
         if read is None:
-            read = self._items[column] = self.reader(column).read_item
+            read = self._items[column] = self.reader(column).reader_of_items()
         try:
             return read(row)
         except (ValueError, ArithmeticError, LookupError, pa.ArrowException) as error:

@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -253,6 +254,25 @@ def test_a_row_group_is_never_held_as_a_whole(tmp_path, request, sql):
         pool = request.getfixturevalue("pool")
         con.execute(sql.format(f"'{path}'"))
         assert pool.max_memory() < 7e6, "all of the group takes 11 MB"
+
+
+def test_files_that_are_replaced_do_not_wait_for_the_collector(tmp_path):
+    """What is mapped and decoded of them goes with the last statement that reads them."""
+    with raydb.connect(tmp_path / "x.raydb") as con:
+        con.execute("CREATE TABLE t AS SELECT range AS n, 'text ' || range AS s FROM range(1000)")
+        con.execute("CHECKPOINT; SELECT count(*), max(n), max(s) FROM t WHERE n > 7").fetchall()
+        (part,) = con._open_session().database.snapshot.tables["t"].rows.parts
+        held = weakref.ref(part.flat), weakref.ref(part.flat.reader("s"))
+        del part
+        gc.disable()
+        try:
+            con.execute("UPDATE t SET n = n + 1")
+            con.execute("CHECKPOINT")
+            con.execute("ALTER TABLE t ADD COLUMN c INTEGER DEFAULT 3")
+            con.execute("CHECKPOINT")
+            assert [each() for each in held] == [None, None]
+        finally:
+            gc.enable()
 
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.csv"])
