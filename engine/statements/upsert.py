@@ -34,7 +34,9 @@ _BYTES_A_ROW = 64
 _BLOCK_ROWS = 2**20
 
 
-def skip_conflicts(rows: pa.Table, conflict: sql.Conflict, table: Table) -> pa.Array:
+def skip_conflicts(
+    rows: pa.Table, conflict: sql.Conflict, table: Table, context: StatementContext
+) -> NDArray[np.bool_]:
     """Return as a mask which rows DO NOTHING inserts.
 
     A key that conflicts may be in the table, or in a row that the statement inserts before.
@@ -42,14 +44,23 @@ def skip_conflicts(rows: pa.Table, conflict: sql.Conflict, table: Table) -> pa.A
     fresh = np.ones(rows.num_rows, np.bool_)
     for key in conflict.keys:
         fresh &= find_key(rows, table, key) < 0
-    numbers = np.flatnonzero(fresh)
-    candidates = rows.filter(pa.array(fresh))
+    names = list(dict.fromkeys(name for key in conflict.keys for name in key.columns))
+    candidates = filtered(rows.select(names), fresh, context)
     kept = keep_first(
         [[candidates.column(name) for name in key.columns] for key in conflict.keys],
         candidates.num_rows,
     )
-    fresh[numbers[~kept]] = False
-    return pa.array(fresh)
+    fresh[np.flatnonzero(fresh)[~kept]] = False
+    return fresh
+
+
+def filtered(rows: pa.Table, mask: NDArray[np.bool_], context: StatementContext) -> pa.Table:
+    """Return the rows where a mask is true, in files where they would fill the memory."""
+    return _in_pieces(
+        lambda start, stop: rows.slice(start, stop - start).filter(pa.array(mask[start:stop])),
+        rows,
+        context,
+    )
 
 
 def update_conflicts(
@@ -71,11 +82,7 @@ def update_conflicts(
     (key,) = conflict.keys
     found = find_key(rows, table, key)
     fresh = found < 0
-    inserted = _in_pieces(
-        lambda start, stop: rows.slice(start, stop - start).filter(pa.array(fresh[start:stop])),
-        rows,
-        context,
-    )
+    inserted = filtered(rows, fresh, context)
     if first_repeat([inserted.column(name) for name in key.columns]) is not None:
         _raise_second_time(statement.table)
     name = _free_name(context)

@@ -26,7 +26,7 @@ from raydb.engine.statements.row_changes import (
 )
 from raydb.engine.statements.row_checks import check_rows, compute, table_of
 from raydb.engine.statements.sequences import identity_of_one, pass_over_chosen
-from raydb.engine.statements.upsert import skip_conflicts, update_conflicts
+from raydb.engine.statements.upsert import filtered, skip_conflicts, update_conflicts
 from raydb.interrupts import beside
 from raydb.names import fold
 from raydb.sql import ast
@@ -101,9 +101,10 @@ def _insert(
         check_required(definition, rows)
         if conflict.updates:
             return update_conflicts(statement, conflict, rows, returned, files, context)
-        kept = skip_conflicts(rows, conflict, context.snapshot.tables[definition.name])
-        rows = rows.filter(kept)
-        returned = None if returned is None else returned.filter(kept)
+        table = context.snapshot.tables[definition.name]
+        kept = skip_conflicts(rows, conflict, table, context)
+        rows = filtered(rows, kept, context)
+        returned = None if returned is None else filtered(returned, kept, context)
     changed = RowChanges.of(Append(definition.name, rows), rows.num_rows, returned, columns)
     return replace(changed, last_identity=identity_of_one(rows, definition))
 

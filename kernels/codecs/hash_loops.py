@@ -28,13 +28,6 @@ def mix(word: np.uint64) -> np.uint64:
 
 
 @entry
-def hash_words(words: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> None:
-    """Go on with each row's hash by a word."""
-    for row in range(len(words)):
-        hashes[row] = mix(hashes[row] * _FIRST + words[row])
-
-
-@entry
 def hash_bytes(
     offsets: NDArray[np.int32], data: NDArray[np.uint8], hashes: NDArray[np.uint64]
 ) -> None:

@@ -19,10 +19,12 @@ import raydb
 from raydb import memory_release, running
 from raydb.engine.operators import sort
 from raydb.engine.operators.window import window
+from raydb.engine.statements import upsert
 from raydb.flatstor import write_table
 from raydb.interrupts import beside
 from raydb.running import Running
 from raydb.storage.flat.flat_table import FlatTable
+from raydb.storage.tables import key_parts
 from raydb.storage.tables.sample import beginnings
 
 ROWS = 300_000
@@ -254,6 +256,28 @@ def test_a_row_group_is_never_held_as_a_whole(tmp_path, request, sql):
         pool = request.getfixturevalue("pool")
         con.execute(sql.format(f"'{path}'"))
         assert pool.max_memory() < 7e6, "all of the group takes 11 MB"
+
+
+def test_only_keys_of_rows_that_may_be_skipped_are_held(tmp_path, request, monkeypatch):
+    held = []
+
+    def keep_first(keys, row_count):
+        held.append(pool.bytes_allocated())
+        return key_parts.keep_first(keys, row_count)
+
+    monkeypatch.setattr(upsert, "keep_first", keep_first)
+    with raydb.connect(tmp_path / "x.raydb") as con:
+        con.execute("CREATE TABLE u (id BIGINT PRIMARY KEY, s VARCHAR)")
+        con.execute("INSERT INTO u SELECT range * 2, 'old' FROM range(1000)")
+        con.execute("SET memory_limit = '3MB'")
+        pool = request.getfixturevalue("pool")
+        con.execute(
+            "INSERT INTO u SELECT range, repeat('text ', 20) || range FROM range(200000)"
+            " ON CONFLICT DO NOTHING"
+        )
+        assert held[0] < 6e6, "all of the rows take 22 MB"
+        found = con.execute("SELECT count(*), count(*) FILTER (WHERE s = 'old') FROM u")
+        assert found.fetchall() == [(200_000, 1000)]
 
 
 def test_files_that_are_replaced_do_not_wait_for_the_collector(tmp_path):
