@@ -6,12 +6,12 @@ table.find([-7, 5])                               1, -1
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raydb.interrupts import check_interrupt
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
