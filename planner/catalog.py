@@ -29,7 +29,7 @@ MAIN = "main"
 """The schema of all tables and views."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class TableInfo:
     """A table's definition and statistics.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from math import prod
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -257,11 +258,26 @@ def value_count(expression: Expression, star: Star, catalog: CatalogInfo) -> int
     return count
 
 
+# What was guessed of a table's expressions: a plan asks some times, and so does the next one.
+_guesses: WeakKeyDictionary[TableInfo, dict[Expression, tuple[int | None]]] = WeakKeyDictionary()
+_MOST_GUESSES = 256
+
+
 def _sampled_count(expression: Expression, fact: TableInfo) -> int | None:
     """Guess from some rows how many values comes of columns that have many, as floor(price / 10).
 
     None where that may be nearly one a row.
     """
+    known = _guesses.setdefault(fact, {})
+    found = known.get(expression)
+    if found is None:
+        if len(known) >= _MOST_GUESSES:
+            known.clear()
+        found = known[expression] = (_count_in_sample(expression, fact),)
+    return found[0]
+
+
+def _count_in_sample(expression: Expression, fact: TableInfo) -> int | None:
     attributes = attributes_of(expression)
     if isinstance(expression, Attribute) or any(attribute.path for attribute in attributes):
         return None
