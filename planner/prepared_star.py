@@ -49,6 +49,9 @@ _FILLED = frozenset({"job", "parts", "key_count", "estimated_rows"})
 # A mask takes a byte for each code of a hierarchy.
 MAX_MASKS = 64
 
+# Over more codes than these, planning takes no longer than the pass over them.
+MAX_CODES = 2**16
+
 # What `star_loops` says of a hierarchy, and of the whole.
 _BY_CELL, _DROPS, _DONE = 1, 3, 0
 
@@ -182,6 +185,13 @@ class PreparedStar:
             frozen(index.offsets),
         )
 
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of its arrays, with all masks that it may keep."""
+        masks = len(self._predicates.masked) * MAX_MASKS * len(self._predicates.allowed)
+        arrays: list[Any] = [*self._arrays, *(each for key in self.keys for each in key.values)]
+        return masks + sum(int(array.nbytes) for array in arrays)
+
     def fill(self, literals: Literals) -> FilledStar | None:
         """Return the job with these literals; None where it has to be planned."""
         loops = star_loops()
@@ -293,6 +303,7 @@ def _is_plain(plan: FusedScanAggregate) -> bool:
         and plan.newer is None
         and plan.index.sieve is None
         and plan.index.row_count > 0
+        and sum(each.code_count for each in plan.index.hierarchies) <= MAX_CODES
         and not plan.value_parts
     )
 

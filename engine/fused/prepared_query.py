@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from raydb.planner.prepared_star import FilledStar, PreparedStar
 
 
+# A Python object, where it lies, and its rank.
+VALUE_BYTES = 72
+
+
 class PreparedQuery:
     """A query over a star with holes. first: its plan with some literals."""
 
@@ -60,6 +64,12 @@ class PreparedQuery:
             self._row_steps = find_row_steps(first.plan, first.plan.columns)
         self._totals = total_sources(job)
         self._keys = [[known_key(values) for values in key.values] for key in star.keys]
+
+    @property
+    def size_bytes(self) -> int:
+        """About the bytes that it takes."""
+        values = sum(len(key.values) for keys in self._keys for key in keys if key is not None)
+        return self._star.size_bytes + values * VALUE_BYTES
 
     def plan(self, filling: sql.Filling) -> PreparedPlan | None:
         """Return the plan with other literals, its job prepared; None where it may be another."""

@@ -102,7 +102,8 @@ class PreparedPlan:
         """About the bytes that are there for the plan alone, after it has run."""
         size = PLAN_BYTES + (0 if self.row_fast_path is None else self.row_fast_path.size_bytes)
         for plan, prepared in self.jobs.items():
-            size += sum(_array_bytes(each) for each in (plan.job, *plan.job.maps, prepared))
+            size += plan.job.intervals.nbytes + _array_bytes(prepared)
+            size += sum([each.groups.nbytes for each in plan.job.maps])
         on_rows = (job for job in self.deltas.values() if job is not None)
         for job in (*self.scans.values(), *on_rows):
             size += sum(_array_bytes(each) for each in (job.plan.job, *job.plan.job.maps, job.scan))
@@ -138,6 +139,7 @@ class PlanCache:
         self._templates: OrderedDict[str, list[sql.Template]] = OrderedDict()
         self._queries: WeakKeyDictionary[sql.OpenPlan, dict[PlannerOptions, Preparing]]
         self._queries = WeakKeyDictionary()
+        self._query_bytes = 0
         self._statements: OrderedDict[str, ast.Statement] = OrderedDict()
         self._size_bytes = 0
         self._snapshot: Snapshot | None = None
@@ -148,7 +150,7 @@ class PlanCache:
         if is_new:
             self._plans.clear()
             self._templates.clear()
-            self._queries.clear()
+            self._forget_queries()
             self._size_bytes = 0
             # Last: after an interrupt before it, plans of the earlier one are dropped next time.
             self._snapshot = snapshot
@@ -196,6 +198,21 @@ class PlanCache:
     def preparing(self, filling: sql.Filling, options: PlannerOptions) -> Preparing:
         """Return what was prepared of a plan with holes, to be changed."""
         return self._queries.setdefault(filling.open_plan, {}).setdefault(options, Preparing())
+
+    def keep_query(self, kept: Preparing, query: PreparedQuery | None) -> None:
+        """Keep what was prepared of a plan with holes; others go where all are too much."""
+        size = PLAN_BYTES if query is None else query.size_bytes
+        if self._query_bytes + size > MAX_BYTES:
+            self._forget_queries()
+        self._query_bytes += size
+        kept.count += 1
+        kept.query = query if size <= MAX_BYTES else None
+
+    def _forget_queries(self) -> None:
+        for kept in self._queries.values():
+            for each in kept.values():
+                each.query, each.count = None, 0
+        self._query_bytes = 0
 
     def statement(self, text: str) -> ast.Statement | None:
         """Return the statement of a text."""

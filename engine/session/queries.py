@@ -246,8 +246,7 @@ class Queries:
         plan = choose_plan(filling.plan(), catalog, options)
         prepared = _prepared(plan, template.columns, reads_clock=reads_clock)
         if kept.count < MAX_PREPARED:
-            kept.count += 1
-            kept.query = prepare_query(filling, prepared, catalog)
+            self.cache.keep_query(kept, prepare_query(filling, prepared, catalog))
         return prepared
 
     def _ready_catalog(self, template: sql.Template, context: StatementContext) -> CatalogInfo:

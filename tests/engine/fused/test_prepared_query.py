@@ -110,6 +110,24 @@ def test_changes_are_seen(con: raydb.Connection, filled: list[bool]) -> None:
     assert [total(day) for day in range(6, 12)] == [each + 1000 - gone for each in known[6:12]]
 
 
+def test_prepared_queries_take_no_more_than_a_cache_may(
+    con: raydb.Connection, filled: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("raydb.engine.session.plan_cache.MAX_BYTES", 20_000)
+    for number in range(40):
+        text = f"SELECT sum(amount) AS a{number} FROM sale WHERE day < {{}}"
+        for day in (2, 3, 4):
+            wanted = sum(row % 97 for row in range(5000) if row % 31 < day)
+            assert con.execute(text.format(day)).fetchall() == [(wanted,)]
+    assert filled == [True] * 40
+    assert con._session is not None
+    cache = con._session.queries.cache
+    assert cache._query_bytes <= 20_000
+    kept = [each.query for known in cache._queries.values() for each in known.values()]
+    assert len(kept) == 40
+    assert 0 < sum(query is not None for query in kept) < 40
+
+
 def test_many_threads_ask_with_constants_of_their_own(con: raydb.Connection) -> None:
     """Each thread has a connection, and two share one; nothing that is prepared is shared."""
     wrong: list[Any] = []
