@@ -65,6 +65,25 @@ _TYPES: Mapping[str, type[types.TypeEngine[Any]]] = {
 _SWITCH = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
 
 
+class _JSONPath(sqltypes.JSON.JSONPathType):
+    """Keys and indices, which become '$."a"[0]'; one of them alone is a path as well."""
+
+    def bind_processor(self, dialect: Any) -> Any:
+        """Return what makes a path of a parameter."""
+
+        def path(value: Any) -> str:
+            steps = [value] if isinstance(value, str | int) else value
+            return "$" + "".join(
+                f"[{each}]" if isinstance(each, int) else f'."{each}"' for each in steps
+            )
+
+        return path
+
+
+class _JSONIndex(_JSONPath, sqltypes.JSON.JSONIndexType):
+    """One key or index."""
+
+
 class RayCompiler(compiler.SQLCompiler):
     """Writes queries and changes of rows."""
 
@@ -99,6 +118,18 @@ class RayCompiler(compiler.SQLCompiler):
         escape = binary.modifiers.get("escape")
         ending = "" if escape is None else f" ESCAPE {self.render_literal_value(escape, _TEXT)}"
         return f"{left} {word} {right}{ending}"
+
+    def visit_json_getitem_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        """Return `json -> path`, or its text in another type that is asked for."""
+        json, path = self.process(binary.left, **kw), self.process(binary.right, **kw)
+        if issubclass(binary.type._type_affinity, sqltypes.JSON):
+            return f"({json} -> {path})"
+        kind = self.dialect.type_compiler_instance.process(binary.type)
+        return f"CAST({json} ->> {path} AS {kind})"
+
+    def visit_json_path_getitem_op_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        """Return the same of a path of several keys."""
+        return self.visit_json_getitem_op_binary(binary, operator, **kw)
 
     def visit_sequence(self, sequence: Any, **kw: Any) -> str:
         """Return the call of nextval()."""
@@ -174,6 +205,10 @@ class RayDialect(default.DefaultDialect):
     supports_default_values = True
     supports_identity_columns = True
     supports_sane_multi_rowcount = False
+    colspecs = {  # noqa: RUF012  (SQLAlchemy's own is such a mapping)
+        sqltypes.JSON.JSONIndexType: _JSONIndex,
+        sqltypes.JSON.JSONPathType: _JSONPath,
+    }
     supports_alter = True
     supports_sequences = True
     sequences_optional = False

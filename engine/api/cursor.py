@@ -279,9 +279,9 @@ class Cursor:
         """Do nothing, as PEP 249 allows."""
 
     def close(self) -> None:
-        """Close the cursor; its rows are gone. Closing twice is harmless."""
+        """Close the cursor; its rows are gone, their number stays. Closing twice is harmless."""
         self._closed = True
-        self._hold(_NOTHING)
+        self._hold(Result(None, (), self._result.row_count))
 
     def __enter__(self) -> Self:
         self._check_open()

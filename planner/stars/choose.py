@@ -82,7 +82,7 @@ def choose_job(
     if parted is not None and (part := choose(parted.star)) is not None:
         return merge_parts(star, parted, (part,))
     split = split_values(star)
-    if len(split) == 1 or not isinstance(whole, str):
+    if len(split) < 2 or not isinstance(whole, str):  # none is asked for by DISTINCT
         return whole
     jobs = []
     for each in split:

@@ -328,3 +328,38 @@ def test_the_orm(engine):
 
 def test_the_dialect_names_the_module():
     assert sa.create_engine("raydb://").dialect.dbapi is raydb
+
+
+def test_json_columns(engine):
+    table = sa.Table(
+        "event", sa.MetaData(), sa.Column("id", sa.Integer), sa.Column("body", sa.JSON)
+    )
+    body = table.c.body
+    with engine.begin() as con:
+        table.create(con)
+        con.execute(
+            table.insert(), [{"id": 1, "body": {"a": [1, "x"], "/b": None}}, {"id": 2, "body": [5]}]
+        )
+        asked = (
+            body["a"],
+            body["a"][0].as_integer(),
+            body[("a", 1)].as_string(),
+            body[0].as_float(),
+        )
+        found = con.execute(sa.select(body, *asked).order_by(table.c.id)).all()
+        assert found == [
+            ({"a": [1, "x"], "/b": None}, [1, "x"], 1, "x", None),
+            ([5], None, None, None, 5.0),
+        ]
+        kept = sa.select(table.c.id).where(body["a"][1].as_string() == "x")
+        assert con.execute(kept).scalars().all() == [1]
+
+
+def test_rows_that_many_sets_wrote_are_counted(engine):
+    table = sa.Table("counted", sa.MetaData(), sa.Column("id", sa.Integer))
+    with engine.begin() as con:
+        table.create(con)
+        assert con.execute(table.insert(), [{"id": 1}, {"id": 2}]).rowcount == 2
+        assert con.execute(table.insert().values([{"id": 3}, {"id": 4}])).rowcount == 2
+    frame = pd.DataFrame({"id": [5, 6, 7]})
+    assert frame.to_sql("counted", engine, if_exists="append", index=False) == 3

@@ -33,3 +33,11 @@ SELECT b, count(DISTINCT a) FROM t GROUP BY b;
 
 SELECT DISTINCT a FROM t ORDER BY b;
 -- error: ProgrammingError: ORDER BY of SELECT DISTINCT can only use selected columns
+
+-- The groups of a star without aggregates, of a table that is too small for a pass.
+CREATE TABLE few (o INTEGER, n VARCHAR);
+INSERT INTO few VALUES (1, 'Ann'), (2, 'Bob'), (2, 'Bob');
+SELECT DISTINCT o FROM few WHERE n = 'Bob';
+-- 2
+SELECT o FROM few WHERE n = 'Bob' GROUP BY o;
+-- 2
