@@ -6,6 +6,7 @@ table.find([-7, 5])                               1, -1
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,13 +33,14 @@ class CodeTable:
     known: NDArray[np.int64]
     slots: NDArray[np.int32]
     bits: int
+    factor: np.uint64
 
     def find(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of each integer, -1 for others."""
         from raydb.kernels.codecs.number_loops import find_numbers  # noqa: PLC0415  (numba)
 
         numbers = np.empty(len(codes), np.int64)
-        find_numbers(codes, self.slots, self.bits, self.known, numbers)
+        find_numbers(codes, self.slots, self.bits, self.known, numbers, self.factor)
         return numbers
 
 
@@ -49,13 +51,14 @@ def number_codes(codes: NDArray[np.int64]) -> tuple[CodeTable, NDArray[np.int64]
     codes = np.ascontiguousarray(codes)
     numbers, known = np.empty((2, len(codes)), np.int64)
     bits, row, count = _FIRST_BITS, 0, 0
+    factor = np.uint64(secrets.randbits(64) | 1)
     slots = np.full(1 << bits, -1, np.int32)
     while True:
-        row = number_loops.number_codes(codes, row, slots, bits, known, numbers, count)
+        row = number_loops.number_codes(codes, row, slots, bits, known, numbers, count, factor)
         count = int(numbers[:row].max(initial=-1)) + 1
         if row == len(codes):
-            return CodeTable(known[:count].copy(), slots, bits), numbers
+            return CodeTable(known[:count].copy(), slots, bits, factor), numbers
         check_interrupt()
         bits += _MORE_BITS
         slots = np.full(1 << bits, -1, np.int32)
-        number_loops.fill_slots(known[:count], slots, bits)
+        number_loops.fill_slots(known[:count], slots, bits, factor)

@@ -1,7 +1,8 @@
 """Loops that number the distinct ones of any integers, by a hash table of them.
 
 slots: 2**bits numbers, -1 for a free one, looked through from where an integer's hash says.
-known: the integer of each number.
+known: the integer of each number. factor: any odd number; for a known one there are integers that
+are evenly spaced, and all of whose hashes are close to each other.
 """
 
 from __future__ import annotations
@@ -20,10 +21,16 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 @inlined
 def _slot_of(
-    code: np.int64, slots: NDArray[np.int32], known: NDArray[np.int64], bits: int
+    code: np.int64,
+    slots: NDArray[np.int32],
+    known: NDArray[np.int64],
+    bits: int,
+    factor: np.uint64,
 ) -> np.int64:
     """Return the slot that a code is in, or the free one where it belongs."""
-    slot = np.int64((np.uint64(code) * _FACTOR) >> np.uint64(64 - bits))
+    mixed = np.uint64(code) * _FACTOR
+    mixed = (mixed ^ (mixed >> np.uint64(32))) * factor
+    slot = np.int64(mixed >> np.uint64(64 - bits))
     last = (1 << bits) - 1
     while slots[slot] >= 0 and known[slots[slot]] != code:
         slot = (slot + 1) & last
@@ -39,13 +46,14 @@ def number_codes(
     known: NDArray[np.int64],
     numbers: NDArray[np.int64],
     count: int,
+    factor: np.uint64,
 ) -> int:
     """Number codes from row `first` on, in the order in which they come; `count` are known.
 
     Returns how many rows have numbers now: fewer than all where half of the slots are taken.
     """
     for row in range(first, len(codes)):
-        slot = _slot_of(codes[row], slots, known, bits)
+        slot = _slot_of(codes[row], slots, known, bits, factor)
         number = int(slots[slot])
         if number < 0:
             if 2 * count >= 1 << bits:
@@ -59,10 +67,12 @@ def number_codes(
 
 
 @compiled
-def fill_slots(known: NDArray[np.int64], slots: NDArray[np.int32], bits: int) -> None:
+def fill_slots(
+    known: NDArray[np.int64], slots: NDArray[np.int32], bits: int, factor: np.uint64
+) -> None:
     """Fill a table with what is known."""
     for number in range(len(known)):
-        slots[_slot_of(known[number], slots, known, bits)] = number
+        slots[_slot_of(known[number], slots, known, bits, factor)] = number
 
 
 @compiled
@@ -72,7 +82,8 @@ def find_numbers(
     bits: int,
     known: NDArray[np.int64],
     numbers: NDArray[np.int64],
+    factor: np.uint64,
 ) -> None:
     """Write the number of each code, -1 for one that is not known."""
     for row in range(len(codes)):
-        numbers[row] = slots[_slot_of(codes[row], slots, known, bits)]
+        numbers[row] = slots[_slot_of(codes[row], slots, known, bits, factor)]

@@ -27,6 +27,15 @@ def test_integers_are_numbered_as_they_come(distinct: int) -> None:
     assert table.find(values[:1] + 1).tolist() == [-1]
 
 
+@pytest.mark.parametrize("step", [pow(0x9E3779B97F4A7C15, -1, 2**64), 1_134_903_170, 1, 2**40])
+def test_evenly_spaced_integers_lie_far_apart_in_the_table(step: int) -> None:
+    values = (np.arange(16_000, dtype=np.uint64) * np.uint64(step)).view(np.int64)
+    table, _ = number_codes(values)
+    free = np.flatnonzero(table.slots < 0)
+    gaps = np.diff(free, prepend=-1, append=len(table.slots))
+    assert gaps.max() < 500  # so many slots are looked through at most
+
+
 def test_no_integers() -> None:
     table, numbers = number_codes(np.empty(0, np.int64))
     assert len(table.known) == len(numbers) == 0
