@@ -9,7 +9,7 @@ import pytest
 
 import raydb
 from raydb import flatstor
-from raydb.engine.catalog import stored_rows
+from raydb.storage.flat import write as writing
 from raydb.storage.tables import file_merges
 from raydb.storage.tables.parts import FilePart
 
@@ -169,7 +169,7 @@ def test_a_disk_without_room_for_a_merge_takes_the_new_rows(tmp_path, monkeypatc
     unmerged(path, 3, monkeypatch)
     with raydb.connect(path) as con:
         con.execute("INSERT INTO t VALUES (3, 'text 3')")
-        write_stream = stored_rows.write_stream
+        write_stream = writing.write_stream
         refused = []
 
         def write(sink, table, **options):
@@ -178,7 +178,7 @@ def test_a_disk_without_room_for_a_merge_takes_the_new_rows(tmp_path, monkeypatc
                 raise raydb.OperationalError("no space left on device")
             write_stream(sink, table, **options)
 
-        monkeypatch.setattr(stored_rows, "write_stream", write)
+        monkeypatch.setattr(writing, "write_stream", write)
         con.execute("CHECKPOINT")
         assert refused == [4]
         assert len(files(path)) == 4

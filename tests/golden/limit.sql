@@ -55,7 +55,3 @@ SELECT a FROM t LIMIT 1 / 0;
 -- error: DataError: LIMIT: division by zero
 SELECT a FROM t FETCH FIRST 2 ROWS WITH TIES;
 -- error: NotSupportedError: WITH TIES is not supported
-SELECT a FROM t TABLESAMPLE BERNOULLI (10);
--- error: NotSupportedError: TABLESAMPLE is not supported (line 1, column 15)
-SELECT a FROM t USING SAMPLE 3;
--- error: NotSupportedError: TABLESAMPLE is not supported

@@ -85,7 +85,7 @@ SELECT x = ANY (ws) FROM t;
 SELECT DATE '2026-01-01' < ANY ([1]);
 -- error: ProgrammingError: cannot compare 2026-01-01 (DATE) with 1 (INTEGER) (line 1, column 13)
 SELECT (1, 2) = ANY ([1]);
--- error: NotSupportedError: a row beside ANY or ALL of a list is not supported (line 1, column 9)
+-- error: ProgrammingError: a row of 2 values cannot be compared with one of 1 (line 1, column 9)
 SELECT [1] < ANY ([[1]]);
 -- error: NotSupportedError: lists have no order: a list (INTEGER[]) and a list (INTEGER[]) (line 1, column 9)
 SELECT 'a' LIKE ANY (['a%']);

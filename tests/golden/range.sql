@@ -152,6 +152,6 @@ FROM unnest([1]) WITH ORDINALITY;
 FROM rang(3);
 -- error: NotSupportedError: the table function rang() is not supported; did you mean 'range'? (line 1, column 6)
 SELECT * FROM (VALUES (1)) AS t (a), range(t.a);
--- error: NotSupportedError: range() of a column is not supported, only of constants (line 1, column 38)
+-- 1 | 0
 EXPLAIN SELECT i FROM range(1, 10, 4) AS r (i);
 -- has: SeriesRows: 1 to 10 by 4

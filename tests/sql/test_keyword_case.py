@@ -14,6 +14,7 @@ from stars import SEED
 from test_golden import FILES, read_statements
 
 import raydb
+from raydb.sql.named_types import NamedType
 from raydb.sql.parse.parser import parse
 
 # What keeps its letters: names, and the texts of statements.
@@ -39,6 +40,8 @@ def differences(one, other, where=""):
             pairs = [("", [str(field) for field in one], [str(field) for field in other])]
         case str() if one.lower() == other.lower():
             return []  # the name of something
+        case NamedType():
+            pairs = [("type_name", one.type_name, other.type_name)]
         case _ if dataclasses.is_dataclass(one):
             names = [field.name for field in dataclasses.fields(one)]
             pairs = [(name, getattr(one, name), getattr(other, name)) for name in names]

@@ -251,7 +251,7 @@ def test_wrong_types(bind: Bind, text: str, message: str) -> None:
     [
         ("array_agg(a ORDER BY a LIMIT 1)", "LIMIT in an aggregate"),
         ("string_agg(c, c)", "string_agg() with a separator"),
-        ("CAST(a AS JSON)", "the type JSON"),
+        ("CAST(a AS XML)", "the type XML"),
         ("f(x => 1)", "a named argument"),
         ('c COLLATE "x"', "COLLATE"),
     ],
@@ -323,7 +323,7 @@ def test_parameters_by_number_and_name(bind: Bind) -> None:
         (":a", [1], "parameter 'a' needs a mapping of names to values"),
         ("?", {"a": 1}, "parameter 1 needs a sequence of values, not a mapping"),
         ("?", "x", "parameters are a sequence or a mapping, not a str"),
-        ("?", [{1}], "parameter 1 has the value {1} of type set, which is no type of SQL"),
+        ("?", [1j], "parameter 1 has the value 1j of type complex, which is no type of SQL"),
         ("?", [10**38], "a number has more than 38 digits"),
         ("?", [Decimal("NaN")], "parameter 1 has the value Decimal('NaN')"),
     ],

@@ -279,7 +279,6 @@ def test_wrong_queries(bind: Bind, text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "construct"),
     [
-        ("SELECT a FROM t TABLESAMPLE 10 PERCENT", "TABLESAMPLE"),
         ("SELECT a FROM t FOR UPDATE", "FOR UPDATE"),
         ("SELECT a INTO x FROM t", "INTO"),
         ("SELECT 1 FROM f(1)", "the table function f()"),

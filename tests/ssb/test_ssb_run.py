@@ -15,6 +15,7 @@ import raydb
 from raydb.ssb import run as runner
 from raydb.ssb import workload
 from raydb.ssb.__main__ import main
+from raydb.ssb.machine import Timing
 from raydb.ssb.progress import Progress
 from raydb.ssb.rivals.run_rival import RivalRun
 from raydb.ssb.run import Options, run
@@ -136,7 +137,9 @@ def test_duckdb_is_timed_and_checked_beside(
     assert messages.splitlines()[-2].startswith("load duckdb-flat: ")
 
     wrong = {"q1.1": ["missing row (1,)"]}
-    found = RivalRun("2", 1.0, None, dict.fromkeys(workload.QUERIES[1:], 5.0), wrong)
+    found = RivalRun(
+        "2", 1.0, None, dict.fromkeys(workload.QUERIES[1:], Timing(5.0, (4.0, 6.0))), wrong
+    )
     monkeypatch.setattr(runner, "run_rival", lambda *_: found)
     code, out, _ = run_on(StandIn(), tmp_path, monkeypatch, beside="duckdb", forms=("star",))
     assert code == 1
