@@ -39,10 +39,11 @@ def _coded(part: Any, known: dict[int, tuple[Any, Any]]) -> Any:
         case pa.DataType():
             kind = stored_type(part)
             return part if kind is part or kind == part else kind
-        case Literal(value=value, type=kind):
+        case Literal(type=kind):
             stored = stored_type(kind)
             if stored is kind:
-                return part
+                return part  # unread, for the plan would be for this value only
+            value = part.value
             if isinstance(kind, EnumType) and value is not None:
                 value = LabelCode(value, kind.labels[value])
             return Literal(value, stored)

@@ -83,6 +83,15 @@ def test_texts_parameters_and_execute_take_one_way(
     assert filled[-3:] == [True] * 3
 
 
+def test_a_star_over_a_table_with_an_enum_is_filled(
+    con: raydb.Connection, filled: list[bool]
+) -> None:
+    con.execute("CREATE TYPE mood AS ENUM ('sad', 'ok'); ALTER TABLE store ADD COLUMN m mood")
+    for region in range(4):
+        assert con.execute(QUERY.format(f"'r{region}'", 9)).fetchall() == expected(f"r{region}", 9)
+    assert filled == [True] * 2
+
+
 def test_constants_that_ask_for_another_plan_are_planned(
     con: raydb.Connection, filled: list[bool]
 ) -> None:
