@@ -16,6 +16,7 @@ from sqlglot.errors import ErrorLevel, ParseError
 from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.parsers.postgres import PostgresParser
 
+from raydb.errors import ProgrammingError
 from raydb.planner.expressions.interval_text import unit_name
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ class RayDialect(Postgres):
 # How many levels of a tree are written as text; each takes up to 1 KB of the stack.
 _MOST_LEVELS = 500
 
+# Zeros in front included; more than these stand for no number that SQL has.
+_MOST_HEX_DIGITS = 1000
+
 # How deep operators before their operand may nest; a level takes up to 3 KB of the stack.
 _MOST_NESTED = 100
 
@@ -99,6 +103,8 @@ def _nested(read: Callable[[PostgresParser], _Read]) -> Callable[[PostgresParser
 def _hex_number(parser: PostgresParser, token: Token) -> exp.Expr:
     """Read 0x1F, a number, of which sqlglot makes the same kind of token as of x'1F', bytes."""
     if parser.sql[token.start] == "0":
+        if len(token.text) > _MOST_HEX_DIGITS:
+            raise ProgrammingError("a number has more than 38 digits")
         number = exp.Literal(this=str(int(token.text, 16)), is_string=False)
         return parser.expression(number, token)
     return parser.expression(exp.HexString(this=token.text), token)

@@ -172,13 +172,17 @@ def is_missing(kind: type) -> bool:
 
 
 def _text_literal(key: str, value: str) -> Literal:
+    _check_characters(key, value)
+    return Literal(value, pa.string())
+
+
+def _check_characters(key: str, value: str) -> None:
     if not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError as error:
             half = value[error.start]
             raise ProgrammingError(f"parameter {key} has {half!r}, half of a character") from None
-    return Literal(value, pa.string())
 
 
 def _list_literal(key: str, values: Sequence[object]) -> Literal:
@@ -221,6 +225,8 @@ def _rows_literal(key: str, rows: Sequence[Any]) -> Literal:
 
 
 def _struct_literal(key: str, value: Mapping[str, object]) -> Literal:
+    for name in value:
+        _check_characters(key, name)
     fields = {name: literal_of(key, each) for name, each in value.items()}
     struct = struct_of(fields)
     assert isinstance(struct, Literal), "constants stay constants"

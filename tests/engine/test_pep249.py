@@ -245,6 +245,8 @@ def test_statements_are_texts(con, sql):
 def test_half_characters_are_refused(con):
     with pytest.raises(raydb.ProgrammingError, match=r"^parameter 1 has '\\ud800', half of"):
         con.execute("SELECT ?", ["x\ud800"])
+    with pytest.raises(raydb.ProgrammingError, match=r"^parameter 1 has '\\ud800', half of"):
+        con.execute("SELECT ?", [{"x\ud800": 1}])
     with pytest.raises(raydb.ProgrammingError, match=r"^the statement has '\\ud800', half of"):
         con.execute("SELECT '\ud800'")
 

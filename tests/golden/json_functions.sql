@@ -73,3 +73,8 @@ SELECT string_agg(j -> 'a', ';' ORDER BY j ->> 'a') FROM t;
 SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 't';
 -- 'id' | 'INTEGER'
 -- 'j' | 'VARCHAR'
+
+SELECT '"\ud83d\ude00"' ->> '$', json_valid('"\ud800"'), '[1]' -> '/²', '[1]' -> '/1';
+-- '😀' | false | NULL | NULL
+SELECT '{"a": "\ud800"}' ->> 'a';
+-- error: DataError: '{"a": "\ud800"}' is not valid JSON

@@ -59,3 +59,11 @@ SELECT unnest(5);
 -- error: ProgrammingError: unnest() needs a list, not 5 (INTEGER) (line 1, column 8)
 SELECT 1 WHERE unnest({'a': true});
 -- error: ProgrammingError: WHERE cannot contain unnest(), which is for FROM and the select list (line 1, column 16)
+
+SELECT generate_series(TIMESTAMP '2024-01-01', TIMESTAMP '9999-01-01', INTERVAL '1 microsecond');
+-- error: DataError: generate_series() would have 251666697600000000 elements
+SET memory_limit = '500MB';
+SELECT range(100000000);
+-- error: OperationalError: range() needs about 3.2 GB, and memory_limit is 500 MB; raise it with SET memory_limit or ask for less
+SELECT range(TIMESTAMP '9999-01-01', TIMESTAMP '9000-01-01', INTERVAL '-1 minute');
+-- error: OperationalError: range() needs about 37.8 GB, and memory_limit is 500 MB; raise it with SET memory_limit or ask for less

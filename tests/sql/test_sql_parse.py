@@ -56,6 +56,7 @@ def test_no_statement(text: str) -> None:
         ("CREATE BVH b ON t (SCAN (a,))", "line 1, column 28: unexpected ')'"),
         ("CREATE BVH b ON t (SCAN (a b))", "line 1, column 28: unexpected 'b'"),
         ("SELECT ?, $1", "written both as ? and as $"),
+        ("SELECT 0x" + "F" * 10_000, "a number has more than 38 digits"),
     ],
 )
 def test_syntax_errors(text: str, message: str, caplog: pytest.LogCaptureFixture) -> None:

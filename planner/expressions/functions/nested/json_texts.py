@@ -34,8 +34,9 @@ _Step = str | int
 _MISSING = object()
 _STEP = re.compile(
     r"""\.(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<key>[^.\[\]"*]+))"""
-    r"""|\[(?:(?P<index>-?\d+)|\#-(?P<back>\d+)|'(?P<single>[^']*)'|"(?P<double>[^"]*)")\]"""
+    r"""|\[(?:(?P<index>-?\d{1,18})|\#-(?P<back>\d{1,18})|'(?P<single>[^']*)'|"(?P<double>[^"]*)")\]"""
 )
+_INDEX = re.compile(r"[0-9]{1,18}")
 _KINDS = {dict: "OBJECT", list: "ARRAY", str: "VARCHAR", float: "DOUBLE", bool: "BOOLEAN"}
 
 
@@ -48,7 +49,10 @@ _decode = json.JSONDecoder(parse_constant=_refuse).decode
 
 def _read(text: str) -> Any:
     try:
-        return _decode(text)
+        value = _decode(text)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()  # fails for half a pair of surrogates
+        return value
     except (ValueError, RecursionError):
         shown = text if len(text) <= 40 else f"{text[:40]}..."
         raise DataError(f"'{shown}' is not valid JSON") from None
@@ -96,7 +100,7 @@ def _find(value: Any, path: str | int) -> Any:
         match value:
             case dict() if isinstance(step, str):
                 value = value.get(step, _MISSING)
-            case list() if isinstance(step, int) or (is_pointer and step.isdigit()):
+            case list() if isinstance(step, int) or (is_pointer and _INDEX.fullmatch(step)):
                 place = int(step)
                 inside = -len(value) <= place < len(value)
                 value = value[place] if inside else _MISSING

@@ -25,12 +25,17 @@ from raydb.planner.expressions.types import (
     is_moment,
 )
 from raydb.planner.expressions.typing_rules import cast, typed
+from raydb.room import read_limit, too_small
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 # Offsets of lists are 32 bits wide.
 _MAX_ELEMENTS = 2**31 - 1
+
+# What an element takes while its list is made, and how many take too little to ask.
+_NUMBER_BYTES, _MOMENT_BYTES = 32, 72
+_FEW_ELEMENTS = 2**18
 
 
 def _bind(name: str, *arguments: Expression) -> Expression:
@@ -72,14 +77,22 @@ def _of_integers(name: str) -> Callable[..., pa.Array]:
         if name == "generate_series":
             distances = distances + np.sign(step)
         counts = np.maximum(-(-distances // step.astype(object)), 0) * valid
-        if counts.sum() > _MAX_ELEMENTS:
-            raise DataError(f"{name}() would have {counts.sum()} elements")
+        _check_count(name, counts.sum(), _NUMBER_BYTES)
         lengths = counts.astype(np.int64)
         places = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         elements = np.repeat(start, lengths) + places * np.repeat(step, lengths)
         return array_of_lists(pa.array(elements), lengths, valid)
 
     return numbers
+
+
+def _check_count(name: str, count: int, element_bytes: int) -> None:
+    """Raise an error where the lists of a function do not fit in one column, or in memory."""
+    if count > _MAX_ELEMENTS:
+        raise DataError(f"{name}() would have {count} elements")
+    limit = read_limit() if count > _FEW_ELEMENTS else None
+    if limit is not None and count * element_bytes > limit:
+        raise too_small(count * element_bytes, f"{name}()", limit)
 
 
 def _of_moments(name: str) -> Callable[..., list[dt.datetime]]:
@@ -95,6 +108,8 @@ def _steps(
     forward = _following(moment, step) > moment
     if _following(moment, step) == moment:
         raise DataError(f"the step of {name}() cannot be zero")
+    if not step.months:  # a step of months makes few
+        _check_count(name, (stop - moment) // (_following(moment, step) - moment), _MOMENT_BYTES)
     while (moment < stop if forward else moment > stop) or (
         moment == stop and name == "generate_series"
     ):
