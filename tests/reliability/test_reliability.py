@@ -39,12 +39,14 @@ def run(program: str, *options: str) -> subprocess.CompletedProcess[str]:
     ("program", "options"),
     [
         ("kills.py", "--kills 10 --steps 30"),
-        pytest.param("kills.py", "--kills 6 --connections 4", marks=pytest.mark.long),
-        ("power_loss.py", "--states 60 --steps 20"),
-        ("failing_calls.py", "--statements 20 --share 0.02"),
-        ("full_disk.py", "--statements 40"),
-        ("shortages.py", "--most 2 --descriptors 12 --free 0 80000"),
         ("soak.py", "--commits 60 --seconds 2 --readers 2"),
+        pytest.param("kills.py", "--kills 6 --connections 4", marks=pytest.mark.long),
+        pytest.param("power_loss.py", "--states 60 --steps 20", marks=pytest.mark.long),
+        pytest.param("failing_calls.py", "--statements 20 --share 0.02", marks=pytest.mark.long),
+        pytest.param("full_disk.py", "--statements 40", marks=pytest.mark.long),
+        pytest.param(
+            "shortages.py", "--most 2 --descriptors 12 --free 0 80000", marks=pytest.mark.long
+        ),
     ],
     ids=lambda value: value.removesuffix(".py"),
 )
@@ -53,6 +55,7 @@ def test_nothing_is_lost(program: str, options: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_the_judge_of_power_loss_finds_syncs_that_are_left_out() -> None:
     done = run("power_loss.py", "--controls", "--steps", "10")
     assert done.returncode == 0, done.stdout + done.stderr
