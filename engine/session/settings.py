@@ -185,7 +185,7 @@ def _parse_threads(text: str, name: str) -> int:
 
 
 def check_file(path: str, settings: Settings) -> None:
-    """Raise OperationalError unless statements may read and write files.
+    """Raise OperationalError unless statements may read and write files, or where NUL is in a path.
 
     Raises NotSupportedError for one on another machine.
     """
@@ -193,6 +193,8 @@ def check_file(path: str, settings: Settings) -> None:
         raise OperationalError(
             f"file '{path}' cannot be accessed: external_access is off for this connection"
         )
+    if "\0" in path:
+        raise OperationalError(f"{path!r} is not the path of a file")
     if _REMOTE.match(path):
         raise NotSupportedError(
             f"'{path}' is no local file: remote files are not supported yet, so fetch it first"

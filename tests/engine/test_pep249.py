@@ -251,6 +251,22 @@ def test_half_characters_are_refused(con):
         con.execute("SELECT '\ud800'")
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "FROM 'a\0b.csv'",
+        "COPY t FROM 'a\0b.csv'",
+        "COPY (SELECT 1) TO 'a\0b.csv'",
+        "COPY (SELECT 1 AS a, 2 AS b) TO 'a\0b' (FORMAT csv, PARTITION_BY (a))",
+        "ATTACH 'a\0b' AS other",
+    ],
+)
+def test_nul_is_in_no_path(con, sql):
+    con.execute("CREATE TABLE IF NOT EXISTS t (a INTEGER)")
+    with pytest.raises(raydb.OperationalError, match=r"^'a\\x00b.*' is not the path of a file"):
+        con.execute(sql)
+
+
 @pytest.mark.parametrize("path", [5, b"d", "a\0b", object()])
 def test_paths_are_texts(path):
     with pytest.raises(raydb.ProgrammingError, match="is not the path of a database"):
