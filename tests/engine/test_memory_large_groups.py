@@ -133,3 +133,14 @@ def test_recursions_know_more_rows_again_than_fit_in_memory(con, spilled, sql):
     expected, found = both_ways(con, sql)
     assert spilled, "all was in memory"
     assert found == expected
+
+
+def test_few_groups_of_many_rows_have_counts_of_distinct_values_beside_sums() -> None:
+    con = raydb.connect()
+    con.execute("CREATE TABLE line AS SELECT range AS id, range % 7 AS n FROM range(300000)")
+    con.execute("SET memory_limit = '2MB'")
+    query = "SELECT count(DISTINCT id), sum(n), arg_min(id, n) FROM line"
+    assert con.execute(query).fetchall() == [(300_000, 899_997, 0)]
+    groups = con.execute(f"{query} GROUP BY id % 2 ORDER BY 1, 2").fetchall()
+    assert sum(row[1] for row in groups) == 899_997
+    assert [row[0] for row in groups] == [150_000, 150_000]

@@ -136,7 +136,8 @@ def _large(
         case _:
             plain = replace(call, distinct=False, filter=None)
             pieces = aggregate_pieces(some, keys, states_of([(column, plain)]), memory)
-            return fold_blocks(pieces, keys, [(column, plain)], places, memory)
+            own = {argument: places[argument] for argument in call.arguments}
+            return fold_blocks(pieces, keys, [(column, plain)], own, memory)
 
 
 def _taking_part(
