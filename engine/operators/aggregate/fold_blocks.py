@@ -112,7 +112,7 @@ def states_of_rows(
     partial_states = partial_calls(calls)
     assert partial_states is not None
     key_values = {key: rows.columns[key] for key in keys}
-    values = {each: rows.columns[c] for each, c in places.items() if c in rows.columns}
+    values = {each: rows.columns[column] for each, column in places.items()}
     return aggregate(key_values, partial_states, values, rows.row_count)
 
 
