@@ -11,6 +11,7 @@ nothing to do with it, so none comes too late. Code that makes a change durable 
 
 from __future__ import annotations
 
+import gc
 import threading
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -118,6 +119,8 @@ class _Work(Generic[T]):
             self.done.release()
             if self.is_left:
                 self._forget()
+                # Where numba compiled meanwhile, errors that it caught hold frames in cycles.
+                gc.collect()
                 give_back()
 
     def _forget(self) -> None:
