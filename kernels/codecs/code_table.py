@@ -6,7 +6,7 @@ table.find([-7, 5])                               1, -1
 
 from __future__ import annotations
 
-import secrets
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,7 +51,7 @@ def number_codes(codes: NDArray[np.int64]) -> tuple[CodeTable, NDArray[np.int64]
     codes = np.ascontiguousarray(codes)
     numbers, known = np.empty((2, len(codes)), np.int64)
     bits, row, count = _FIRST_BITS, 0, 0
-    factor = np.uint64(secrets.randbits(64) | 1)
+    factor = np.uint64(int.from_bytes(os.urandom(8)) | 1)
     slots = np.full(1 << bits, -1, np.int32)
     while True:
         row = number_loops.number_codes(codes, row, slots, bits, known, numbers, count, factor)
