@@ -46,11 +46,13 @@ class ChDb:
                 writer.write_batch(batch)
         start = time.perf_counter()
         if self._by_flight:
-            for flight, (keys, others) in FLIGHTS.items():
-                self._create(flat, path, f"lineorder_{flight}", (*keys, *others), keys)
+            for number, flight in FLIGHTS.items():
+                columns = {name: name for name in (*flight.keys, *flight.others)}
+                columns["measure"] = f"toInt32({flight.measure})"
+                self._create(flat, path, f"lineorder_{number}", columns, flight.keys)
             self.build_s = time.perf_counter() - start
         else:
-            columns = tuple(flat.schema.names)
+            columns = {name: name for name in flat.schema.names}
             self._create(flat, path, "lineorder_flat", columns, ("lo_orderdate",))
         path.unlink()
 
@@ -58,7 +60,8 @@ class ChDb:
         """Ask by the flat text; the rows come as JSON, which keeps an Enum's text."""
         text = query.flat
         if self._by_flight:
-            text = text.replace("lineorder_flat", f"lineorder_{query.flight}")
+            assert query.flight is not None, f"{query.name} belongs to no flight"
+            text = FLIGHTS[query.flight].query(query)
 
         def ask() -> list[tuple[object, ...]]:
             answer = self._session.query(text, "JSONCompact")
@@ -76,22 +79,26 @@ class ChDb:
         flat: FlatTable,
         path: Path,
         name: str,
-        columns: tuple[str, ...],
+        columns: dict[str, str],
         keys: tuple[str, ...],
     ) -> None:
-        definitions = ", ".join(f"{column} {_type(flat, column)}" for column in columns)
+        """Create a table of named expressions over the flat table's columns."""
+        # Without a codec no column is decompressed in each query.
+        definitions = ", ".join(f"{column} {_type(flat, column)} CODEC(NONE)" for column in columns)
         order = ", ".join(keys)
         self._session.query(
             f"CREATE TABLE {name} ({definitions}) ENGINE = MergeTree ORDER BY ({order})"
         )
         self._session.query(
-            f"INSERT INTO {name} SELECT {', '.join(columns)} FROM file('{path}', Parquet)"
+            f"INSERT INTO {name} SELECT {', '.join(columns.values())} FROM file('{path}', Parquet)"
         )
         self._session.query(f"OPTIMIZE TABLE {name} FINAL")
 
 
 def _type(flat: FlatTable, column: str) -> str:
     texts = rules.VALUES.get(column)
+    if column == "measure":
+        return "Int32"
     if texts is None:
         return _INTEGERS[str(flat.schema.field(column).type)]
     values = ", ".join(f"'{text}' = {code}" for code, text in enumerate(texts))

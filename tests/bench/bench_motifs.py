@@ -60,7 +60,7 @@ MOTIFS = {
     "cycle4": "ab bc cd da",
     "cycle5": "ab bc cd de ea",
     "cycle6": "ab bc cd de ef fa",
-    "clique4": "ab ac bc ad bd cd",
+    "clique4": "ab ac ad bc bd cd",
     "path5": "ab bc cd de ef",
     "path4": "ab bc cd de",
     "star_out3": "ab ac ad",
