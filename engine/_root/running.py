@@ -120,11 +120,11 @@ class Running:
 
     interrupts: end it, those from now on; None for none. listener: is told how far long work has
     come. memory_limit: returns the bytes that the statement may take, None for any number; itself
-    None where nothing has begun. time_zone: as SET says it. cuts_nanoseconds: whether what is finer
-    than a TIMESTAMP is cut off. keep_rows: moves rows that wait to a file where they would fill the
-    memory, None where they stay. sequences: those that nextval() knows. types: those of CREATE
-    TYPE. database: the current one. setting: what SHOW says of a name. At the end an Interrupt
-    becomes an OperationalError.
+    None where nothing has begun. temp_folder: for temporary files, None for the system's.
+    time_zone: as SET says it. cuts_nanoseconds: whether what is finer than a TIMESTAMP is cut off.
+    keep_rows: moves rows that wait to a file where they would fill the memory, None where they
+    stay. sequences: those that nextval() knows. types: those of CREATE TYPE. database: the current
+    one. setting: what SHOW says of a name. At the end an Interrupt becomes an OperationalError.
     """
 
     __slots__ = (
@@ -142,6 +142,7 @@ class Running:
         "remarks",
         "sequences",
         "setting",
+        "temp_folder",
         "time_zone",
         "types",
     )
@@ -160,6 +161,7 @@ class Running:
         self.device_memory = device_memory
         self.memory_limit: Callable[[], int | None] | None = None
         self.remarks = Remarks()
+        self.temp_folder: str | None = None
         self.time_zone = "UTC"
         self.cuts_nanoseconds = False
         self.keep_rows: Callable[[pa.Table, bool], pa.Table] | None = None
@@ -179,11 +181,13 @@ class Running:
         time_zone: str = "UTC",
         *,
         cuts_nanoseconds: bool = False,
+        temp_folder: str | None = None,
     ) -> None:
         """Go on with the next statement of a text, which has a moment of its own."""
         self._release_interrupt(at_once=True)
         self.device_memory, self.memory_limit = device_memory, memory_limit
         self.time_zone, self.cuts_nanoseconds = time_zone, cuts_nanoseconds
+        self.temp_folder = temp_folder
         self._began = None
 
     def moment(self) -> dt.datetime:
@@ -213,7 +217,7 @@ class Running:
         running = Running(None, self.listener, self.device_memory)
         running.is_over, running._began = is_over, self.moment()
         running.memory_limit, running.keep_rows = self.memory_limit, self.keep_rows
-        running.remarks = self.remarks
+        running.remarks, running.temp_folder = self.remarks, self.temp_folder
         running.time_zone, running.cuts_nanoseconds = self.time_zone, self.cuts_nanoseconds
         running.sequences, running.types = self.sequences, self.types
         running.database, running.setting = self.database, self.setting

@@ -14,10 +14,8 @@ from __future__ import annotations
 import functools
 import mmap
 import re
-import shutil
 import sys
 from fractions import Fraction
-from tempfile import TemporaryFile, gettempdir
 from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
@@ -26,10 +24,10 @@ from pyarrow import ipc
 from raydb.errors import OperationalError, ProgrammingError
 from raydb.room import UNITS, machine_memory, too_small
 from raydb.running import DeviceMemory
+from raydb.storage.temporary_files import TemporaryFolder
 
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import IO
 
 DEFAULT_LIMIT = "80%"
 
@@ -42,9 +40,6 @@ _MIN_SHARE = 8
 _MIN_SPILL_SHARE = 64
 _SHARE_BESIDE_FILES = 8
 
-# Of a disk that is full nobody can do anything, so temporary files leave a tenth of what is free.
-_MAX_OF_DISK = Fraction(9, 10)
-
 
 class Memory:
     """The memory of one running statement. Used as a context manager, its files end with it.
@@ -56,22 +51,10 @@ class Memory:
 
     def __init__(self, limit: int | None = None, folder: str | None = None) -> None:
         self.limit = limit
-        self._folder = folder
+        self.folder = TemporaryFolder(folder)
         self._before = pa.total_allocated_bytes()
         self._files: list[SpillFile] = []
         self._kept = 0
-        self._disk_left: int | None = None
-
-    @property
-    def folder(self) -> str:
-        """Where temporary files go. Raises OperationalError where the system has no place."""
-        try:
-            return self._folder or gettempdir()
-        except OSError as error:
-            raise OperationalError(
-                "temporary files have no folder: none of the system's can be written to;"
-                " SET temp_directory or the variable TMPDIR names one"
-            ) from error
 
     def room(self) -> int:
         """Return how many bytes the node at work may take."""
@@ -102,7 +85,7 @@ class Memory:
 
     def new_file(self, schema: pa.Schema) -> SpillFile:
         """Return a new temporary file for rows. Raises OperationalError if that fails."""
-        file = SpillFile(self, schema)
+        file = SpillFile(self.folder, schema)
         self._files.append(file)
         return file
 
@@ -120,17 +103,6 @@ class Memory:
         for batch in rows.to_batches():
             file.write(batch)
         return pa.Table.from_batches(file.batches(), rows.schema)
-
-    def take_disk(self, size_bytes: int) -> None:
-        """Count bytes that go to a file. Raises OperationalError where the disk has too few."""
-        if self._disk_left is None:
-            self._disk_left = int(shutil.disk_usage(self.folder).free * _MAX_OF_DISK)
-        if size_bytes > self._disk_left:
-            raise OperationalError(
-                f"temporary files in '{self.folder}' would fill the disk; raise memory_limit,"
-                " choose another temp_directory or ask for less"
-            )
-        self._disk_left -= size_bytes
 
     def close(self) -> None:
         """Close the files that are still written."""
@@ -162,24 +134,21 @@ class SpillFile:
     system may drop their pages from memory whenever it needs them.
     """
 
-    def __init__(self, memory: Memory, schema: pa.Schema) -> None:
+    def __init__(self, folder: TemporaryFolder, schema: pa.Schema) -> None:
         """Open; use `Memory.new_file`."""
-        self._memory = memory
+        self._folder = folder
         self._schema = schema
         self._count = 0
-        try:
-            self._file: IO[bytes] = TemporaryFile(prefix="raydb-", dir=memory.folder)  # noqa: SIM115
-        except OSError as error:
-            raise self._failed(error) from error
+        self._file = folder.new_file()
         self._writer = ipc.new_file(pa.PythonFile(self._file, mode="w"), schema)
 
     def write(self, batch: pa.RecordBatch) -> int:
         """Append rows and return the number of their batch."""
-        self._memory.take_disk(batch.nbytes)
+        self._folder.take(batch.nbytes)
         try:
             self._writer.write_batch(batch)
         except OSError as error:
-            raise self._failed(error) from error
+            raise self._folder.failed(error) from error
         self._count += 1
         return self._count - 1
 
@@ -190,7 +159,7 @@ class SpillFile:
             self._file.flush()
             mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
-            raise self._failed(error) from error
+            raise self._folder.failed(error) from error
         self.close()
         reader = ipc.open_file(pa.BufferReader(pa.py_buffer(mapped)))
         return [reader.get_batch(number) for number in range(self._count)]
@@ -198,12 +167,6 @@ class SpillFile:
     def close(self) -> None:
         """Close the file; its rows are gone unless they were mapped."""
         self._file.close()
-
-    def _failed(self, error: OSError) -> OperationalError:
-        reason = (error.strerror or str(error)).lower()
-        return OperationalError(
-            f"a temporary file in '{self._memory.folder}' cannot be written: {reason}"
-        )
 
 
 # -- settings

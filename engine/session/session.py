@@ -27,6 +27,7 @@ from raydb.engine.session.settings import (
     EXTERNAL_ACCESS,
     MEMORY_LIMIT,
     NANOSECONDS,
+    TEMP_DIRECTORY,
     THREADS,
     TIME_ZONE,
     Settings,
@@ -173,6 +174,7 @@ class Session:
             lambda: parse_limit(settings[MEMORY_LIMIT]),
             settings[TIME_ZONE],
             cuts_nanoseconds=settings[NANOSECONDS] == "cut",
+            temp_folder=settings[TEMP_DIRECTORY] or self._folder,
         )
 
     def close(self) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import codecs
 import copy
-import io
-import itertools
 import mmap
 import re
 from contextlib import contextmanager
@@ -16,7 +14,9 @@ import pyarrow as pa
 from raydb.errors import DataError
 from raydb.interrupts import interrupt_check
 from raydb.running import Reject, Remarks, current
+from raydb.storage.formats.delimited.records import MAX_RECORD_BYTES
 from raydb.storage.formats.room import Room
+from raydb.storage.temporary_files import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,8 +38,8 @@ MAX_REJECTS = 100_000
 class TextFile:
     """The bytes of a text file as it was when it was opened.
 
-    What takes its place under its name later is another file. A compressed file is decompressed in
-    memory. record: how messages call what a line is.
+    What takes its place under its name later is another file. What is decompressed or put into
+    UTF-8 is a temporary file where it is large. record: how messages call what a line is.
     """
 
     record = "line"
@@ -53,7 +53,7 @@ class TextFile:
         # Of a part: the file that it is a part of, and where it begins there.
         self._origin: tuple[TextFile, int] | None = None
         self._file = pa.OSFile(path)
-        self._content: bytes | None = None
+        self._content: bytes | mmap.mmap | None = None
         # Arrow reads on threads of its own.
         self._check_interrupt = interrupt_check()
         running = current.get()
@@ -69,33 +69,31 @@ class TextFile:
         if encoding is not None:
             self._content = self._recoded(encoding)
 
-    def _decompressed(self, compression: str) -> bytes:
+    def _decompressed(self, compression: str) -> bytes | mmap.mmap:
         stream = pa.CompressedInputStream(self._file, compression)
-        # The buffer is what is returned: bytes beside it would be twice the memory.
-        with io.BytesIO() as content:
-            while part := stream.read(_PIECE_BYTES):
-                content.write(part)
-                self.room.check(content.tell())
-            return content.getvalue()
+        text = Spool()
+        while part := stream.read(_PIECE_BYTES):
+            self.room.check(len(part))
+            text.write(part)
+        return text.finish()
 
-    def _recoded(self, encoding: str) -> bytes:
+    def _recoded(self, encoding: str) -> bytes | mmap.mmap:
         """Return the text in UTF-8."""
         decoder = codecs.getincrementaldecoder(encoding)()
         place = 0
-        with io.BytesIO() as content:
-            while True:
-                part = self.read(place, _PIECE_BYTES)
-                try:
-                    content.write(decoder.decode(part, final=not part).encode())
-                except UnicodeError as error:
-                    name = encoding.upper()
-                    raise DataError(
-                        f"file '{self.path}' is not {name} behind byte {place}: {error}"
-                    ) from None
-                if not part:
-                    return content.getvalue()
-                place += len(part)
-                self.room.check(content.tell())
+        text = Spool()
+        while True:
+            part = self.read(place, _PIECE_BYTES)
+            try:
+                text.write(decoder.decode(part, final=not part).encode())
+            except UnicodeError as error:
+                name = encoding.upper()
+                raise DataError(
+                    f"file '{self.path}' is not {name} behind byte {place}: {error}"
+                ) from None
+            if not part:
+                return text.finish()
+            place += len(part)
 
     @property
     def size_bytes(self) -> int:
@@ -184,8 +182,8 @@ class TextFile:
             self.path, fault.line, place, name, fault.kind, written, fault.what
         )
 
-    def holding(self, content: bytes) -> TextFile:
-        """Return a file of the same name with other bytes, in memory."""
+    def holding(self, content: bytes | mmap.mmap) -> TextFile:
+        """Return a file of the same name with other bytes."""
         file = copy.copy(self)
         file._content = content  # noqa: SLF001  (its own class)
         return file
@@ -212,26 +210,33 @@ class TextFile:
         return number
 
     def with_doubled_quotes(self, layout: Layout, escape: str) -> TextFile:
-        r"""Return the file with quotes in quoted fields doubled instead of escaped, in memory.
+        r"""Return the file with quotes in quoted fields doubled instead of escaped.
 
         With a backslash for the escape, `"a\"b",1` becomes `"a""b",1`.
         """
         quote, mark = layout.quote.encode(), escape.encode()
         one, two, other = re.escape(quote), re.escape(mark), re.escape(layout.delimiter.encode())
         escaped = re.compile(two + rb"([" + one + two + rb"])")
-
-        numbers = itertools.count()
-
-        def double(field: re.Match[bytes]) -> bytes:
-            if next(numbers) % _FIELDS_A_CHECK == 0:
-                self._check_interrupt()
-            if not field[0].startswith(quote):
-                return field[0]
-            inside = escaped.sub(rb"\1", field[0][1:-1])
-            return quote + inside.replace(quote, quote * 2) + quote
-
         quoted = one + rb"(?:[^" + one + two + rb"]|" + two + rb"(?s:.))*+" + one
         pattern = re.compile(quoted + rb"|[^" + other + rb"\r\n]++")
+        text = Spool()
+        pieces: list[bytes] = []
+        copied = 0
         with self.view() as data:
-            content = pattern.sub(double, data)
-        return self.holding(content)
+            for number, field in enumerate(pattern.finditer(data)):
+                start, stop = field.span()
+                if number % _FIELDS_A_CHECK == 0 or stop - copied > _PIECE_BYTES:
+                    self._check_interrupt()
+                    text.write(b"".join(pieces))
+                    pieces.clear()
+                # What is longer than a record may be is refused when it is read.
+                if data[start : start + 1] == quote and stop - start <= MAX_RECORD_BYTES:
+                    inside = escaped.sub(rb"\1", data[start + 1 : stop - 1])
+                    pieces += data[copied:start], quote, inside.replace(quote, quote * 2), quote
+                    copied = stop
+                elif stop - copied > _PIECE_BYTES:
+                    for place in range(copied, stop, _PIECE_BYTES):
+                        text.write(data[place : min(place + _PIECE_BYTES, stop)])
+                    copied = stop
+            text.write(b"".join([*pieces, data[copied:]]))
+        return self.holding(text.finish())

@@ -16,13 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import raydb
-from raydb.engine.context import memory
 from raydb.engine.context.memory import Memory, parse_limit
 from raydb.engine.operators import relation
 from raydb.engine.operators.partition import hash_rows
 from raydb.engine.operators.relation import Collector, Relation
 from raydb.errors import OperationalError, ProgrammingError
 from raydb.planner.expressions.nodes import Column
+from raydb.room import machine_memory
+from raydb.storage import temporary_files as files
 
 ROWS = 100_000
 LIMIT = 3_000_000
@@ -271,7 +272,7 @@ def test_the_limit_that_was_set_is_told_beside_what_is_left():
 
 
 def test_a_series_beyond_the_disk_is_refused_and_nothing_stays(monkeypatch):
-    monkeypatch.setattr(memory, "_MAX_OF_DISK", 0)
+    monkeypatch.setattr(files, "_MAX_OF_DISK", 0)
     with pytest.raises(OperationalError, match="would fill the disk; raise memory_limit"):
         limited(raydb.connect(), "SELECT range FROM range(0, 100000000000)")
 
@@ -386,7 +387,7 @@ def test_a_full_disk_names_the_folder(con, monkeypatch):
         def close(self):
             self.closed = True
 
-    monkeypatch.setattr(memory, "TemporaryFile", FullDisk)
+    monkeypatch.setattr(files, "TemporaryFile", FullDisk)
     with pytest.raises(OperationalError) as raised:
         limited(con, "SELECT * FROM t ORDER BY x")
     assert "cannot be written: no space left on device" in str(raised.value)
@@ -424,7 +425,7 @@ def test_limits_are_read():
     assert parse_limit("500 mb") == 500 * 10**6
     assert parse_limit("1.5GiB") == 3 * 2**29
     assert parse_limit("none") is None
-    assert 0 < parse_limit("10%") < parse_limit("80%") < memory.machine_memory()
+    assert 0 < parse_limit("10%") < parse_limit("80%") < machine_memory()
 
 
 @pytest.mark.parametrize("text", ["", "5", "-1GB", "0MB", "0%", "101%", "5 parsecs"])

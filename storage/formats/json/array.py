@@ -19,6 +19,8 @@ from raydb.errors import DataError
 from raydb.storage.formats.text_file import TextFile
 
 if TYPE_CHECKING:
+    import mmap
+
     from numpy.typing import NDArray
 
 _BLOCK_BYTES = 1 << 20
@@ -67,8 +69,8 @@ class _JsonFile(TextFile):
             return super().read(start, count)
         return self._elements.read(start, count)
 
-    def holding(self, content: bytes) -> TextFile:
-        """Return a file of the same name with other bytes, which are lines, in memory."""
+    def holding(self, content: bytes | mmap.mmap) -> TextFile:
+        """Return a file of the same name with other bytes, which are lines."""
         file = super().holding(content)
         assert isinstance(file, _JsonFile)
         file._elements = None  # noqa: SLF001  (its own class)

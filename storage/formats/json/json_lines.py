@@ -9,7 +9,6 @@ read in parts of whole lines, once its first lines have told the columns.
 
 from __future__ import annotations
 
-import io
 import itertools
 import re
 from contextlib import suppress
@@ -38,6 +37,7 @@ from raydb.storage.formats.write_lines import compressed, write_json_lines
 from raydb.storage.in_order import in_order
 from raydb.storage.nested import leaf_types
 from raydb.storage.tables.parts import ArrowPart
+from raydb.storage.temporary_files import Spool
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID
 
@@ -362,15 +362,14 @@ def _mixed_as_texts(file: TextFile, kinds: pa.Schema, *, can_infer: bool) -> Tex
         mixed = mixed.intersection(texts) | inferred
         if not mixed:
             return None
-        with io.BytesIO() as content:
-            line_count = 0
-            for line in lines_of(file, start):
-                # Blank lines count for messages.
-                content.write(b"\n" * (line.number - line_count - 1))
-                content.write(with_texts(line.text.decode(), mixed).encode() + b"\n")
-                line_count = line.number
-                file.room.check(content.tell())
-            changed = file.holding(content.getvalue())
+        content, line_count = Spool(), 0
+        for line in lines_of(file, start):
+            # Blank lines count for messages.
+            blanks = b"\n" * (line.number - line_count - 1)
+            content.write(blanks + with_texts(line.text.decode(), mixed).encode() + b"\n")
+            line_count = line.number
+            file.room.check()
+        changed = file.holding(content.finish())
     except ValueError:
         return None
     for key in sorted(inferred):

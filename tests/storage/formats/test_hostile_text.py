@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import gzip
 import json
 import re
+import shutil
 import tracemalloc
 
 import pyarrow as pa
@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import raydb
+from raydb.storage import temporary_files
+from raydb.storage.formats import text_file
 from raydb.storage.formats.delimited import convert as delimited
 from raydb.storage.formats.delimited import read
 from raydb.storage.formats.delimited.read import DelimitedText, tables_of
@@ -22,6 +24,7 @@ from raydb.storage.formats.delimited.records import Layout, Record
 from raydb.storage.formats.json import json_lines
 from raydb.storage.formats.json.source import MAX_DEPTH, Nesting
 from raydb.storage.formats.text_file import TextFile
+from raydb.storage.temporary_files import Spool
 
 # Beyond the rows that tell the types, a file is read column by column.
 ROWS = 21_000
@@ -263,16 +266,68 @@ def test_a_json_file_beyond_memory_limit_is_read_part_by_part(con):
     assert con.execute(query).fetchone() == (None, 10_000_000)
 
 
-@pytest.mark.parametrize(("kind", "line"), [("csv", b"1\n"), ("json", b'{"a":1}\n')])
-def test_a_compressed_file_beyond_memory_limit_is_refused(con, kind, line):
-    gc.collect()  # What other tests have left would be given back meanwhile.
-    con.execute("SET memory_limit = '70MB'")
-    lines = gzip.compress(line * (8_000_000 // len(line)), 1) * 10
+LINES = [("csv", b"1\n"), ("json", b'{"a":1}\n')]
+
+
+def write_zipped(kind, line, size_bytes=80_000_000):
+    some = 8_000_000
+    lines = gzip.compress(line * (some // len(line)), 1) * (size_bytes // some)
     write(f"m.{kind}.gz", (gzip.compress(b"a\n") if kind == "csv" else b"") + lines)
+
+
+@pytest.mark.parametrize(("kind", "line"), LINES)
+def test_a_compressed_file_beyond_memory_limit_is_read_part_by_part(con, kind, line):
+    con.execute("SET memory_limit = '70MB'")
+    write_zipped(kind, line)
+    query = f"SELECT max(a), count(*) FROM 'm.{kind}.gz'"
+    assert con.execute(query).fetchone() == (1, 80_000_000 // len(line))
+
+
+@pytest.mark.parametrize(("kind", "line"), LINES)
+def test_a_compressed_file_beyond_the_disk_is_refused(con, monkeypatch, kind, line):
+    free = shutil.disk_usage(".")._replace(free=40_000_000)
+    monkeypatch.setattr(temporary_files.shutil, "disk_usage", lambda _: free)
+    write_zipped(kind, line)
     query = f"SELECT max(a) FROM 'm.{kind}.gz'"
-    refused(con, query, raydb.OperationalError, "memory_limit")
-    con.execute("SET memory_limit = '2GB'")
+    refused(con, query, raydb.OperationalError, "would fill the disk")
+    write_zipped(kind, line, 32_000_000)
     assert con.execute(query).fetchone() == (1,)
+
+
+@pytest.mark.parametrize(("kind", "line"), LINES)
+@pytest.mark.parametrize("compression", ["gzip", "zstd"])
+def test_a_compressed_file_that_was_cut_short_is_refused(con, kind, line, compression):
+    ending = {"gzip": "gz", "zstd": "zst"}[compression]
+    content = pa.compress(line * 5_000_000, compression, asbytes=True)
+    write(f"m.{kind}.{ending}", content[: len(content) // 2])
+    con.execute("CREATE TABLE t (a BIGINT)")
+    for text in (f"SELECT max(a) FROM 'm.{kind}.{ending}'", f"COPY t FROM 'm.{kind}.{ending}'"):
+        refused(con, text, raydb.DataError, f"file 'm.{kind}.{ending}' is not a {compression} file")
+
+
+def test_an_interrupt_is_heard_while_a_file_is_decompressed(con, monkeypatch):
+    write_zipped("csv", b"1\n")
+    taken = []
+    monkeypatch.setattr(
+        Spool, "write", lambda _, piece: taken.append(len(piece)) or con.interrupt()
+    )
+    refused(con, "SELECT max(a) FROM 'm.csv.gz'", raydb.OperationalError, "interrupted")
+    assert len(taken) == 1
+
+
+def test_quotes_are_doubled_in_files_of_any_length(con, monkeypatch):
+    monkeypatch.setattr(temporary_files, "_HELD_BYTES", 1000)
+    monkeypatch.setattr(text_file, "_PIECE_BYTES", 100)
+    texts = [f'{n} "{"x" * (n % 300)}' for n in range(10_000)]
+    lines = (
+        f'{n},"{text.replace(chr(34), chr(92) + chr(34))}",z\n' for n, text in enumerate(texts)
+    )
+    content = "id,t,z\n" + "".join(lines)
+    for encoding in ("utf-8", "utf-16"):
+        write("q.csv", content.encode(encoding))
+        options = f"escape => '\\', encoding => '{encoding}'"
+        found = con.execute(f"SELECT id, t, z FROM read_csv('q.csv', {options})").fetchall()
+        assert found == [(n, text, "z") for n, text in enumerate(texts)]
 
 
 @pytest.mark.parametrize("kind", ["csv", "json"])
