@@ -11,11 +11,16 @@
 
 Values stand one a line, or as `30 values hashing to 3c13dee48d9356ae19af2515e05e6b54`. A record of
 `skipif ENGINE` or `onlyif ENGINE` belongs to the next one; `halt` ends the file.
+
+DuckDB's tests say more, and `duckdb_suite.py` runs them: loops (`loop i 0 9`, `foreach type
+<integral> text`, up to `endloop`) whose names stand in braces, `statement maybe`, connections by
+name, `require`, `load`, `restart`, `mode skip`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import operator
 import re
 import sqlite3
 from dataclasses import dataclass
@@ -27,7 +32,7 @@ import duckdb
 import raydb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 ENGINES = ("raydb", "duckdb", "sqlite")
@@ -36,7 +41,11 @@ ERRORS = (raydb.Error, duckdb.Error, sqlite3.Error, sqlite3.Warning)
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A statement or query of a file; `types` is '' for a statement, `fails` says that it must."""
+    """A statement or query of a file; `types` is '' for a statement, `fails` says that it must.
+
+    `command` is '' or what the file asks of its runner: load, restart, reconnect, unzip; `sql` is
+    its argument then.
+    """
 
     line: int
     sql: str
@@ -45,58 +54,278 @@ class Record:
     sort: str = "nosort"
     label: str = ""
     answer: tuple[str, ...] = ()
+    connection: str = ""
+    may_fail: bool = False
+    command: str = ""
 
 
-def read_records(text: str, engine: str) -> Iterator[Record]:
-    """Yield the records of a file that an engine runs."""
-    skipped = False
-    for line, block in blocks(text):
-        words = block[0].split()
-        match words[0]:
-            case "skipif" | "onlyif":
-                skipped = skipped or (words[1] == engine) == (words[0] == "skipif")
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines of a file that belong together, and the number of the first."""
+
+    line: int
+    lines: list[str]
+
+    @property
+    def words(self) -> list[str]:
+        return self.lines[0].split()
+
+
+class SkippedError(Exception):
+    """A file that needs what is not there."""
+
+
+ONE_LINE = frozenset(
+    [
+        "skipif",
+        "onlyif",
+        "hash-threshold",
+        "halt",
+        "mode",
+        "loop",
+        "foreach",
+        "concurrentloop",
+        "concurrentforeach",
+        "endloop",
+        "continue",
+        "require",
+        "require-env",
+        "test-env",
+        "load",
+        "restart",
+        "reconnect",
+        "sleep",
+        "unzip",
+        "tags",
+        "set",
+        "reset",
+        "include",
+    ]
+)
+LOOPS = frozenset({"loop", "foreach", "concurrentloop", "concurrentforeach"})
+SORTS = {
+    "nosort": "nosort",
+    "none": "nosort",
+    "rowsort": "rowsort",
+    "sort": "rowsort",
+    "valuesort": "valuesort",
+}
+SIGNED = ("tinyint", "smallint", "integer", "bigint", "hugeint")
+UNSIGNED = ("utinyint", "usmallint", "uinteger", "ubigint", "uhugeint")
+INTEGRAL = (*SIGNED, *UNSIGNED)
+NUMERIC = (*INTEGRAL, "float", "double")
+TOKENS = {
+    "<signed>": SIGNED,
+    "<unsigned>": UNSIGNED,
+    "<integral>": INTEGRAL,
+    "<numeric>": NUMERIC,
+    "<alltypes>": (*NUMERIC, "bool", "interval", "varchar"),
+    "<compression>": ("uncompressed",),
+}
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "<>": operator.ne,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "=": operator.eq,
+}
+
+
+def read_records(
+    text: str,
+    engine: str,
+    names: Mapping[str, str] | None = None,
+    has: Callable[[list[str]], bool] = bool,
+    include: Callable[[str], str] = str,
+) -> Iterator[Record]:
+    """Yield the records of a file that an engine runs, loops unrolled.
+
+    `names` stand in braces in the file, `has` says of the words of a `require` whether it is met,
+    `include` gives the text of another file. Raises SkippedError where a `require` is not met,
+    ValueError for a line that is no record.
+    """
+    yield from Reader(engine, dict(names or {}), has, include).records(blocks(text), {}, "")
+
+
+def blocks(text: str) -> list[Block]:
+    """Return what empty lines part, without comments; a command of one line is a block."""
+    found: list[Block] = []
+    lines: list[str] = []
+    for number, line in enumerate([*text.replace("\r", "").split("\n"), ""], 1):
+        if not line.strip():
+            if lines:
+                found.append(Block(number - len(lines), lines))
+            lines = []
+        elif not lines and line.startswith("#"):
+            continue
+        elif not lines and line.split()[0] in ONE_LINE:
+            found.append(Block(number, [line.partition(" #")[0].rstrip()]))
+        else:
+            lines.append(line)
+    return found
+
+
+class Reader:
+    """What a file has set as far as it is read: names, and whether records are skipped."""
+
+    def __init__(
+        self,
+        engine: str,
+        names: dict[str, str],
+        has: Callable[[list[str]], bool],
+        include: Callable[[str], str],
+    ) -> None:
+        self.engine, self.names, self.has, self.include = engine, names, has, include
+        self.skips = 0
+        self.halted = False
+
+    def records(self, found: list[Block], loops: dict[str, str], thread: str) -> Iterator[Record]:
+        """Yield the records of blocks in loops whose names have these values.
+
+        `thread` is what names of connections begin with.
+        """
+        skipped = False
+        index = 0
+        while index < len(found) and not self.halted:
+            block = self.filled(found[index], loops)
+            word, *words = block.words
+            index += 1
+            if word in {"skipif", "onlyif"}:
+                skipped = skipped or self.holds("".join(words), loops) == (word == "skipif")
                 continue
-            case "halt" if not skipped:
-                return
-            case "statement" if not skipped:
-                yield Record(line, "\n".join(block[1:]), fails=words[1] == "error")
-            case "query" if not skipped:
-                yield read_query(line, words, block)
-            case "statement" | "query" | "halt" | "hash-threshold":
+            if word in LOOPS:
+                end = end_of_loop(found, index)
+                if not skipped:
+                    yield from self.loop(word, words, found[index:end], loops, thread)
+                index = end + 1
+            elif word == "mode" and words[0] in {"skip", "unskip"}:
+                self.skips += 1 if words[0] == "skip" else -1
+            elif not skipped and not self.skips:
+                if word == "continue":
+                    return
+                yield from self.record(block, word, words, loops, thread)
+            skipped = False
+
+    def record(
+        self, block: Block, word: str, words: list[str], loops: dict[str, str], thread: str
+    ) -> Iterator[Record]:
+        """Yield the record of a block, if it is one, or do what it says."""
+        match word:
+            case "halt":
+                self.halted = True
+            case "statement":
+                yield read_statement(block, thread)
+            case "query":
+                yield read_query(block, thread)
+            case "load" | "restart" | "reconnect" | "unzip":
+                yield Record(block.line, " ".join(words), command=word)
+            case "require" | "require-env":
+                if not self.has([word, *words]):
+                    raise SkippedError(" ".join([word, *words]))
+            case "set" | "test-env" if words[0] == "variable" or word == "test-env":
+                self.names[words[-2]] = words[-1]
+            case "include":
+                yield from self.records(blocks(self.include(words[0])), loops, thread)
+            case "hash-threshold" | "mode" | "tags" | "set" | "reset" | "sleep":
                 pass
             case _:
-                raise ValueError(f"line {line}: '{words[0]}' is no record")
-        skipped = False
+                raise ValueError(f"line {block.line}: '{word}' is no record")
+
+    def loop(
+        self, word: str, words: list[str], body: list[Block], loops: dict[str, str], thread: str
+    ) -> Iterator[Record]:
+        """Yield the records of a loop; each turn of a concurrent one has connections of its own."""
+        name, *tokens = words
+        values = (
+            [str(i) for i in range(*map(int, tokens))] if word.endswith("loop") else spread(tokens)
+        )
+        for value in values:
+            together = (
+                zip(name.split(","), value.split(","), strict=True)
+                if "," in name
+                else [(name, value)]
+            )
+            own = f"{thread}{value}/" if word.startswith("concurrent") else thread
+            yield from self.records(body, {**loops, **dict(together)}, own)
+
+    def filled(self, block: Block, loops: dict[str, str]) -> Block:
+        """Return a block with values in place of names in braces."""
+        text = "\n".join(block.lines)
+        for names in (loops, self.names):
+            for name, value in names.items():
+                text = text.replace("${" + name + "}", value).replace("{" + name + "}", value)
+        return Block(block.line, text.split("\n"))
+
+    def holds(self, condition: str, loops: dict[str, str]) -> bool:
+        """Whether a condition holds: the name of an engine, or comparisons of names in loops."""
+        return all(self.compares(part, loops) for part in condition.split("&&"))
+
+    def compares(self, part: str, loops: dict[str, str]) -> bool:
+        for sign, compare in COMPARISONS.items():
+            name, found, value = part.partition(sign)
+            if found:
+                left = loops.get(name, self.names.get(name, ""))
+                both = left.lstrip("-").isdigit() and value.lstrip("-").isdigit()
+                return compare(int(left), int(value)) if both else compare(left, value)
+        return part == self.engine
 
 
-def blocks(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield what empty lines part, without comments; conditions as blocks of their own."""
-    block: list[str] = []
-    for number, line in enumerate([*text.splitlines(), ""], 1):
-        if not line.strip():
-            if block:
-                yield number - len(block), block
-            block = []
-        elif not block and line.startswith("#"):
-            continue
-        elif not block and line.startswith(("skipif", "onlyif", "hash-threshold")):
-            yield number, [line.partition("#")[0]]
+def end_of_loop(found: list[Block], index: int) -> int:
+    """Return the index of the `endloop` of a loop whose body begins at an index."""
+    depth = 1
+    for end in range(index, len(found)):
+        word = found[end].words[0]
+        depth += (word in LOOPS) - (word == "endloop")
+        if not depth:
+            return end
+    raise ValueError(f"line {found[index - 1].line}: a loop without endloop")
+
+
+def spread(tokens: list[str]) -> list[str]:
+    """Return the values of a foreach: `<integral>` stands for types, `!bigint` takes one away."""
+    values: list[str] = []
+    for token in tokens:
+        if token.startswith("!") and token[1:] in values:
+            values.remove(token[1:])
         else:
-            block.append(line.rstrip())
+            values.extend(TOKENS.get(token.lower(), (token,)))
+    return values
 
 
-def read_query(line: int, words: list[str], block: list[str]) -> Record:
-    end = block.index("----") if "----" in block else len(block)
-    sorts = [word for word in words[2:] if word in {"nosort", "rowsort", "valuesort"}]
-    labels = [word for word in words[2:] if word not in sorts]
+def read_statement(block: Block, thread: str) -> Record:
+    sql, _ = parted(block)
+    words = block.words
+    connection = thread + (words[2] if len(words) > 2 else "")
     return Record(
-        line,
-        "\n".join(block[1:end]),
-        types=words[1],
-        sort=sorts[0] if sorts else "nosort",
-        label=labels[0] if labels else "",
-        answer=tuple(block[end + 1 :]),
+        block.line,
+        sql,
+        fails=words[1] == "error",
+        may_fail=words[1] == "maybe",
+        connection=connection,
     )
+
+
+def read_query(block: Block, thread: str) -> Record:
+    sql, answer = parted(block)
+    types, *words = block.words[1:]
+    sort = SORTS.get(words[0], "") if words else "nosort"
+    return Record(
+        block.line,
+        sql,
+        types=types,
+        sort=sort or "nosort",
+        label=words[1] if len(words) > 1 else "",
+        answer=answer,
+        connection=thread + ("" if sort else words[0]),
+    )
+
+
+def parted(block: Block) -> tuple[str, tuple[str, ...]]:
+    """Return the statement of a block, which ends at a comment, and the lines of its answer."""
+    end = block.lines.index("----") if "----" in block.lines else len(block.lines)
+    comments = [i for i in range(1, end) if block.lines[i].startswith("#")]
+    return "\n".join(block.lines[1 : min([end, *comments])]), tuple(block.lines[end + 1 :])
 
 
 def show(value: Any, type_: str) -> str:
