@@ -303,23 +303,32 @@ def _by_keys(
 
 
 def _by_comparisons(left: Side, right: Side, comparisons: Sequence[Compared]) -> Partners:
-    """Return the partners by the comparisons of one column that leave the fewest pairs."""
+    """Return the partners by the comparisons of one column, of those that leave few pairs.
+
+    Columns with several comparisons come first, and no more pairs than rows are few.
+    """
     best: Partners | None = None
     lefts = [_nulls_where_not(values, left.may_match) for values in left.compared]
     rights = [_nulls_where_not(values, right.may_match) for values in right.compared]
-    for probe_is_left in (True, False):
+    groups = [
+        (probe_is_left, group)
+        for probe_is_left in (True, False)
+        for group in _places([each.right if probe_is_left else each.left for each in comparisons])
+    ]
+    for probe_is_left, group in sorted(groups, key=lambda each: -len(each[1])):
+        check_interrupt()
         probes, builds = (lefts, rights) if probe_is_left else (rights, lefts)
-        sorted_by = [each.right if probe_is_left else each.left for each in comparisons]
-        for group in _places(sorted_by):
-            chosen = []
-            for place in group:
-                function = comparisons[place].function
-                function = function if probe_is_left else MIRRORED[function]
-                chosen.append(Comparison(function, probes[place], builds[group[0]]))
-            ranges = find_ranges(chosen)
-            if best is None or ranges.pair_count() < best.pair_count():
-                fulfilled = tuple(comparisons[place].condition for place in group)
-                best = Partners(probe_is_left, ranges=ranges, fulfilled=fulfilled)
+        chosen = []
+        for place in group:
+            function = comparisons[place].function
+            function = function if probe_is_left else MIRRORED[function]
+            chosen.append(Comparison(function, probes[place], builds[group[0]]))
+        ranges = find_ranges(chosen)
+        if best is None or ranges.pair_count() < best.pair_count():
+            fulfilled = tuple(comparisons[place].condition for place in group)
+            best = Partners(probe_is_left, ranges=ranges, fulfilled=fulfilled)
+        if best.pair_count() <= left.rows.row_count + right.rows.row_count:
+            break
     assert best is not None
     return best
 

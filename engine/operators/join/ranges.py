@@ -56,25 +56,39 @@ def find_ranges(comparisons: Sequence[Comparison]) -> Ranges:
     build_count = len(comparisons[0].build)
     start = np.zeros(len(comparisons[0].probe), np.int64)
     stop = np.full(len(start), build_count)
-    order = np.arange(0)
-    for comparison in comparisons:
+    order: NDArray[np.int64] | None = None
+    for number, comparison in enumerate(comparisons):
         codes = encode(one_after_the_other(comparison.build, comparison.probe))
-        valid = np.ones(len(codes.codes), np.bool_) if codes.valid is None else codes.valid
         build, probe = codes.codes[:build_count], codes.codes[build_count:]
-        known = np.flatnonzero(valid[:build_count])
+        if number == 0:
+            order = _order(build, None if codes.valid is None else codes.valid[:build_count])
         # The codes may differ between comparisons, but not the order that they give.
-        order = known[np.argsort(build[known], kind="stable")]
-        stop = np.where(valid[build_count:], np.minimum(stop, len(order)), 0)
+        if order is not None:
+            build = build[order]
         match comparison.function:
             case "less":
-                start = np.maximum(start, np.searchsorted(build[order], probe, "right"))
+                np.maximum(start, np.searchsorted(build, probe, "right"), out=start)
             case "less_equal":
-                start = np.maximum(start, np.searchsorted(build[order], probe, "left"))
+                np.maximum(start, np.searchsorted(build, probe, "left"), out=start)
             case "greater":
-                stop = np.minimum(stop, np.searchsorted(build[order], probe, "left"))
+                np.minimum(stop, np.searchsorted(build, probe, "left"), out=stop)
             case _:
-                stop = np.minimum(stop, np.searchsorted(build[order], probe, "right"))
-    return Ranges(start, np.maximum(start, stop), order)
+                np.minimum(stop, np.searchsorted(build, probe, "right"), out=stop)
+        np.minimum(stop, len(build), out=stop)
+        if codes.valid is not None:
+            stop[~codes.valid[build_count:]] = 0
+    return Ranges(start, np.maximum(start, stop, out=stop), order)
+
+
+def _order(codes: NDArray[np.int64], valid: NDArray[np.bool_] | None) -> NDArray[np.int64] | None:
+    """Return the places of the codes that are valid, in order; None for all as they are."""
+    known = None if valid is None or valid.all() else np.flatnonzero(valid)
+    if known is not None:
+        codes = codes[known]
+    if bool((codes[1:] >= codes[:-1]).all()):
+        return known
+    order = np.argsort(codes, kind="stable")
+    return order if known is None else known[order]
 
 
 def one_after_the_other(
