@@ -38,10 +38,10 @@ def tokenize(text: str) -> tuple[tuple[Token, ...], ...]:
     """Split a text into statements, and each statement into tokens; empty statements are left out.
 
     `?` becomes `$1`, `$2`, ... in each statement, because only the order of the tokens tells which
-    parameter a `?` stands for.
+    parameter a `?` stands for. A byte order mark, with which some editors begin a file, is a space.
     """
     try:
-        tokens = split_tokens(text)
+        tokens = split_tokens(" " + text[1:] if text.startswith("\ufeff") else text)
     except TokenError as error:
         raise _unreadable(text) from error
     statements: list[list[Token]] = [[]]

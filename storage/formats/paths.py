@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from pathlib import Path, PurePath
-from stat import S_ISDIR, S_ISREG
+from stat import S_ISDIR, S_ISFIFO, S_ISREG
 
 from raydb.errors import DataError, OperationalError
 
@@ -57,8 +57,11 @@ def table_name(path: str) -> str:
 def check_file(path: str, empty: str | None) -> bool:
     """Raise for what is no file; tell whether it is empty. OSError if there is nothing at all.
 
+    A pipe that is open already, such as '/dev/stdin', is a file of a size that nobody knows.
     empty: what is said of an empty one, None where that is no error.
     """
+    if is_open_pipe(path):
+        return False
     status = Path(path).stat()
     if S_ISDIR(status.st_mode):
         raise OperationalError(f"'{path}' is a directory, not a file")
@@ -67,6 +70,14 @@ def check_file(path: str, empty: str | None) -> bool:
     if not status.st_size and empty is not None:
         raise DataError(f"file '{path}' {empty}")
     return not status.st_size
+
+
+def is_open_pipe(path: str) -> bool:
+    """Return whether a path is of a pipe that this process has open: /dev/stdin, /dev/fd/3.
+
+    Others have names in the file system; to open one waits for whoever writes to it.
+    """
+    return path.startswith("/dev/") and S_ISFIFO(Path(path).stat().st_mode)
 
 
 def describe_failure(path: str, error: OSError) -> str:

@@ -6,6 +6,7 @@ import codecs
 import copy
 import mmap
 import re
+import select
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from raydb.errors import DataError
 from raydb.interrupts import interrupt_check
 from raydb.running import Reject, Remarks, current
 from raydb.storage.formats.delimited.records import MAX_RECORD_BYTES
+from raydb.storage.formats.paths import is_open_pipe
 from raydb.storage.formats.room import Room
 from raydb.storage.temporary_files import Spool
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 _PIECE_BYTES = 4 << 20
 # Fields whose quotes are doubled between two questions for an interrupt.
 _FIELDS_A_CHECK = 4096
+# How long a pipe is waited for between two questions for an interrupt.
+_WAIT_SECONDS = 0.1
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LINE_ENDS = b"\r\n"
@@ -52,13 +56,17 @@ class TextFile:
         self.path = path
         # Of a part: the file that it is a part of, and where it begins there.
         self._origin: tuple[TextFile, int] | None = None
-        self._file = pa.OSFile(path)
         self._content: bytes | mmap.mmap | None = None
         # Arrow reads on threads of its own.
         self._check_interrupt = interrupt_check()
         running = current.get()
         self._remarks = Remarks() if running is None else running.remarks
         self.room = Room(path)
+        if is_open_pipe(path):
+            self._content = self._received()
+            self._file = pa.BufferReader(self._content)
+        else:
+            self._file = pa.OSFile(path)
         if compression is not None:
             try:
                 self._content = self._decompressed(compression)
@@ -68,6 +76,22 @@ class TextFile:
             encoding = "utf-16"
         if encoding is not None:
             self._content = self._recoded(encoding)
+
+    def _received(self) -> bytes | mmap.mmap:
+        """Return what comes through a pipe until its other end is closed."""
+        text = Spool()
+        with open(self.path, "rb", buffering=0) as pipe:  # noqa: PTH123
+            while True:
+                self._check_interrupt()
+                if select.select([pipe], [], [], _WAIT_SECONDS)[0]:
+                    part = pipe.read(_PIECE_BYTES)
+                    if not part:
+                        break
+                    text.write(part)
+        content = text.finish()
+        if not content:
+            raise DataError(f"file '{self.path}' is empty")
+        return content
 
     def _decompressed(self, compression: str) -> bytes | mmap.mmap:
         stream = pa.CompressedInputStream(self._file, compression)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 import os
 import random
+import threading
 from decimal import Decimal
 from pathlib import Path
 
@@ -364,3 +366,65 @@ def test_a_comparison_does_not_hide_an_error_before_it(pets):
         with pytest.raises(raydb.DataError):
             con.execute("SELECT image FROM pet WHERE 10 / id > 0 AND id = 7")
         assert len(rows(con, "SELECT image FROM pet WHERE id = 7 AND 10 / id > 0")) == 1
+
+
+@pytest.fixture
+def pipe():
+    """Return what puts bytes into a pipe and returns its path; nobody writes to it any more."""
+    opened = []
+
+    def fill(content):
+        reading, writing = os.pipe()
+        opened.append(reading)
+        os.write(writing, content)
+        os.close(writing)
+        return f"/dev/fd/{reading}"
+
+    yield fill
+    for descriptor in opened:
+        os.close(descriptor)
+
+
+has_paths_of_open_files = pytest.mark.skipif(
+    not Path("/dev/fd").exists(), reason="open files have no paths here"
+)
+
+
+@has_paths_of_open_files
+@pytest.mark.parametrize(
+    ("reading", "content"),
+    [
+        ("read_csv('{}')", b"a\n1\n2\n"),
+        ("read_csv('{}', compression => 'gzip')", gzip.compress(b"a\n1\n2\n")),
+        ("read_json('{}')", b'{"a": 1}\n{"a": 2}'),
+        ("read_json('{}')", b'[{"a": 1}, {"a": 2}]'),
+    ],
+)
+def test_an_open_pipe_is_a_text_file(con, pipe, reading, content):
+    assert rows(con, f"FROM {reading.format(pipe(content))}") == [(1,), (2,)]
+
+
+@has_paths_of_open_files
+def test_copy_from_an_open_pipe(con, pipe):
+    con.execute("CREATE TABLE t (a INTEGER)")
+    path = pipe(b"a\n3\n")
+    con.execute(f"COPY t FROM '{path}' (FORMAT csv)")
+    assert rows(con, "FROM t") == [(3,)]
+    for content, read, error in (
+        (b"", "csv", r"file '/dev/fd/\d+' is empty"),
+        (b"a", "parquet", r"file '/dev/fd/\d+' cannot be read"),
+    ):
+        with pytest.raises(raydb.DatabaseError, match=error):
+            con.execute(f"FROM read_{read}('{pipe(content)}')")
+
+
+@has_paths_of_open_files
+def test_an_interrupt_ends_waiting_for_a_pipe(con):
+    reading, writing = os.pipe()
+    timer = threading.Timer(0.3, con.interrupt)
+    timer.start()
+    with pytest.raises(raydb.OperationalError, match="interrupted"):
+        con.execute(f"FROM read_csv('/dev/fd/{reading}')")
+    timer.join()
+    os.close(reading)
+    os.close(writing)

@@ -25,6 +25,12 @@ def test_statements_are_separated_by_semicolons() -> None:
     assert [type(each).__name__ for each in statements] == ["Begin", "Select", "Commit"]
 
 
+def test_a_byte_order_mark_is_a_space() -> None:
+    assert sql.parse("\ufeffBEGIN") == sql.parse("BEGIN")
+    with pytest.raises(ProgrammingError, match="line 1, column 2: unexpected 'BEGI'"):
+        sql.parse("\ufeffBEGI")
+
+
 @pytest.mark.parametrize("text", ["", "  ", ";;", "-- nothing", "/* nothing */ ;"])
 def test_no_statement(text: str) -> None:
     with pytest.raises(ProgrammingError, match="there is no statement to run"):
