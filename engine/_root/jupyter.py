@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from raydb.engine.api.cursor import Cursor
 
 _OPTION = re.compile(r"\s*(-\w)(?:\s+(?:'([^']*)'|\"([^\"]*)\"|(\S+)))?")
-# What is quoted or a comment, or a type behind '::', is passed over.
+# What is quoted or a comment, a type behind '::' and a field of {'a':b} are passed over.
 _VALUE = re.compile(
     r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|::"
-    r"|(?<!\w)[:$](?P<name>[^\W\d]\w*)|\{(?P<braced>[^\W\d]\w*)\}",
+    r"|(?<![\w'\"])[:$](?P<name>[^\W\d]\w*)|\{(?P<braced>[^\W\d]\w*)\}",
     re.DOTALL,
 )
 _MEANINGS = {"-d": "a database", "-c": "a connection", "-o": "a variable"}
@@ -60,7 +60,9 @@ class SqlMagic:
             return None
         variables = self._shell.user_ns
         text, names = _parameters(text)
-        values = {name: variables[name] for name in names if name in variables}
+        for name in sorted(names - variables.keys()):
+            raise ProgrammingError(f"the value '{name}' is no variable of the notebook")
+        values = {name: variables[name] for name in names}
         cursor = connection._execute_among(text, variables, values)  # noqa: SLF001
         if "-o" in options:
             self._shell.user_ns[options["-o"]] = cursor

@@ -36,6 +36,8 @@ def outputs(tmp_path_factory):
         "%sql -c con SELECT 42 AS answer",
         "%sql -c prices SELECT 1",
         "%sql -x SELECT 1",
+        "%sql -c con SELECT :nobody",
+        "%sql -c con SELECT {'a':n}['a'] AS field FROM (SELECT 7 AS n)",
         "least, quoted = 1, \"x' OR 'a<b'='a<b\"",
         "%sql -c con SELECT :least + 1 AS more, {least} AS same, ':least' AS text",
         "%sql -c con SELECT $quoted AS quoted, 'a' = {quoted} AS equal",
@@ -85,6 +87,7 @@ def test_variables_of_the_notebook_are_values_and_never_text(outputs):
     assert shown(outputs, "%sql -c con SELECT $quoted")[4:] == [
         "x' OR 'a<b'='a<b", "False", "1 row",
     ]  # fmt: skip
+    assert shown(outputs, "%sql -c con SELECT {'a':n}")[2:] == ["7", "1 row"]
 
 
 def test_a_plan_is_a_page(outputs):
@@ -109,6 +112,10 @@ def test_a_connection_of_the_notebook(outputs):
     [
         ("%%sql\nSELECT nothing", "ProgrammingError: column 'nothing' does not exist"),
         ("%sql -c prices", "ProgrammingError: the variable 'prices' is no connection of RayDB"),
+        (
+            "%sql -c con SELECT :n",
+            "ProgrammingError: the value 'nobody' is no variable of the noteb",
+        ),
         ("%sql -x", "ProgrammingError: '-x SELECT' is no option of %sql: it takes -d for a"),
     ],
 )
