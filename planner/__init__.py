@@ -19,7 +19,7 @@ class PlannerOptions:
     """The settings that a plan depends on (`SET backend`, `SET fused_path` and so on).
 
     memory_limit: in bytes, None for any number. time_zone: that of constants and casts, which
-    binding makes part of the plan.
+    binding makes part of the plan. null_order: see `raydb.running.null_order`.
     """
 
     backend: str = "auto"
@@ -28,6 +28,7 @@ class PlannerOptions:
     fused_path: bool = True
     memory_limit: int | None = None
     time_zone: str = "UTC"
+    null_order: tuple[bool, bool] | None = None
 
 
 def plan_query(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan:

@@ -124,7 +124,8 @@ class Running:
     time_zone: as SET says it. cuts_nanoseconds: whether what is finer than a TIMESTAMP is cut off.
     keep_rows: moves rows that wait to a file where they would fill the memory, None where they
     stay. sequences: those that nextval() knows. types: those of CREATE TYPE. database: the current
-    one. setting: what SHOW says of a name. At the end an Interrupt becomes an OperationalError.
+    one. setting: what SHOW says of a name. null_order: see `null_order()`. At the end an Interrupt
+    becomes an OperationalError.
     """
 
     __slots__ = (
@@ -139,6 +140,7 @@ class Running:
         "keep_rows",
         "listener",
         "memory_limit",
+        "null_order",
         "remarks",
         "sequences",
         "setting",
@@ -168,6 +170,7 @@ class Running:
         self.sequences: Sequences | None = None
         self.types: Mapping[str, pa.DataType] = {}
         self.database: str | None = None
+        self.null_order: tuple[bool, bool] | None = None
         self.setting: Callable[[str], str] | None = None
         self._began: dt.datetime | None = None
         self._before: Token[Running | None] | None = None
@@ -199,6 +202,10 @@ class Running:
         if self._began is None:
             self._began = dt.datetime.now(dt.UTC)
         return self._began
+
+    def go_on(self, moment: dt.datetime) -> None:
+        """Take the moment of the transaction for that of the statement."""
+        self._began = moment
 
     def hold_interrupt(self) -> None:
         """Let Ctrl-C wait for the end of the statement, which is about to become durable."""
@@ -293,6 +300,15 @@ def setting(name: str) -> str:
     if running is None or running.setting is None:
         raise NotSupportedError("a setting has a value within a statement only")
     return running.setting(name)
+
+
+def null_order() -> tuple[bool, bool] | None:
+    """Return whether NULLs come first in ascending and in descending order, None for the default.
+
+    The default has them last and first: they are greater than any value.
+    """
+    running = current.get()
+    return None if running is None else running.null_order
 
 
 def user_types() -> Mapping[str, pa.DataType]:

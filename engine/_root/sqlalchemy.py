@@ -377,15 +377,18 @@ class RayDialect(default.DefaultDialect):
     def get_check_constraints(
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[ReflectedCheckConstraint]:
-        """Return the CHECK constraints."""
+        """Return the CHECK constraints but those of NOT NULL."""
         rows = _ask_of(
             connection,
-            "SELECT c.constraint_name, c.check_clause"
-            " FROM information_schema.check_constraints c"
+            "SELECT c.constraint_name, c.check_clause FROM information_schema.check_constraints c"
             " JOIN information_schema.table_constraints t"
             "  ON t.constraint_name = c.constraint_name WHERE t.table_name = ? ORDER BY 1",
             table_name,
         )
+        end = " IS NOT NULL"
+        rows = [
+            row for row in rows if row[0] != f"{table_name}_{row[1].removesuffix(end)}_not_null"
+        ]
         return [{"name": name, "sqltext": text} for name, text in rows]
 
     @reflection.cache

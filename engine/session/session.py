@@ -19,6 +19,7 @@ from raydb.engine.context.memory import parse_limit
 from raydb.engine.context.sequence_values import SequenceValues
 from raydb.engine.context.statement_context import StatementContext
 from raydb.engine.session.changes import Changes
+from raydb.engine.session.plan_cache import PlanCache
 from raydb.engine.session.prepared_statements import PreparedStatements
 from raydb.engine.session.python_tables import PythonTables
 from raydb.engine.session.queries import Queries
@@ -43,6 +44,7 @@ from raydb.storage.formats.text_part import LateValueError
 from raydb.storage.sqlite.locked import LockedError
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from raydb.engine.catalog.shared_database import SharedDatabase
@@ -79,6 +81,7 @@ class Session:
         self.settings = Settings({EXTERNAL_ACCESS.name: external_access})
         self.read_only = read_only
         self._prepared = PreparedStatements()
+        self._moment: dt.datetime | None = None  # what now() is in the transaction
         store = shared.store
         self._sequences = SequenceValues(read_only=read_only)
         self._folder = None if store is None or read_only else str(store.directory.folder)
@@ -223,6 +226,13 @@ class Session:
         running.remarks = Remarks(warnings)
         running.sequences, running.types = self._sequences, self.database.snapshot.types
         running.database, running.setting = self.databases.current, settings.text
+        running.null_order = settings.planner.null_order
+        if not self.database.in_transaction:
+            self._moment = None
+        elif self._moment is None:
+            self._moment = running.moment()
+        else:
+            running.go_on(self._moment)
         self._sequences.begin(self.database.snapshot.sequences)
         return StatementContext(
             snapshot=self.database.snapshot,
@@ -272,9 +282,9 @@ class Session:
             case ast.Describe() | ast.ShowTables() | ast.ShowDatabases() | ast.ShowOption():
                 return self._show(statement, context)
             case ast.SetOption(name=name, value=value):
-                self.settings = self.settings.with_text(name, value)
+                self._choose(self.settings.with_text(name, value))
             case ast.ResetOption(name=name):
-                self.settings = self.settings.with_default(name)
+                self._choose(self.settings.with_default(name))
             case ast.Checkpoint():
                 self.changes.checkpoint(context)
             case ast.Vacuum():
@@ -289,6 +299,12 @@ class Session:
                 assert not isinstance(statement, ast.InDatabase), statement
                 return self.changes.define(statement, context)
         return Result(None, (), -1)
+
+    def _choose(self, settings: Settings) -> None:
+        """Go on with other settings; plans of texts that mean something else now are forgotten."""
+        if settings.planner.null_order != self.settings.planner.null_order:
+            self.queries.cache = PlanCache()
+        self.settings = settings
 
     def _show(self, statement: ast.Catalog, context: StatementContext) -> Result:
         match statement:

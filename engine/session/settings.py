@@ -89,6 +89,7 @@ class Settings:
             self[FUSED_PATH],
             whole_limit(self[MEMORY_LIMIT]),
             self[TIME_ZONE],
+            NULL_ORDERS[self[NULL_ORDER]],
         )
         self.device_memory = parse_device_memory(self[DEVICE_MEMORY])
 
@@ -218,6 +219,24 @@ def _parse_zone(text: str, _: str) -> str:
     return LOCAL if text.lower() == LOCAL else find_zone(text)
 
 
+def _parse_null_order(text: str, name: str) -> str:
+    """Return one of NULL_ORDERS; DuckDB's words for them are known too."""
+    word = "_".join(text.lower().split())
+    word = _OTHER_NULL_ORDERS.get(word, word)
+    if word not in NULL_ORDERS:
+        raise ProgrammingError(f"{name} is one of {', '.join(NULL_ORDERS)}, not '{text}'")
+    return word
+
+
+_OTHER_NULL_ORDERS = {
+    "first": "nulls_first",
+    "last": "nulls_last",
+    "nulls_first_on_asc_last_on_desc": "nulls_are_small",
+    "sqlite": "nulls_are_small",
+    "mysql": "nulls_are_small",
+    "nulls_last_on_asc_first_on_desc": "nulls_are_large",
+    "postgres": "nulls_are_large",
+}
 _switch = _either({"on": True, "off": False, "true": True, "false": False})
 _ON_OFF = "`'on'`, `'off'`"
 
@@ -336,6 +355,22 @@ TIME_ZONE = register(
         "a name of IANA's such as `'Europe/Oslo'`, or `'local'`",
         "in which zone a TIMESTAMP WITH TIME ZONE is read and shown; `'local'` is the system's",
         shown=zone_name,
+    )
+)
+NULL_ORDERS: dict[str, tuple[bool, bool] | None] = {
+    "nulls_are_large": None,
+    "nulls_are_small": (True, False),
+    "nulls_first": (True, True),
+    "nulls_last": (False, False),
+}
+NULL_ORDER = register(
+    Setting(
+        "default_null_order",
+        "nulls_are_large",
+        _parse_null_order,
+        ", ".join(f"`'{name}'`" for name in NULL_ORDERS),
+        "where ORDER BY has NULLs if it does not say; large ones are last in ascending and first in"
+        " descending order",
     )
 )
 NANOSECONDS = register(

@@ -187,6 +187,17 @@ def _table_constraints(call: FunctionCall) -> Iterator[Row]:
             case Check():
                 kind = "CHECK"
         yield CATALOG, MAIN, name, CATALOG, MAIN, definition.name, kind, "NO", "NO"
+    for table, _, name in _not_null(call):
+        yield CATALOG, MAIN, name, CATALOG, MAIN, table, "CHECK", "NO", "NO"
+
+
+def _not_null(call: FunctionCall) -> Iterator[tuple[str, str, str]]:
+    """Yield the table and the column of each NOT NULL, and the name that PostgreSQL gives it."""
+    for table in _own_tables(call):
+        definition = table.definition
+        for field in definition.schema:
+            if not field.nullable:
+                yield definition.name, field.name, f"{definition.name}_{field.name}_not_null"
 
 
 def _key_column_usage(call: FunctionCall) -> Iterator[Row]:
@@ -224,6 +235,8 @@ def _check_constraints(call: FunctionCall) -> Iterator[Row]:
     for _, constraint, name in _constraints(call):
         if isinstance(constraint, Check):
             yield CATALOG, MAIN, name, constraint.text
+    for _, column, name in _not_null(call):
+        yield CATALOG, MAIN, name, f"{column} IS NOT NULL"
 
 
 def _column_options(call: FunctionCall) -> Iterator[Row]:

@@ -351,15 +351,17 @@ class _Tables(PostgresParser):
 
 
 _DIALECT = RayDialect()
+_SMALL_NULLS = RayDialect()
+_SMALL_NULLS.NULL_ORDERING = "nulls_are_small"
 
 
-def _parser() -> PostgresParser:
+def _parser(dialect: RayDialect) -> PostgresParser:
     """Return a parser.
 
     A compiled class makes no instances of a class that is derived from it. One of its own may
     become such an instance, for both have the same slots: then its tables are found in `_Tables`.
     """
-    parser = PostgresParser(dialect=_DIALECT)
+    parser = PostgresParser(dialect=dialect)
     parser.__class__ = _Tables
     return parser
 
@@ -378,14 +380,18 @@ def split_tokens(text: str) -> list[Token]:
 
 
 def parse_tokens(
-    tokens: list[Token], text: str, into: type[exp.Expr] | None = None
+    tokens: list[Token],
+    text: str,
+    into: type[exp.Expr] | None = None,
+    *,
+    nulls_are_small: bool = False,
 ) -> exp.Expr | None:
     """Return the tree of a statement, or of what `into` says; raises UnexpectedToken.
 
     exp.Condition is a scalar expression, exp.ColumnDef an entry of CREATE TABLE, exp.DataType a
     type.
     """
-    parser = _parser()
+    parser = _parser(_SMALL_NULLS if nulls_are_small else _DIALECT)
     try:
         if into is None:
             return parser.parse(tokens, text)[0]

@@ -11,12 +11,14 @@ from sqlglot.errors import TokenError
 
 from raydb.errors import Error, ProgrammingError
 from raydb.names import Unquoted, fold, is_same
+from raydb.running import null_order
 from raydb.sql.parse.dialect import (
     UnexpectedToken,
     identifier_tokens,
     parse_tokens,
     split_tokens,
 )
+from raydb.sql.parse.exponents import part_exponents
 from raydb.sql.parse.nodes import MOST_NESTED, nodes_of, refuse_deep_tokens
 from raydb.sql.parse.schema_names import database_of, resolve_schema
 from raydb.sql.parse.searched_tables import name_searched_tables
@@ -31,6 +33,7 @@ _CLOSED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", r
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 _TYPE_NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
+_BEFORE_NO_COMMA = (TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT)
 _OPENERS = {"'": "string", '"': "quoted name", "/*": "comment"}
 
 
@@ -64,7 +67,10 @@ def _prepared(text: str, tokens: list[Token]) -> list[Token]:
     if TokenType.UNNEST in kinds and TokenType.OFFSET in kinds:
         _refuse_offsets(text, tokens)
     if TokenType.NUMBER in kinds:
+        tokens = part_exponents(tokens)
         _refuse_glued(text, tokens)
+    if TokenType.COMMA in kinds:
+        _refuse_empty(text, tokens)
     if TokenType.STRUCT in kinds:
         tokens = _name_field_types(tokens)
     if TokenType.PLACEHOLDER in kinds:
@@ -78,6 +84,13 @@ def _refuse_offsets(text: str, tokens: list[Token]) -> None:
     """Raise ProgrammingError for WITH OFFSET, whose tree is that of WITH ORDINALITY."""
     for token, after in pairwise(tokens):
         if token.token_type is TokenType.WITH and after.token_type is TokenType.OFFSET:
+            raise syntax_error(text, after)
+
+
+def _refuse_empty(text: str, tokens: list[Token]) -> None:
+    """Raise ProgrammingError for a list with nothing before a comma, which sqlglot leaves out."""
+    for token, after in pairwise(tokens):
+        if after.token_type is TokenType.COMMA and token.token_type in _BEFORE_NO_COMMA:
             raise syntax_error(text, after)
 
 
@@ -214,7 +227,22 @@ def _parse(
     if tree is None:
         raise syntax_error(text, after, last=last)
     _settle(tree, text)
+    if (placed := null_order()) is not None:
+        _place_nulls(tree, parse_tokens(tokens, text, into, nulls_are_small=True), placed)
     return tree
+
+
+def _place_nulls(tree: exp.Expr, other: exp.Expr | None, placed: tuple[bool, bool]) -> None:
+    """Let keys of ORDER BY that say nothing of NULLs have them where a setting says.
+
+    other: the tree of the same tokens with the opposite default, by which these keys are known.
+    placed: whether NULLs come first in ascending and in descending order.
+    """
+    assert other is not None
+    pairs = zip(nodes_of(tree, exp.Ordered), nodes_of(other, exp.Ordered), strict=True)
+    for key, opposite in pairs:
+        if bool(key.args.get("nulls_first")) != bool(opposite.args.get("nulls_first")):
+            key.set("nulls_first", placed[bool(key.args.get("desc"))])
 
 
 def _settle(tree: exp.Expr, text: str) -> None:

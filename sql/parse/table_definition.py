@@ -121,6 +121,16 @@ def define(name: str, entries: Sequence[exp.Expr]) -> TableDefinition:
     )
 
 
+def _kind_of(column: exp.ColumnDef) -> exp.DataType:
+    """Return the type of a column as it is written."""
+    kind: exp.DataType | None = column.args.get("kind")
+    if kind is not None:
+        return kind
+    if any(isinstance(each.kind, exp.ComputedColumnConstraint) for each in column.constraints):
+        raise NotSupportedError("a generated column is not supported")
+    raise ProgrammingError(f"the column '{column.name}' has no type")
+
+
 def _check_identities(table: str, identities: list[Identity], defaults: dict[str, str]) -> None:
     columns = [each.column for each in identities]
     for place, column in enumerate(columns):
@@ -134,7 +144,7 @@ def _fields(table: str, columns: list[exp.ColumnDef]) -> list[pa.Field]:
     fields = []
     for column in columns:
         require_only(column, "this", "kind", "constraints")
-        fields.append(pa.field(column.this.name, column_type(column.args["kind"])))
+        fields.append(pa.field(column.this.name, column_type(_kind_of(column))))
     check_different(table, [field.name for field in fields])
     return fields
 
@@ -153,7 +163,7 @@ def _constraints(entries: Sequence[exp.Expr]) -> Iterator[_Written]:
     for entry in entries:
         if isinstance(entry, exp.ColumnDef):
             own = (entry.this.name,)
-            if is_serial(entry.args["kind"]):
+            if is_serial(_kind_of(entry)):
                 yield _Written(exp.AutoIncrementColumnConstraint(), "", own)
             for constraint in entry.args.get("constraints") or ():
                 require_only(constraint, "this", "kind")

@@ -67,3 +67,19 @@ def test_statements_of_one_text_have_moments_of_their_own(con: raydb.Connection)
     )
     first, second = con.execute("SELECT m FROM u ORDER BY m").fetchall()
     assert second[0] - first[0] == dt.timedelta(seconds=1)
+
+
+def test_now_stands_still_in_a_transaction() -> None:
+    con = raydb.connect()
+
+    def now() -> object:
+        return con.execute("SELECT now()").fetchone()
+
+    con.execute("BEGIN")
+    first = now()
+    con.execute("CREATE TABLE t (a INTEGER)")
+    assert now() == first
+    con.execute("COMMIT")
+    after = now()
+    assert after > first
+    assert now() > after

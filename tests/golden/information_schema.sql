@@ -32,14 +32,18 @@ SELECT table_name, view_definition FROM information_schema.views;
 -- 'sizes' | 'SELECT name, size * 2 AS twice FROM nation'
 
 SELECT table_name, constraint_name, constraint_type FROM information_schema.table_constraints ORDER BY table_name, constraint_name;
+-- 'nation' | 'nation_id_not_null' | 'CHECK'
 -- 'nation' | 'nation_name_key' | 'UNIQUE'
+-- 'nation' | 'nation_name_not_null' | 'CHECK'
 -- 'nation' | 'nation_pkey' | 'PRIMARY KEY'
 -- 'shop' | 'named' | 'CHECK'
 -- 'shop' | 'shop_id_check' | 'CHECK'
 -- 'shop' | 'shop_id_check1' | 'CHECK'
+-- 'shop' | 'shop_id_not_null' | 'CHECK'
 -- 'shop' | 'shop_key' | 'PRIMARY KEY'
 -- 'shop' | 'shop_name_fkey' | 'FOREIGN KEY'
 -- 'shop' | 'shop_nation_fkey' | 'FOREIGN KEY'
+-- 'shop' | 'shop_nation_not_null' | 'CHECK'
 
 SELECT constraint_name, column_name, ordinal_position, position_in_unique_constraint FROM information_schema.key_column_usage ORDER BY table_name, constraint_name, ordinal_position;
 -- 'nation_name_key' | 'name' | 1 | NULL
@@ -55,8 +59,12 @@ SELECT constraint_name, unique_constraint_name, update_rule, delete_rule FROM in
 
 SELECT constraint_name, check_clause FROM information_schema.check_constraints;
 -- 'named' | 'length(name) > id'
+-- 'nation_id_not_null' | 'id IS NOT NULL'
+-- 'nation_name_not_null' | 'name IS NOT NULL'
 -- 'shop_id_check' | 'id > 0'
 -- 'shop_id_check1' | 'id < 1000'
+-- 'shop_id_not_null' | 'id IS NOT NULL'
+-- 'shop_nation_not_null' | 'nation IS NOT NULL'
 
 -- They join like any table.
 SELECT t.table_name, count(*) FROM information_schema.tables AS t JOIN information_schema.columns c ON t.table_name = c.table_name

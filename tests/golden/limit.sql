@@ -55,3 +55,6 @@ SELECT a FROM t LIMIT 1 / 0;
 -- error: DataError: LIMIT: division by zero
 SELECT a FROM t FETCH FIRST 2 ROWS WITH TIES;
 -- error: NotSupportedError: WITH TIES is not supported
+
+SELECT 1 LIMIT 1 OFFSET ((SELECT 0) + 0);
+-- error: NotSupportedError: a subquery in OFFSET is not supported

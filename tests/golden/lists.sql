@@ -25,13 +25,13 @@ INSERT INTO t (a) VALUES (['one']);
 INSERT INTO t (a) VALUES (1);
 -- error: ProgrammingError: column 'a' has the type INTEGER[], but its value is 1 (INTEGER) (line 1, column 16)
 
--- Subscripts count from 1, and outside there is NULL.
+-- Subscripts count from 1, or from -1 at the end, and outside there is NULL.
 SELECT id, a[1], a[2], a[0], a[-1], a[4], s[1], v[3], a[id] FROM t ORDER BY id;
--- 1 | 3 | 1 | NULL | NULL | NULL | 'x' | 3.0 | 3
+-- 1 | 3 | 1 | NULL | 2 | NULL | 'x' | 3.0 | 3
 -- 2 | NULL | NULL | NULL | NULL | NULL | NULL | -0.5 | NULL
 -- 3 | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL
--- 4 | 1 | NULL | NULL | NULL | NULL | 'x' | 1.0 | NULL
--- 5 | 7 | NULL | NULL | NULL | NULL | 'it''s' | 0.0 | NULL
+-- 4 | 1 | NULL | NULL | 1 | NULL | 'x' | 1.0 | NULL
+-- 5 | 7 | NULL | NULL | 7 | NULL | 'it''s' | 0.0 | NULL
 
 SELECT id, a[1:2], a[2:], a[:1], a[3:2], v[2:3] FROM t ORDER BY id;
 -- 1 | [3, 1] | [1, 2] | [3] | [] | [2.0, 3.0]
@@ -224,3 +224,14 @@ SELECT 1 IN (1);
 
 SELECT x IN x FROM (SELECT 1 AS x);
 -- error: ProgrammingError: IN, ANY and ALL need a list or a query, not 'x' (INTEGER) (line 1, column 8)
+
+SELECT [1, 2, 3][-1], [1, 2, 3][-3], [1, 2, 3][-4], [1, 2, 3][0];
+-- 3 | 1 | NULL | NULL
+
+SELECT a[-2:], a[:-2], a[-1:2], a[0:], a[-9:9] FROM (VALUES ([1, 2, 3]), ([]), (NULL::INTEGER[])) AS t (a);
+-- NULL | NULL | NULL | NULL | NULL
+-- [2, 3] | [1, 2] | [] | [1, 2, 3] | [1, 2, 3]
+-- [] | [] | [] | [] | []
+
+SELECT [1, 2][9223372036854775807:-9223372036854775808], list_min([]::INTEGER[]), list_max(NULL::INTEGER[]);
+-- [] | NULL | NULL

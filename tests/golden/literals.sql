@@ -55,3 +55,15 @@ SELECT DATE '10000-01-01';
 
 SELECT TIMESTAMP '2024-01-02 03:04:05Z';
 -- 2024-01-02T03:04:05
+
+SELECT 1e3+1e3, 1e3-1, 2e1-1.5e1+1e0, -1E2-1;
+-- 2000.0 | 999.0 | 6.0 | -101.0
+
+SELECT 1,,2;
+-- error: ProgrammingError: syntax error at line 1, column 10: unexpected ','
+
+SELECT coalesce(, 1);
+-- error: ProgrammingError: syntax error at line 1, column 17: unexpected ','
+
+SELECT right('abc', -9223372036854775808), substring('abc', 9223372036854775807, 9223372036854775807);
+-- '' | ''

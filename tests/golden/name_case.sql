@@ -15,6 +15,7 @@ SELECT table_name, column_name FROM Information_Schema.Columns ORDER BY ordinal_
 -- 'Orders' | 'Amount'
 SELECT constraint_name, check_clause FROM information_schema.check_constraints;
 -- 'Orders_Amount_check' | 'AMOUNT > 0'
+-- 'Orders_Id_not_null' | 'Id IS NOT NULL'
 SELECT constraint_name, column_name FROM information_schema.key_column_usage ORDER BY 1;
 -- 'Names' | 'CustomerName'
 -- 'Orders_pkey' | 'Id'

@@ -82,3 +82,57 @@ SELECT id FROM t LIMIT -1;
 -- error: ProgrammingError: LIMIT must not be negative, as -1 is
 SELECT id FROM t LIMIT 'two';
 -- error: ProgrammingError: LIMIT needs an integer, not 'two' (VARCHAR) (line 1, column 24)
+
+CREATE TABLE missing (a INTEGER);
+
+INSERT INTO missing VALUES (1), (NULL), (2);
+
+SELECT a FROM missing ORDER BY a;
+-- 1
+-- 2
+-- NULL
+
+SET default_null_order = 'nulls_first';
+
+SELECT a FROM missing ORDER BY a;
+-- NULL
+-- 1
+-- 2
+
+SELECT a FROM missing ORDER BY a DESC;
+-- NULL
+-- 2
+-- 1
+
+SELECT a FROM missing ORDER BY a NULLS LAST;
+-- 1
+-- 2
+-- NULL
+
+SELECT a, row_number() OVER (ORDER BY a) FROM missing ORDER BY 2;
+-- NULL | 1
+-- 1 | 2
+-- 2 | 3
+
+SELECT list(a ORDER BY a) FROM missing;
+-- [None, 1, 2]
+
+SET default_null_order = 'NULLS LAST';
+
+SELECT a FROM missing ORDER BY a DESC;
+-- 2
+-- 1
+-- NULL
+
+SHOW default_null_order;
+-- 'nulls_last'
+
+SET default_null_order = 'nowhere';
+-- error: ProgrammingError: default_null_order is one of nulls_are_large, nulls_are_small, nulls_first, nulls_last, not 'nowhere' (line 1, column 26)
+
+RESET default_null_order;
+
+SELECT a FROM missing ORDER BY a DESC;
+-- NULL
+-- 2
+-- 1

@@ -278,6 +278,8 @@ def run_files(root: Path, files: list[str], engine: str, jobs: int) -> dict[str,
             for process in [process for process in running if process.has_ended()]:
                 running.remove(process)
                 results[process.file] = process.records()
+                if not len(results) % 100:
+                    print(f"{len(results)} of {len(files)} files", file=sys.stderr, flush=True)
             time.sleep(0.005)
     return results
 

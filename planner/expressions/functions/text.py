@@ -117,6 +117,10 @@ def _concat_ws(_: Call, separator: Values, *texts: Values) -> Values:
 # -- parts
 
 
+# Arrow holds no longer text.
+_MOST_CHARACTERS = 2**63 - 1
+
+
 @scalar(
     "substring(text, start: n [, count: n]), substr(text, start [, count]) -> VARCHAR",
     "a part; also `substring(text FROM 2 FOR 3)`: substring('Bergen', 2, 3) -> 'erg'",
@@ -130,11 +134,14 @@ def _substring(_: Call, text: Values, start: int, length: int | None = None) -> 
     'h'.
     """
     first = max(start, 1) - 1
+    if first >= _MOST_CHARACTERS:
+        return pc.utf8_slice_codeunits(text, 0, 0)
     if length is None:
         return pc.utf8_slice_codeunits(text, first)
     if length < 0:
         raise DataError(f"the length of a substring cannot be negative, as {length} is")
-    return pc.utf8_slice_codeunits(text, first, max(start + length - 1, first))
+    last = min(max(start + length - 1, first), _MOST_CHARACTERS)
+    return pc.utf8_slice_codeunits(text, first, last)
 
 
 @scalar(
@@ -155,7 +162,7 @@ def _left(_: Call, text: Values, count: int) -> Values:
 def _right(_: Call, text: Values, count: int) -> Values:
     if count == 0:
         return pc.utf8_slice_codeunits(text, 0, 0)
-    return pc.utf8_slice_codeunits(text, -count)
+    return pc.utf8_slice_codeunits(text, min(-count, _MOST_CHARACTERS))
 
 
 @scalar(

@@ -20,6 +20,7 @@ from raydb.planner.expressions.nodes import (
     OrderItem,
     WindowCall,
     columns_of,
+    has_subquery,
     leaves,
 )
 from raydb.planner.expressions.registry import is_volatile
@@ -215,6 +216,8 @@ def _row_count(node: exp.Expr, clause: str, binding: Binding) -> int | None:
     if is_volatile(count):
         raise NotSupportedError(f"random() in {clause} is not supported")
     if isinstance(count, Call):
+        if has_subquery(count):
+            raise NotSupportedError(f"a subquery in {clause} is not supported")
         try:
             count = compute_constant(count, binding)
         except DataError as error:

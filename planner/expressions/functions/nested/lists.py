@@ -208,13 +208,14 @@ def list_element(operand: Expression, index: Expression) -> Expression:
 
 @scalar(
     "list[n], list_extract(list, n), list_element(list, n), array_extract(list, n)",
-    "an element, NULL outside of the list: [10, 20][2] -> 20",
+    "an element, from the end if `n` is negative, NULL outside of the list:"
+    " [10, 20][2], [10, 20][-2], [10, 20][3] -> 20 | 10 | NULL",
     bind=lambda _, *arguments: list_element(*arguments),
 )
 @of_columns
 def _extract(_: Call, array: pa.Array, index: pa.Array) -> pa.Array:
     lists = lists_of(array)
-    number = pc.fill_null(index, 0).to_numpy().astype(np.int64)
+    number = _from_start(pc.fill_null(index, 0), lists)
     inside = (number >= 1) & (number <= lists.lengths)
     return lists.elements.take(nullable(lists.starts + number - 1, inside))
 
@@ -231,18 +232,25 @@ def list_slice(
 
 @scalar(
     "list[n:m], list_slice(list, n, m), array_slice(list, n, m)",
-    "the elements from `n` to `m`, both included: [10, 20, 30][2:3] -> [20, 30]",
+    "the elements from `n` to `m`, both included, counted from the end where these are negative:"
+    " [10, 20, 30][2:3], [10, 20, 30][:-2] -> [20, 30] | [10, 20]",
     bind=lambda _, *arguments: list_slice(*arguments),
 )
 @of_columns
 def _slice(_: Call, array: pa.Array, first: pa.Array, last: pa.Array) -> pa.Array:
     lists = lists_of(array)
     valid = lists.valid & ~is_missing(first, last)
-    start = np.maximum(pc.fill_null(first, 1).to_numpy().astype(np.int64), 1)
-    stop = np.minimum(pc.fill_null(last, 0).to_numpy().astype(np.int64), lists.lengths)
+    start = np.clip(_from_start(pc.fill_null(first, 1), lists), 1, lists.lengths + 1)
+    stop = np.clip(_from_start(pc.fill_null(last, 0), lists), 0, lists.lengths)
     lengths = np.where(valid, np.maximum(stop - start + 1, 0), 0)
     places = places_of(lists.starts + start - 1, lengths)
     return array_of_lists(lists.elements.take(pa.array(places)), lengths, valid)
+
+
+def _from_start(index: pa.Array, lists: Lists) -> NDArray[np.int64]:
+    """Return subscripts counted from the start of each list; -1 is the last element."""
+    number: NDArray[np.int64] = index.to_numpy().astype(np.int64)
+    return np.where(number < 0, number + lists.lengths + 1, number)
 
 
 def _hits(array: pa.Array, wanted: pa.Array) -> tuple[Lists, NDArray[np.bool_], NDArray[np.int64]]:
@@ -375,7 +383,9 @@ def _bind_fold(name: str, operand: Expression) -> Expression:
 def _extreme(greatest: bool, _: Call, array: pa.Array) -> pa.Array:
     """Return the least or the greatest element, NULL where there is none."""
     lists = lists_of(array)
-    first = _order(lists, greatest)[np.minimum(lists.starts, max(len(lists.elements) - 1, 0))]
+    if not len(lists.elements):
+        return pa.nulls(len(array), lists.elements.type)
+    first = _order(lists, greatest)[np.minimum(lists.starts, len(lists.elements) - 1)]
     return lists.elements.take(nullable(first, lists.lengths > 0))
 
 
