@@ -385,11 +385,10 @@ class RayDialect(default.DefaultDialect):
             "  ON t.constraint_name = c.constraint_name WHERE t.table_name = ? ORDER BY 1",
             table_name,
         )
-        end = " IS NOT NULL"
-        rows = [
-            row for row in rows if row[0] != f"{table_name}_{row[1].removesuffix(end)}_not_null"
-        ]
-        return [{"name": name, "sqltext": text} for name, text in rows]
+        names = {
+            text: f"{table_name}_{text.removesuffix(' IS NOT NULL')}_not_null" for _, text in rows
+        }
+        return [{"name": name, "sqltext": text} for name, text in rows if name != names[text]]
 
     @reflection.cache
     def get_indexes(

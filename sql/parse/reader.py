@@ -18,8 +18,7 @@ from raydb.sql.parse.dialect import (
     parse_tokens,
     split_tokens,
 )
-from raydb.sql.parse.exponents import part_exponents
-from raydb.sql.parse.nodes import MOST_NESTED, nodes_of, refuse_deep_tokens
+from raydb.sql.parse.nodes import MOST_NESTED, nodes_of, part_exponents, refuse_deep_tokens
 from raydb.sql.parse.schema_names import database_of, resolve_schema
 from raydb.sql.parse.searched_tables import name_searched_tables
 
