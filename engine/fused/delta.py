@@ -58,7 +58,7 @@ def run_delta(
     if prepared is not None:
         return run_table_job(prepared, memory)
     rest, tables = _with_rest(job, tables)
-    return _look_up(replace(job.star, fact=rest.name), tables, memory), None
+    return look_up(replace(job.star, fact=rest.name), tables, memory), None
 
 
 def _with_rest(job: DeltaScan, tables: Mapping[str, Table]) -> tuple[Table, Mapping[str, Table]]:
@@ -67,7 +67,7 @@ def _with_rest(job: DeltaScan, tables: Mapping[str, Table]) -> tuple[Table, Mapp
     return rest, {**tables, rest.name: rest}
 
 
-def _look_up(star: Star, tables: Mapping[str, Table], memory: Memory) -> pa.Table:
+def look_up(star: Star, tables: Mapping[str, Table], memory: Memory) -> pa.Table:
     """Return the rows of a star, whose attributes are fetched for every row."""
     fact = tables[star.fact]
     row_ids = visible_rows(fact)

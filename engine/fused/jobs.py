@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
-from raydb.engine.fused.delta import prepare_delta, run_delta
+from raydb.engine.fused.delta import look_up, prepare_delta, run_delta
 from raydb.engine.fused.run import TimedJob, prepare_fused, run_fused, run_table_job
 from raydb.engine.fused.table_job import fuse_on_rows
 from raydb.planner.stars.delta import DeltaScan
@@ -69,12 +69,17 @@ class JobRun:
         return self._noted(job, groups, jobs[job])
 
     def _on_table(self, scan: FusedTableScan) -> pa.Table:
-        job = self.prepared.scans.get(scan)
-        if job is None:
+        scans = self.prepared.scans
+        if scan in scans:
+            job = scans[scan]
+        else:
             job = fuse_on_rows(scan, self.tables, self.context.cache)
-            if job.scan is not None:  # Else it has arrays, which are not to stay with a plan.
-                self.prepared.scans[scan] = job
+            # Another one has arrays, which are not to stay with a plan.
+            if job is None or job.scan is not None:
+                scans[scan] = job
         with self.context.new_memory() as memory:
+            if job is None:
+                return look_up(scan.star, self.tables, memory)
             return self._noted(scan, *run_table_job(job, memory))
 
     def _on_newer_rows(self, delta: DeltaScan) -> pa.Table:

@@ -12,7 +12,7 @@ from raydb.kernels.backends.cpu.scan import ScanColumn, launch_scan, prepare_sca
 from raydb.planner.expressions.nodes import Attribute, Expression, attributes_of
 from raydb.planner.stars.answers import asks_values, chosen_row, may_be_accumulated
 from raydb.planner.stars.fuse import fuse
-from raydb.planner.stars.fused_scan import FusedScanAggregate
+from raydb.planner.stars.fused_scan import DENSE_GROUPS, FusedScanAggregate
 from raydb.planner.stars.table_scan import key_of
 from raydb.values import dataclass
 
@@ -59,8 +59,12 @@ class TableJob:
 
 def fuse_on_rows(
     scan: FusedTableScan, tables: Mapping[str, Table], cache: DerivedCache
-) -> TableJob:
-    """Return a scan as a fused job on an image of its fact table."""
+) -> TableJob | None:
+    """Return a scan as a fused job on an image of its fact table.
+
+    None where what is asked for its values has many more than a sample told: each of them with
+    each key would be a group, which takes much more memory than the rows.
+    """
     star = scan.star
     fact = tables[star.fact]
     image = Image(tables, fact, cache, scan.first_row, _together(star, fact.definition))
@@ -94,6 +98,8 @@ def fuse_on_rows(
     plan = fuse(star, info, scan.backends, scan.backend_reason)
     assert isinstance(plan, FusedScanAggregate), plan
     original = dict(scan.star.aggregates)  # Rows are read of the table, not of the image.
+    if plan.value_parts and plan.job.group_count > DENSE_GROUPS:
+        return None
     plan = replace(plan, gathered=tuple((column, original[column]) for column, _ in plan.gathered))
     if plan.is_direct and scan.backends == ("cpu",):
         columns = tuple(

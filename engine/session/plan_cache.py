@@ -75,8 +75,8 @@ class PreparedPlan:
 
     post_aggregate: how its rows come from one fused job, if that is so. row_fast_path: how they
     come straight from it, once it has run twice, which has_repeated says.
-    scans: scans of whole tables. deltas: scans of rows that BVHs lack, None for those that look
-    rows up. deferred: the plans of stars whose subqueries have run.
+    scans: scans of whole tables. deltas: scans of rows that BVHs lack. Those that look rows up are
+    None. deferred: the plans of stars whose subqueries have run.
     """
 
     plan: PhysicalPlan
@@ -84,7 +84,7 @@ class PreparedPlan:
     types: tuple[pa.DataType, ...]
     post_aggregate: PostAggregate | None
     jobs: dict[FusedScanAggregate, PreparedJob] = field(default_factory=dict)
-    scans: dict[FusedTableScan, TableJob] = field(default_factory=dict)
+    scans: dict[FusedTableScan, TableJob | None] = field(default_factory=dict)
     deltas: dict[DeltaScan, TableJob | None] = field(default_factory=dict)
     deferred: dict[DeferredScan, PhysicalPlan] = field(default_factory=dict)
     files: Mapping[str, Table] = field(default_factory=dict)
@@ -104,8 +104,9 @@ class PreparedPlan:
         for plan, prepared in self.jobs.items():
             size += plan.job.intervals.nbytes + _array_bytes(prepared)
             size += sum([each.groups.nbytes for each in plan.job.maps])
-        on_rows = (job for job in self.deltas.values() if job is not None)
-        for job in (*self.scans.values(), *on_rows):
+        for job in (*self.scans.values(), *self.deltas.values()):
+            if job is None:
+                continue
             size += sum(_array_bytes(each) for each in (job.plan.job, *job.plan.job.maps, job.scan))
             size += sum(table.nbytes for table in job.scan.tables) if job.scan else 0
         return size

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 
 import raydb
+from raydb.engine.fused import jobs, table_job
+from raydb.engine.fused.delta import look_up
 from raydb.engine.fused.derived_cache import DerivedCache
 from raydb.kernels.backends.cpu import scan
 from raydb.planner.stars.table_scan import FusedTableScan
@@ -263,3 +265,23 @@ def test_numbers_beyond_64_bits_are_counted_over_many_rows(monkeypatch) -> None:
     connection.execute("INSERT INTO sale VALUES (1, NULL)")
     query = "SELECT shop, count(worth), count(*) FROM sale GROUP BY shop ORDER BY shop"
     assert connection.execute(query).fetchall() == [(0, 500, 500), (1, 500, 501)]
+
+
+def test_values_that_are_more_than_a_sample_tells_are_counted_by_the_rows(con, monkeypatch):
+    queries = [
+        "SELECT mode, count(DISTINCT size), sum(size) FROM sale GROUP BY mode ORDER BY mode",
+        "SELECT count(DISTINCT size) FROM sale WHERE id > 9",
+    ]
+    expected = [con.execute(query).fetchall() for query in queries]
+    monkeypatch.setattr(table_job, "DENSE_GROUPS", 5)
+    asked = []
+    monkeypatch.setattr(jobs, "look_up", lambda *given: asked.append(1) or look_up(*given))
+    con.execute("SET plan_cache = 'off'")
+    for query, rows in zip(queries, expected, strict=True):
+        assert "FusedTableScan" in str(con.execute(f"EXPLAIN {query}").fetchall())
+        assert con.execute(query).fetchall() == rows
+    con.execute("SET plan_cache = 'on'")
+    for query, rows in zip(queries, expected, strict=True):
+        # A text that has no plan yet.
+        assert [con.execute(f"{query} LIMIT 9").fetchall() for _ in range(3)] == [rows] * 3
+    assert len(asked) == 8
