@@ -306,10 +306,10 @@ class Calibrate:
 
 @dataclass(frozen=True, slots=True)
 class SetOption:
-    """SET name = value."""
+    """SET name = value, or PRAGMA name, which has none."""
 
     name: str
-    value: str
+    value: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from raydb.engine.session.settings import (
     THREADS,
     TIME_ZONE,
     Settings,
+    has_no_effect,
 )
 from raydb.engine.statements.backup import export_database, statements_of
 from raydb.engine.statements.summarize import summarize
@@ -281,10 +282,8 @@ class Session:
                     return _listed(summarize(found.rows, found.names, memory))
             case ast.Describe() | ast.ShowTables() | ast.ShowDatabases() | ast.ShowOption():
                 return self._show(statement, context)
-            case ast.SetOption(name=name, value=value):
-                self._choose(self.settings.with_text(name, value))
-            case ast.ResetOption(name=name):
-                self._choose(self.settings.with_default(name))
+            case ast.SetOption() | ast.ResetOption():
+                self._choose(statement, context.warnings)
             case ast.Checkpoint():
                 self.changes.checkpoint(context)
             case ast.Vacuum():
@@ -300,8 +299,16 @@ class Session:
                 return self.changes.define(statement, context)
         return Result(None, (), -1)
 
-    def _choose(self, settings: Settings) -> None:
+    def _choose(self, option: ast.SetOption | ast.ResetOption, warnings: list[str]) -> None:
         """Go on with other settings; plans of texts that mean something else now are forgotten."""
+        if has_no_effect(option.name, warnings):
+            return
+        if isinstance(option, ast.SetOption):
+            if option.value is None:
+                raise NotSupportedError(f"PRAGMA {option.name} is not supported")
+            settings = self.settings.with_text(option.name, option.value)
+        else:
+            settings = self.settings.with_default(option.name)
         if settings.planner.null_order != self.settings.planner.null_order:
             self.queries.cache = PlanCache()
         self.settings = settings

@@ -107,14 +107,48 @@ class Settings:
         setting = _find(name)
         if setting.guard is not None:
             setting.guard(self, text)
-        return Settings({**self._values, name: setting.parse(text, name)})
+        return Settings({**self._values, setting.name: setting.parse(text, name)})
 
     def with_default(self, name: str) -> Settings:
         """Return the settings after RESET."""
         return self.with_text(name, _text(_find(name).default))
 
 
+# DuckDB's names of settings that it has too.
+_OTHER_NAMES = {
+    "max_memory": "memory_limit",
+    "worker_threads": "threads",
+    "enable_external_access": "external_access",
+    "null_order": "default_null_order",
+}
+
+# Settings and pragmas of DuckDB's that change how it works and no answer.
+_WITHOUT_EFFECT = re.compile(
+    r"debug_\w+|profiling_\w+|(en|dis)able_(verification|profiling|profile|optimizer|object_cache"
+    r"|progress_bar(_print)?|checkpoint_on_shutdown|logging|http_metadata_cache|caching_operators"
+    r"|external_file_cache)|(disable_)?verify_\w+|explain_output|force_compression"
+    r"|force_bitpacking_mode|force_checkpoint|wal_autocheckpoint(_entries)?|checkpoint_threshold"
+    r"|auto_checkpoint_skip_wal_threshold|disabled_optimizers|tracked_metrics|logging_\w+"
+    r"|immediate_transaction_mode|storage_compatibility_version|max_vacuum_tasks|read_ahead_depth"
+    r"|index_scan_(max_count|percentage)|preserve_insertion_order|max_temp_directory_size"
+    r"|(merge_join|nested_loop_join|asof_loop_join|pivot_filter|dynamic_or_filter|perfect_ht"
+    r"|ordered_aggregate|partitioned_write_flush)_threshold|prefer_range_joins|delim_join_as_cte"
+    r"|late_materialization_max_rows|auto(load|install)_known_extensions|extension_directory"
+    r"|secret_directory|parquet_metadata_cache|allocator_\w+|block_allocator_memory"
+    r"|operator_memory_limit|lambda_syntax|progress_bar_time|arrow_large_buffer_size"
+)
+
+
+def has_no_effect(name: str, warnings: list[str]) -> bool:
+    """Tell whether SET of a name does nothing here; a warning says so."""
+    if name in SETTINGS or _WITHOUT_EFFECT.fullmatch(name) is None:
+        return False
+    warnings.append(f"the setting '{name}' is DuckDB's and has no effect")
+    return True
+
+
 def _find(name: str) -> Setting[Any]:
+    name = _OTHER_NAMES.get(name, name)
     if name not in SETTINGS:
         raise ProgrammingError(
             f"setting '{name}' does not exist{did_you_mean(name, sorted(SETTINGS))}"

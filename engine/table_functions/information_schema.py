@@ -298,3 +298,8 @@ INFORMATION_SCHEMA = (
         "column_options", f"{_TABLE} column_name option_name option_value", _column_options
     ),
 )
+
+
+def rows_by_name(name: str) -> RowsOf:
+    """Return what makes the rows of a table of the information schema."""
+    return next(each.rows for each in INFORMATION_SCHEMA if each.name == f"{INFORMATION}.{name}")

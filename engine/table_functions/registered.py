@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from raydb.engine.table_functions.advise_bvh import AdviseBvh
 from raydb.engine.table_functions.bvhs import Bvhs
+from raydb.engine.table_functions.catalog_functions import CATALOG_FUNCTIONS
 from raydb.engine.table_functions.functions import Functions, Indexes, Sequences, Unnest
 from raydb.engine.table_functions.information_schema import INFORMATION_SCHEMA
 from raydb.engine.table_functions.motif.motif_function import MOTIF_FUNCTIONS
@@ -19,6 +20,7 @@ __all__ = ["TABLE_FUNCTIONS"]
 for _function in (
     AdviseBvh(),
     Bvhs(),
+    *CATALOG_FUNCTIONS,
     *FILE_FUNCTIONS,
     Functions(),
     IndexCalibrations(),

@@ -6,11 +6,15 @@ from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from sqlglot import TokenType
+
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import fold
 from raydb.planner.catalog import CATALOG, MAIN
 from raydb.sql import ast
 from raydb.sql.parse.options import SWITCH, read_list
+from raydb.sql.parse.query import query_of
+from raydb.sql.parse.reader import tokenize
 from raydb.sql.parse.schema_names import INFORMATION, unknown_schema
 
 if TYPE_CHECKING:
@@ -88,12 +92,32 @@ def read_use(reader: TokenReader) -> ast.Use:
     return ast.Use(CATALOG if fold(name) == MAIN else name)
 
 
-def read_pragma(reader: TokenReader) -> ast.ShowDatabases:
-    """Read PRAGMA database_list, the word PRAGMA being read."""
-    name = reader.word("database_list")
-    if name != "database_list":
-        raise NotSupportedError(f"PRAGMA {name} is not supported")
-    return ast.ShowDatabases(with_files=True)
+def read_pragma(reader: TokenReader) -> ast.Statement:
+    """Read a pragma, that word being read: a list, a call in FROM, or a setting."""
+    name = reader.word("the name of a pragma")
+    if name == "database_list":
+        return ast.ShowDatabases(with_files=True)
+    if name == "show_tables":
+        return ast.ShowTables()
+    if reader.at_any("("):
+        tokens = reader.rest()
+        arguments = reader.text[tokens[0].start : tokens[-1].end + 1]
+        call = f"SELECT * FROM pragma_{name}{arguments}"  # noqa: S608 - only parsed
+        return query_of(call, tokenize(call)[0])
+    if not reader.accept("="):
+        return ast.SetOption(name, None)
+    return ast.SetOption(name, read_value(reader, name))
+
+
+def read_value(reader: TokenReader, name: str) -> str:
+    """Read the value of a setting, a word as it is folded."""
+    sign = "-" if reader.accept("-") else ""
+    token = reader.take()
+    if token.token_type in (TokenType.STRING, TokenType.NUMBER, TokenType.IDENTIFIER):
+        return sign + token.text
+    if sign or not token.text.isidentifier():
+        raise ProgrammingError(f"the setting '{name}' needs a value: a word, a number or a string")
+    return token.text.lower()
 
 
 _EXPORT_FORMATS = ("PARQUET", "CSV", "FLAT")

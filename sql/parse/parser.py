@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
-from sqlglot import TokenType
-
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import fold
 from raydb.sql import ast
@@ -25,6 +23,7 @@ from raydb.sql.parse.databases import (
     read_import,
     read_pragma,
     read_use,
+    read_value,
 )
 from raydb.sql.parse.definitions import (
     read_alter,
@@ -169,22 +168,16 @@ def _show(reader: TokenReader) -> ast.Catalog:
 
 
 def _set(reader: TokenReader) -> ast.SetOption:
-    if scope := reader.accept_any("SESSION", "LOCAL", "GLOBAL"):
+    if scope := reader.accept_any("LOCAL", "GLOBAL"):
         raise NotSupportedError(f"SET {scope} is not supported")
+    reader.accept("SESSION")
     if reader.accept("TIME", "ZONE"):
         name = "timezone"
     else:
         name = reader.word("the name of a setting")
         if not reader.accept("="):
             reader.expect("TO")
-    sign = "-" if reader.accept("-") else ""
-    token = reader.take()
-    kind = token.token_type
-    if kind in (TokenType.STRING, TokenType.NUMBER, TokenType.IDENTIFIER):
-        return ast.SetOption(name, sign + token.text)
-    if sign or not token.text.isidentifier():
-        raise ProgrammingError(f"the setting '{name}' needs a value: a word, a number or a string")
-    return ast.SetOption(name, token.text.lower())
+    return ast.SetOption(name, read_value(reader, name))
 
 
 def _reset(reader: TokenReader) -> ast.ResetOption:

@@ -1,0 +1,213 @@
+"""The catalog under the names of DuckDB's functions, for scripts and tools that ask for these.
+
+    SELECT table_name, column_count FROM duckdb_tables()
+    PRAGMA table_info('sale')
+
+They have the columns that tools read, with DuckDB's names and types.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+
+from raydb.engine.table_functions.functions import Functions
+from raydb.engine.table_functions.information_schema import rows_by_name
+from raydb.errors import ProgrammingError, did_you_mean
+from raydb.planner.catalog import CATALOG, MAIN
+from raydb.planner.plan.function_arguments import NAME, Argument
+from raydb.planner.plan.table_function import RowsFunction
+from raydb.storage.tables.table import Check, ForeignKey, UniqueKey, constraint_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from raydb.planner.catalog import TableInfo
+    from raydb.planner.plan.table_function import FunctionCall
+
+    RowsOf: TypeAlias = Callable[[FunctionCall], Iterator[tuple[Any, ...]]]
+
+_TYPES = {"b": pa.bool_(), "i": pa.int64(), "t": pa.string(), "l": pa.list_(pa.string())}
+
+
+class CatalogFunction(RowsFunction):
+    """A function of the catalog.
+
+    columns: `name:kind`, where b is BOOLEAN, i BIGINT, t VARCHAR and l a list of these.
+    """
+
+    def __init__(self, name: str, columns: str, rows_of: RowsOf) -> None:
+        self.name = name
+        parts = [column.partition(":") for column in columns.split()]
+        self.schema = pa.schema([(column, _TYPES[kind]) for column, _, kind in parts])
+        self._rows_of = rows_of
+
+    def rows(self, call: FunctionCall) -> Iterator[tuple[Any, ...]]:
+        return self._rows_of(call)
+
+
+class TableInfoFunction(CatalogFunction):
+    """pragma_table_info(table), which PRAGMA table_info is."""
+
+    arguments = (Argument("table", NAME, is_required=True),)
+    is_positional = True
+    usage = "the name of a table"
+
+
+def _tables(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
+    for database, _, name, kind in _information("tables", call):
+        info = _table_of(call, database, name)
+        if kind == "VIEW" or info is None:
+            continue
+        own = info.definition
+        yield (
+            *(database, MAIN, name, False, False, own.primary_key is not None, info.row_count),
+            *(len(own.schema), len(own.indexes), len(own.checks)),
+        )
+
+
+def _columns(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
+    for row in _information("columns", call):
+        database, schema, table, column, place, default, is_nullable, kind, digits, scale, *_ = row
+        nullable = is_nullable == "YES"
+        yield (
+            *(database, schema, table, False, column, place, default, nullable, kind),
+            *(digits, scale),
+        )
+
+
+def _views(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
+    widths: dict[tuple[str, str], int] = {}
+    for database, _, table, *_ in _information("columns", call):
+        widths[database, table] = widths.get((database, table), 0) + 1
+    for database, schema, name, text in _information("views", call):
+        yield database, schema, name, False, False, widths[database, name], text
+
+
+def _schemas(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
+    for database, schema in _information("schemata", call):
+        yield database, schema, schema != MAIN
+
+
+def _databases(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
+    for database in call.catalog.relations.databases:
+        yield database, False
+
+
+def _functions(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
+    for name, kind in Functions().rows(call):
+        yield CATALOG, MAIN, name, kind
+
+
+def _indexes(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
+    for database, _, name, kind in _information("tables", call):
+        info = None if kind == "VIEW" else _table_of(call, database, name)
+        for index in () if info is None else info.definition.indexes:
+            columns = f"[{', '.join(index.columns)}]"
+            yield database, MAIN, index.name, name, index.unique, False, columns
+
+
+def _constraints(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
+    for database, _, name, kind in _information("tables", call):
+        info = None if kind == "VIEW" else _table_of(call, database, name)
+        if info is None:
+            continue
+        definition = info.definition
+        for field in definition.schema:
+            if not field.nullable:
+                yield (
+                    database,
+                    MAIN,
+                    name,
+                    "NOT NULL",
+                    [field.name],
+                    f"{name}_{field.name}_not_null",
+                )
+        for constraint, label in constraint_names(definition):
+            match constraint:
+                case UniqueKey():
+                    is_primary = constraint is definition.primary_key
+                    found, columns = "PRIMARY KEY" if is_primary else "UNIQUE", constraint.columns
+                case ForeignKey():
+                    found, columns = "FOREIGN KEY", constraint.columns
+                case Check():
+                    found, columns = "CHECK", ()
+            yield database, MAIN, name, found, list(columns), label
+
+
+def _sequences(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
+    for row in _information("sequences", call):
+        database, schema, name, _, start, step, most, least, cycles = row
+        numbers = (int(start), int(least), int(most), int(step))
+        yield database, schema, name, *numbers, cycles == "YES"
+
+
+def _table_info(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
+    wanted = call.value("table")
+    key = call.catalog.relations.databases[CATALOG]
+    names = {name.lower(): name for name in key}
+    name = names.get(wanted.lower())
+    if name is None:
+        near = did_you_mean(wanted, list(names.values()))
+        raise ProgrammingError(f"table '{wanted}' does not exist{near}")
+    info = _table_of(call, CATALOG, name)
+    primary = None if info is None else info.definition.primary_key
+    keys = () if primary is None else primary.columns
+    for row in _information("columns", call):
+        database, _, table, column, place, default, is_nullable, kind, *_ = row
+        if (database, table) == (CATALOG, name):
+            yield place - 1, column, kind, is_nullable == "NO", default, column in keys
+
+
+def _information(name: str, call: FunctionCall) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of a table of the information schema."""
+    return rows_by_name(name)(call)
+
+
+def _table_of(call: FunctionCall, database: str, name: str) -> TableInfo | None:
+    key = call.catalog.relations.databases[database].get(name)
+    return None if key is None else call.catalog.tables.get(key)
+
+
+_NAMED = "database_name:t schema_name:t"
+CATALOG_FUNCTIONS = (
+    CatalogFunction(
+        "duckdb_tables",
+        f"{_NAMED} table_name:t internal:b temporary:b has_primary_key:b estimated_size:i"
+        " column_count:i index_count:i check_constraint_count:i",
+        _tables,
+    ),
+    CatalogFunction(
+        "duckdb_columns",
+        f"{_NAMED} table_name:t internal:b column_name:t column_index:i column_default:t"
+        " is_nullable:b data_type:t numeric_precision:i numeric_scale:i",
+        _columns,
+    ),
+    CatalogFunction(
+        "duckdb_views",
+        f"{_NAMED} view_name:t internal:b temporary:b column_count:i sql:t",
+        _views,
+    ),
+    CatalogFunction("duckdb_schemas", f"{_NAMED} internal:b", _schemas),
+    CatalogFunction("duckdb_databases", "database_name:t internal:b", _databases),
+    CatalogFunction("duckdb_functions", f"{_NAMED} function_name:t function_type:t", _functions),
+    CatalogFunction(
+        "duckdb_indexes",
+        f"{_NAMED} index_name:t table_name:t is_unique:b is_primary:b expressions:t",
+        _indexes,
+    ),
+    CatalogFunction(
+        "duckdb_constraints",
+        f"{_NAMED} table_name:t constraint_type:t constraint_column_names:l constraint_name:t",
+        _constraints,
+    ),
+    CatalogFunction(
+        "duckdb_sequences",
+        f"{_NAMED} sequence_name:t start_value:i min_value:i max_value:i increment_by:i cycle:b",
+        _sequences,
+    ),
+    TableInfoFunction(
+        "pragma_table_info", "cid:i name:t type:t notnull:b dflt_value:t pk:b", _table_info
+    ),
+)

@@ -1,0 +1,89 @@
+-- The catalog under DuckDB's names, and pragmas.
+
+CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR DEFAULT 'x' NOT NULL CHECK (b <> 'y'), c INTEGER REFERENCES t (a));
+
+CREATE VIEW v AS SELECT a, b AS c FROM t;
+
+CREATE INDEX i ON t (b);
+
+CREATE SEQUENCE s START 5;
+
+PRAGMA table_info('t');
+-- 0 | 'a' | 'INTEGER' | true | NULL | true
+-- 1 | 'b' | 'VARCHAR' | true | '''x''' | false
+-- 2 | 'c' | 'INTEGER' | false | NULL | false
+
+PRAGMA table_info(T);
+-- 0 | 'a' | 'INTEGER' | true | NULL | true
+-- 1 | 'b' | 'VARCHAR' | true | '''x''' | false
+-- 2 | 'c' | 'INTEGER' | false | NULL | false
+
+PRAGMA table_info('nothing');
+-- error: ProgrammingError: table 'nothing' does not exist (line 1, column 15)
+
+PRAGMA show_tables;
+-- 't'
+-- 'v'
+
+SELECT table_name, has_primary_key, estimated_size, column_count, index_count, check_constraint_count FROM duckdb_tables();
+-- 't' | true | 0 | 3 | 1 | 1
+
+SELECT table_name, column_name, column_index, column_default, is_nullable, data_type FROM duckdb_columns();
+-- 't' | 'a' | 1 | NULL | false | 'INTEGER'
+-- 't' | 'b' | 2 | '''x''' | false | 'VARCHAR'
+-- 't' | 'c' | 3 | NULL | true | 'INTEGER'
+-- 'v' | 'a' | 1 | NULL | true | 'INTEGER'
+-- 'v' | 'c' | 2 | NULL | true | 'VARCHAR'
+
+SELECT view_name, column_count, sql FROM duckdb_views();
+-- 'v' | 2 | 'SELECT a, b AS c FROM t'
+
+SELECT * FROM duckdb_schemas();
+-- 'raydb' | 'information_schema' | true
+-- 'raydb' | 'main' | false
+
+SELECT * FROM duckdb_databases();
+-- 'raydb' | false
+
+SELECT function_type FROM duckdb_functions() WHERE function_name = 'abs';
+-- 'scalar'
+
+SELECT index_name, table_name, is_unique, expressions FROM duckdb_indexes();
+-- 'i' | 't' | false | '[b]'
+
+SELECT table_name, constraint_type, constraint_column_names, constraint_name FROM duckdb_constraints();
+-- 't' | 'CHECK' | [] | 't_b_check'
+-- 't' | 'FOREIGN KEY' | ['c'] | 't_c_fkey'
+-- 't' | 'NOT NULL' | ['a'] | 't_a_not_null'
+-- 't' | 'NOT NULL' | ['b'] | 't_b_not_null'
+-- 't' | 'PRIMARY KEY' | ['a'] | 't_pkey'
+
+SELECT sequence_name, start_value, min_value, increment_by, cycle FROM duckdb_sequences();
+-- 's' | 5 | 1 | 1 | false
+
+DROP INDEX i;
+
+SELECT count(*) FROM duckdb_indexes();
+-- 0
+
+PRAGMA threads = 2;
+
+SHOW threads;
+-- '2'
+
+PRAGMA enable_verification;
+
+SET SESSION disabled_optimizers = 'filter_pushdown';
+
+RESET disabled_optimizers;
+
+SET max_memory = '1GB';
+
+SHOW memory_limit;
+-- '1GB'
+
+PRAGMA nothing;
+-- error: NotSupportedError: PRAGMA nothing is not supported
+
+PRAGMA threads = ;
+-- error: ProgrammingError: syntax error at line 1, column 17: the statement ends too early
