@@ -9,6 +9,7 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -228,10 +229,11 @@ def _rewritten(escape: re.Match[str]) -> str:
 
 def _bind_extract(name: str, *arguments: Expression) -> Expression:
     """Without a group it is all of the match."""
+    kind = pa.list_(TEXT) if name == "regexp_extract_all" else TEXT
     kinds = (require_text, require_text, require_integer, require_text)
     given = arguments if len(arguments) > 2 else (*arguments, Literal(0, INTEGER))
     checked = [require(name, each) for require, each in zip(kinds, given, strict=False)]
-    return Call(name, tuple(checked), TEXT)
+    return Call(name, tuple(checked), kind)
 
 
 @scalar(
@@ -254,6 +256,52 @@ def _regexp_extract(_: Call, text: Values, pattern: str, group: int = 0, flags: 
         return each(text, extract, pa.string())
     except pa.ArrowInvalid as error:
         raise _bad_pattern(pattern, error) from error
+
+
+@scalar(
+    "regexp_extract_all(text, pattern [, group [, flags]])",
+    "all matches or a group of each:"
+    r" regexp_extract_all('a1 b2', '([a-z])(\d)', 2) -> ['1', '2']",
+    bind=_bind_extract,
+    can_fail=constants_fail,
+)
+@with_constants
+def _regexp_extract_all(
+    _: Call, text: Values, pattern: str, group: int = 0, flags: str = ""
+) -> Values:
+    """Return the matches, found by marks that are put around them."""
+    if not 0 <= group <= _MOST_GROUPS:
+        raise DataError(f"regexp_extract_all() knows the groups 0 to {_MOST_GROUPS}, not {group}")
+    regex = _with_flags(pattern, flags)
+
+    def extract(array: pa.Array) -> pa.Array:
+        first, last = _marks(array)
+        rewrite = rf"{first}\{group}{last}"
+        marked = pc.replace_substring_regex(array, regex, rewrite)
+        lists = pc.split_pattern(marked, first)
+        found = pc.list_slice(lists, 1)
+        matches = pc.list_element(pc.split_pattern(found.flatten(), last), 0)
+        lengths = pc.fill_null(pc.list_value_length(found), 0)
+        ends = np.concatenate([[0], np.cumsum(lengths.to_numpy())]).astype(np.int32)
+        missing = pa.array(array.is_null())
+        return pa.ListArray.from_arrays(pa.array(ends), matches, mask=missing)
+
+    try:
+        return each(text, extract, pa.list_(pa.string()))
+    except pa.ArrowInvalid as error:
+        if "Invalid replacement string" in str(error):
+            raise DataError(f"the regular expression '{pattern}' has no group {group}") from error
+        raise _bad_pattern(pattern, error) from error
+
+
+_MOST_GROUPS = 9
+
+
+def _marks(texts: pa.Array) -> tuple[str, str]:
+    """Return two characters that stand in none of some texts."""
+    candidates = (chr(code) for code in range(0xE000, 0xF8FF))
+    unused = (mark for mark in candidates if not pc.any(pc.match_substring(texts, mark)).as_py())
+    return next(unused), next(unused)
 
 
 # An escaped character, a quotation, a class of characters, or the beginning of a group.

@@ -69,7 +69,7 @@ def list_of(elements: Sequence[Expression]) -> Expression:
 
 
 @scalar(
-    "[a, b, ...], ARRAY[a, b, ...], list_value([a, ...])",
+    "[a, b, ...], ARRAY[a, b, ...], list_value([a, ...]), array_value([a, ...])",
     "a list of values of a common type: [1, 2, 3] -> [1, 2, 3]",
     bind=lambda _, *elements: list_of(elements),
     takes="nulls",
@@ -423,7 +423,8 @@ def _average(_: Call, array: pa.Array) -> pa.Array:
 
 
 @composed(
-    "list_aggregate(list, name [, separator]), array_aggregate(list, name [, separator])",
+    "list_aggregate(list, name [, separator]), array_aggregate(list, name [, separator]),"
+    " list_aggr(list, name [, separator]), array_aggr(list, name [, separator])",
     "`min`, `max`, `sum`, `avg` or `string_agg`:"
     " list_aggregate(['a', 'b'], 'string_agg', '-') -> 'a-b'",
 )
