@@ -67,9 +67,9 @@ def rows(functions: Iterable[ScalarFunction | AggregateFunction]) -> Iterator[st
 
 
 def with_example(text: str) -> tuple[str, str]:
-    """Split `meaning: example` at the last colon that is not within braces."""
+    """Split `meaning: example` at the last colon that is not within brackets."""
     meaning, _, example = text.rpartition(": ")
-    while example.count("{") != example.count("}"):
+    while any(example.count(one) != example.count(other) for one, other in ("{}", "()")):
         meaning, _, more = meaning.rpartition(": ")
         example = f"{more}: {example}"
     return meaning, example

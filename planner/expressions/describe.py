@@ -5,7 +5,15 @@ from __future__ import annotations
 import pyarrow as pa
 
 from raydb.planner.expressions.interval_text import interval_text
-from raydb.planner.expressions.nodes import Attribute, Call, Column, Expression, Literal, Subquery
+from raydb.planner.expressions.nodes import (
+    Attribute,
+    Call,
+    Column,
+    Expression,
+    Lambda,
+    Literal,
+    Subquery,
+)
 from raydb.storage.enums import EnumType
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID, uuid_texts
@@ -31,6 +39,8 @@ def describe(expression: Expression) -> str:
             what = str(uuid_texts(pa.array([value], kind))[0])
         case Literal(value=value):
             what = str(value)
+        case Lambda():
+            return "a lambda"
         case Call() | Subquery():
             what = "an expression"
     return f"{what} ({sql_type_name(expression.type)})"

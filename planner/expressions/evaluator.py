@@ -27,6 +27,7 @@ from raydb.planner.expressions.nodes import (
     Call,
     Column,
     Expression,
+    Lambda,
     Literal,
     Subquery,
     leaves,
@@ -66,10 +67,18 @@ class Rows:
                 if function.takes == "rows":
                     return _answer(expression, lambda: compute(expression, self))
                 return _apply(expression, [self.value(argument) for argument in arguments])
+            case Lambda():
+                raise AssertionError("a lambda is evaluated by the function that takes it")
             case Subquery():
                 raise AssertionError("a subquery has become a join before it is evaluated")
             case _:
                 assert_never(expression)
+
+    def value_on(
+        self, expression: Expression, inputs: Mapping[Any, pa.Array | pa.ChunkedArray], count: int
+    ) -> pa.Array:
+        """Return an expression's values on `count` other rows, such as the elements of lists."""
+        return as_array(evaluate(expression, inputs, count), count)
 
     def value_where(self, expression: Expression, mask: pa.Array) -> pa.Array:
         """Return an expression's values on the rows where `mask` is true, and NULL elsewhere.

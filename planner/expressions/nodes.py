@@ -1,6 +1,6 @@
 """Bound scalar and aggregate expressions: frozen values whose types are Arrow types.
 
-    Expression = Column | Attribute | Literal | Call | Subquery
+    Expression = Column | Attribute | Literal | Lambda | Call | Subquery
 
 A `Column` is an output of a plan node, known by its number. An `Attribute` is a column seen from a
 fact table through its foreign keys; star matching turns the first into the second. A `Subquery` is
@@ -64,6 +64,22 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
+class Lambda:
+    """A function of its parameters alone, an argument of a function of lists.
+
+    What it reads of the row beside is a parameter too, and an argument of that function.
+    """
+
+    parameters: tuple[Column, ...]
+    body: Expression
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of its result."""
+        return self.body.type
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A scalar function, of `registry.FUNCTIONS`, applied to its arguments.
 
@@ -99,7 +115,7 @@ class Subquery:
     type: pa.DataType
 
 
-Expression: TypeAlias = "Column | Attribute | Literal | Call | Subquery"
+Expression: TypeAlias = "Column | Attribute | Literal | Lambda | Call | Subquery"
 _Leaf = TypeVar("_Leaf", Column, Attribute, "Subquery")
 
 
@@ -175,6 +191,8 @@ def leaves(expression: Expression) -> Iterator[Column | Attribute | Literal]:
         case Subquery(arguments=given):
             for _, argument in given:
                 yield from leaves(argument)
+        case Lambda():
+            pass
         case _:
             yield expression
 
@@ -218,7 +236,7 @@ def rewrite(expression: Expression, change: Callable[[Expression], Expression]) 
             expression = Call(expression.function, rewritten, expression.type)
         return change(expression)
     match expression:
-        case Column() | Attribute() | Literal():
+        case Column() | Attribute() | Literal() | Lambda():
             return change(expression)
         case Subquery(arguments=given):
             given = tuple((column, rewrite(argument, change)) for column, argument in given)

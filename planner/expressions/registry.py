@@ -19,7 +19,7 @@ from typing import Literal as OneOf
 import pyarrow as pa
 
 from raydb.errors import DataError
-from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.nodes import Call, Expression, Lambda, Literal
 from raydb.planner.expressions.signature import Signature, read_signature
 from raydb.values import dataclass
 
@@ -129,6 +129,8 @@ def _calling_module() -> str:
 
 def may_raise(expression: Expression) -> bool:
     """Tell whether some row could make the expression fail."""
+    if isinstance(expression, Lambda):
+        return may_raise(expression.body)
     if not isinstance(expression, Call):
         return False
     function = FUNCTIONS.get(expression.function)
@@ -140,6 +142,8 @@ def may_raise(expression: Expression) -> bool:
 
 def is_volatile(expression: Expression) -> bool:
     """Tell whether an expression may have another value each time it is computed."""
+    if isinstance(expression, Lambda):
+        return is_volatile(expression.body)
     if not isinstance(expression, Call):
         return False
     function = FUNCTIONS.get(expression.function)

@@ -14,6 +14,7 @@ from raydb.planner.expressions.nodes import (
     Column,
     Expression,
     Frame,
+    Lambda,
     Literal,
     OrderItem,
     Subquery,
@@ -70,6 +71,9 @@ def show(expression: Expression) -> str:
             return f"CAST({show(inner)} AS VARCHAR)"
         case Call(function=function, arguments=arguments):
             return f"{function}({', '.join(show(argument) for argument in arguments)})"
+        case Lambda(parameters=parameters, body=body):
+            names = ", ".join(each.name for each in parameters if each.name)
+            return f"lambda {names}: {show(body)}"
         case Subquery(kind=kind):
             return f"{kind} subquery"
         case _:

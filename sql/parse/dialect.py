@@ -63,6 +63,9 @@ class RayDialect(Postgres):
         }
 
 
+# The text of the bracket that stands for the word.
+LAMBDA = "lambda"
+
 # How many levels of a tree are written as text; each takes up to 1 KB of the stack.
 _MOST_LEVELS = 500
 
@@ -201,9 +204,12 @@ def _group_key(parser: PostgresParser) -> exp.Expr | None:
 def _arrow(parser: PostgresParser, names: list[exp.Expr]) -> exp.Expr | None:
     """Read an argument behind its first arrow: `x -> x + 1`, or `json -> path`.
 
-    sqlglot takes all for functions, but one names again what stands before the arrow.
+    sqlglot takes all for functions, but one names again what stands before the arrow, or was
+    written `lambda x: 1`.
     """
-    if len(names) > 1 or _names_again(parser, names[0].name):
+    opening = parser._tokens[max(parser._index - 4, 0)]
+    is_lambda = len(names) > 1 or opening.text == LAMBDA or _names_again(parser, names[0].name)
+    if is_lambda:
         return parser.expression(exp.Lambda(this=parser._parse_disjunction(), expressions=names))
     parser._retreat(parser._index - 2)
     return parser._parse_order(parser._parse_disjunction())
@@ -449,6 +455,9 @@ def _writers() -> dict[type[exp.Expr], Callable[..., str]]:
         exp.IntDiv: lambda generator, node: generator.binary(node, "//"),
         exp.JSONExtract: lambda generator, node: generator.binary(node, "->"),
         exp.JSONExtractScalar: lambda generator, node: generator.binary(node, "->>"),
+        exp.Lambda: lambda generator, node: (
+            f"lambda {generator.expressions(node, flat=True)}: {generator.sql(node, 'this')}"
+        ),
         exp.TryCast: lambda generator, node: (
             f"TRY_CAST({generator.sql(node, 'this')} AS {generator.sql(node, 'to')})"
         ),

@@ -13,6 +13,7 @@ from raydb.errors import Error, ProgrammingError
 from raydb.names import Unquoted, fold, is_same
 from raydb.running import null_order
 from raydb.sql.parse.dialect import (
+    LAMBDA,
     UnexpectedToken,
     identifier_tokens,
     parse_tokens,
@@ -72,6 +73,8 @@ def _prepared(text: str, tokens: list[Token]) -> list[Token]:
         _refuse_empty(text, tokens)
     if TokenType.STRUCT in kinds:
         tokens = _name_field_types(tokens)
+    if TokenType.COLON in kinds:
+        tokens = _arrow_lambdas(tokens)
     if TokenType.PLACEHOLDER in kinds:
         if TokenType.PARAMETER in kinds:
             raise ProgrammingError("the parameters are written both as ? and as $; use one of them")
@@ -113,6 +116,28 @@ def _number_parameters(tokens: list[Token]) -> list[Token]:
         else:
             numbered.append(token)
     return numbered
+
+
+def _arrow_lambdas(tokens: list[Token]) -> list[Token]:
+    """Return tokens in which `lambda x, y: x + y` is written `(x, y) -> x + y`."""
+    prepared: list[Token] = []
+    place = 0
+    while place < len(tokens):
+        token = tokens[place]
+        stop = place + 1
+        if token.token_type is TokenType.VAR and token.text.lower() == LAMBDA:
+            while stop + 1 < len(tokens) and tokens[stop + 1].token_type is TokenType.COMMA:
+                stop += 2
+            if stop + 1 < len(tokens) and tokens[stop + 1].token_type is TokenType.COLON:
+                prepared.append(_at(token, TokenType.L_PAREN, LAMBDA))
+                prepared += tokens[place + 1 : stop + 1]
+                prepared.append(_at(tokens[stop + 1], TokenType.R_PAREN, ")"))
+                prepared.append(_at(tokens[stop + 1], TokenType.ARROW, "->"))
+                place = stop + 2
+                continue
+        prepared.append(token)
+        place += 1
+    return prepared
 
 
 def _name_field_types(tokens: list[Token]) -> list[Token]:

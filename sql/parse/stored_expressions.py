@@ -42,7 +42,7 @@ def stored_check(table: str, node: exp.Expr, name: str) -> Check:
         if others and is_same(first.name, table):
             column.set(str(first.arg_key), None)
     # Behind the name of a column may be those of fields.
-    columns = [column for column in node.find_all(exp.Column) if not column.is_star]
+    columns = [column for column in _columns_of(node) if not column.is_star]
     names = {fold(first.name): name_in(first) for first in (each.parts[0] for each in columns)}
     known = tuple(names[each] for each in sorted(names))
     return Check(stored_text(node, f"a CHECK of table '{table}'"), known, name)
@@ -55,12 +55,30 @@ def renamed_check(text: str, names: Mapping[str, str]) -> str:
     '"A b" > 0'
     """
     tree = stored_tree(text)
-    for column in tree.find_all(exp.Column):
+    for column in _columns_of(tree):
         first = column.parts[0]
         name = find_name(name_in(first), names, "column")
         if name is not None:
             column.set(str(first.arg_key), exp.to_identifier(names[name], quoted=True))
     return text_of(tree)
+
+
+def _columns_of(tree: exp.Expr) -> list[exp.Column]:
+    """Return the columns in a tree; parameters of lambdas are none."""
+    return [column for column in tree.find_all(exp.Column) if not _is_parameter(column)]
+
+
+def _is_parameter(column: exp.Column) -> bool:
+    scope = column.find_ancestor(exp.Lambda, exp.Comprehension)
+    while scope is not None:
+        if isinstance(scope, exp.Lambda):
+            parameters = scope.expressions
+        else:
+            parameters = [scope.expression, scope.args.get("position")]
+        if any(each and is_same(each.name, column.parts[0].name) for each in parameters):
+            return True
+        scope = scope.find_ancestor(exp.Lambda, exp.Comprehension)
+    return False
 
 
 def nextval_text(name: str) -> str:

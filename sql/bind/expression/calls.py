@@ -21,6 +21,7 @@ from raydb.sql.bind.expression.aggregate_call import (
     read_call,
 )
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
+from raydb.sql.bind.expression.lambdas import LAMBDA_FUNCTIONS, bind_lambda_call
 from raydb.sql.bind.expression.plain import bind_struct
 from raydb.sql.bind.expression.subquery import bind_exists, bind_scalar_subquery, query_in
 from raydb.sql.bind.expression.window_call import bind_window
@@ -100,6 +101,8 @@ def _function(node: exp.Expr, context: Context) -> Expression:
         return bind_exists(node.expressions[0], context)  # EXISTS (VALUES ...)
     if is_aggregate(name) or name in WINDOW_FUNCTIONS:
         return _aggregate(node, context)
+    if name in LAMBDA_FUNCTIONS:
+        return bind_lambda_call(name, node.expressions, context)
     if name == "struct_pack":
         return bind_struct(node.expressions, context)
     if name == "unnest":

@@ -26,6 +26,7 @@ from raydb.sql.bind.expression.constants import (
     joined_string,
 )
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
+from raydb.sql.bind.expression.lambdas import bind_comprehension
 from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.sql.parse.reader import name_in
 from raydb.sql.template.parameters import parameter_key
@@ -181,6 +182,8 @@ def _interval(node: exp.Expr, context: Context) -> Expression:
 
 @binds(exp.Array, reads="expressions value_constructor")
 def _array(node: exp.Expr, context: Context) -> Expression:
+    if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Comprehension):
+        return bind_comprehension(node.expressions[0], context)
     return list_of(bind_all_of(node.expressions, context))
 
 

@@ -14,7 +14,15 @@ from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, Subquery, columns_of
+from raydb.planner.expressions.nodes import (
+    Call,
+    Column,
+    Expression,
+    Lambda,
+    Literal,
+    Subquery,
+    columns_of,
+)
 from raydb.planner.expressions.typing_rules import choose, is_in
 from raydb.planner.plan.nodes import GroupingSets
 from raydb.sql.bind.binding import Binding, new_column
@@ -193,7 +201,7 @@ def over_groups(
         if expression in groups.keys and not isinstance(expression, Literal):
             return groups.keys[expression]
         match expression:
-            case Literal():
+            case Literal() | Lambda():
                 return expression
             case Call(arguments=arguments):
                 return replace(expression, arguments=tuple(map(change, arguments)))
