@@ -21,7 +21,7 @@ import numpy as np
 
 from raydb.kernels.backends.backend import CodeMap, FusedJob
 from raydb.kernels.backends.cpu.warm import frozen, star_loops
-from raydb.planner.expressions.nodes import expressions_of, leaves, rewrite
+from raydb.planner.expressions.nodes import leaves, rewrite
 from raydb.planner.expressions.slots import Slot, SlotLiteral
 from raydb.planner.stars.allowed_codes import comparisons, rank_ranges, ranked_values, ranks_of
 from raydb.planner.stars.choose import cost_limit
@@ -277,21 +277,19 @@ class PreparedStar:
 def prepare_star(
     star: Star, literals: Literals, plan: FusedScanAggregate, catalog: CatalogInfo
 ) -> PreparedStar | None:
-    """Prepare a star with holes whose plan with some literals is known.
+    """Prepare a star whose predicates have holes, and whose plan with some literals is known.
 
     None where more than literals may differ from plan to plan, and where another backend than the
     CPU's may run it.
     """
     bvh = catalog.bvhs[plan.bvh]
-    if not _is_plain(plan) or has_holes([key for _, key in star.keys]):
-        return None
-    if has_holes(each for _, call in star.aggregates for each in expressions_of(call)):
+    if not _is_plain(plan):
         return None
     predicates = _split(star.predicates, bvh)
     keys = _key_tuples(star, bvh)
     if predicates is None or keys is None:
         return None
-    filled = replace(star, predicates=tuple([_filled(each, literals) for each in star.predicates]))
+    filled = replace(star, predicates=filled_predicates(star, literals))
     return PreparedStar(plan, bvh, keys, predicates, cost_limit(filled, plan, catalog))
 
 
@@ -300,12 +298,16 @@ def _is_plain(plan: FusedScanAggregate) -> bool:
     return (
         plan.is_direct
         and plan.backends == ("cpu",)
-        and plan.newer is None
         and plan.index.sieve is None
         and plan.index.row_count > 0
         and sum(each.code_count for each in plan.index.hierarchies) <= MAX_CODES
         and not plan.value_parts
     )
+
+
+def filled_predicates(star: Star, literals: Literals) -> tuple[Expression, ...]:
+    """Return the predicates of a star with the literals of its holes."""
+    return tuple([_filled(each, literals) for each in star.predicates])
 
 
 def has_holes(expressions: Iterable[Expression]) -> bool:

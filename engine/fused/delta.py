@@ -6,7 +6,7 @@ are looked up through the foreign keys, and are then rows like any other on the 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,6 +19,8 @@ from raydb.engine.fused.table_job import fuse_on_rows
 from raydb.engine.operators.aggregate.run_aggregate import aggregate_rows
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, attributes_of, expressions_of
+from raydb.planner.stars.delta import MIN_SCANNED
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,18 +29,28 @@ if TYPE_CHECKING:
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.fused.table_job import TableJob
     from raydb.kernels.backends.backend import PreparedJob
-    from raydb.planner.expressions.nodes import Expression
+    from raydb.planner.expressions.nodes import Attribute, Expression
     from raydb.planner.plan.nodes import Star
     from raydb.planner.stars.delta import DeltaScan
     from raydb.storage.tables.table import Table
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class FetchedRows:
+    """Few rows with their attributes, each as long as the rows are, as they are first asked for."""
+
+    attributes: dict[Attribute, pa.Array | pa.ChunkedArray] = field(default_factory=dict)
+
+
 def prepare_delta(
     job: DeltaScan, tables: Mapping[str, Table], cache: DerivedCache
-) -> TableJob | None:
-    """Return the scan of the rows, to be made once; None for a look-up."""
+) -> TableJob | FetchedRows | None:
+    """Return the scan of the rows, to be made once, or the rows of a look-up.
+
+    None where there are too many rows to keep what is fetched of them.
+    """
     if job.scan is None:
-        return None
+        return FetchedRows() if job.newer.count < MIN_SCANNED else None
     rest, tables = _with_rest(job, tables)
     star = replace(job.star, fact=rest.name)
     return fuse_on_rows(replace(job.scan, star=star), tables, cache)
@@ -46,7 +58,7 @@ def prepare_delta(
 
 def run_delta(
     job: DeltaScan,
-    prepared: TableJob | None,
+    prepared: TableJob | FetchedRows | None,
     tables: Mapping[str, Table],
     memory: Memory,
 ) -> tuple[pa.Table, PreparedJob | None]:
@@ -55,10 +67,11 @@ def run_delta(
     They are columns 'c<number>' of the keys, then of the aggregates. Raises DataError for a value
     that cannot be computed.
     """
-    if prepared is not None:
+    if not (prepared is None or isinstance(prepared, FetchedRows)):
         return run_table_job(prepared, memory)
     rest, tables = _with_rest(job, tables)
-    return look_up(replace(job.star, fact=rest.name), tables, memory), None
+    rows = FetchedRows() if prepared is None else prepared
+    return look_up(replace(job.star, fact=rest.name), rows, tables, memory), None
 
 
 def _with_rest(job: DeltaScan, tables: Mapping[str, Table]) -> tuple[Table, Mapping[str, Table]]:
@@ -67,17 +80,20 @@ def _with_rest(job: DeltaScan, tables: Mapping[str, Table]) -> tuple[Table, Mapp
     return rest, {**tables, rest.name: rest}
 
 
-def look_up(star: Star, tables: Mapping[str, Table], memory: Memory) -> pa.Table:
+def look_up(star: Star, rows: FetchedRows, tables: Mapping[str, Table], memory: Memory) -> pa.Table:
     """Return the rows of a star, whose attributes are fetched for every row."""
     fact = tables[star.fact]
-    row_ids = visible_rows(fact)
     count = fact.live_count
     keys = [key for _, key in star.keys]
     values = [argument for _, call in star.aggregates for argument in expressions_of(call)]
     read = {a for each in (*star.predicates, *keys, *values) for a in attributes_of(each)}
+    missing = read - rows.attributes.keys()
+    if missing:
+        row_ids = visible_rows(fact)
+        for attribute in sorted(missing, key=repr):
+            rows.attributes[attribute] = fetch(tables, fact.name, attribute, row_ids)
     inputs: dict[Expression, pa.Array | pa.ChunkedArray] = {
-        attribute: fetch(tables, fact.name, attribute, row_ids)
-        for attribute in sorted(read, key=repr)
+        attribute: rows.attributes[attribute] for attribute in read
     }
     if star.predicates:
         mask = pc.fill_null(evaluate(_all_of(star.predicates), inputs, count), fill_value=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
-from raydb.engine.fused.delta import look_up, prepare_delta, run_delta
+from raydb.engine.fused.delta import FetchedRows, look_up, prepare_delta, run_delta
 from raydb.engine.fused.run import TimedJob, prepare_fused, run_fused, run_table_job
 from raydb.engine.fused.table_job import fuse_on_rows
 from raydb.planner.stars.delta import DeltaScan
@@ -79,7 +79,7 @@ class JobRun:
                 scans[scan] = job
         with self.context.new_memory() as memory:
             if job is None:
-                return look_up(scan.star, self.tables, memory)
+                return look_up(scan.star, FetchedRows(), self.tables, memory)
             return self._noted(scan, *run_table_job(job, memory))
 
     def _on_newer_rows(self, delta: DeltaScan) -> pa.Table:

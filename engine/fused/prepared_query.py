@@ -6,14 +6,15 @@ described and ordered, and what is accumulated are the same for all constants.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
+from raydb.engine.fused.delta import FetchedRows
 from raydb.engine.fused.post_aggregate import PostAggregate
 from raydb.engine.fused.row_fast_path import (
     MAX_GROUPS,
+    PartKey,
     find_row_steps,
     known_key,
     total_sources,
@@ -23,12 +24,17 @@ from raydb.kernels.backends.aggregates import WIDE
 from raydb.kernels.backends.cpu.cpu_backend import CpuBackend
 from raydb.kernels.backends.cpu.runs import runs_of
 from raydb.kernels.backends.cpu.states import find_states
+from raydb.planner.expressions.nodes import expressions_of
 from raydb.planner.plan.nodes import Aggregate, Star
-from raydb.planner.prepared_star import has_holes, prepare_star
+from raydb.planner.prepared_star import filled_predicates, has_holes, prepare_star
+from raydb.planner.stars.delta import MIN_SCANNED, DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.storage.enums import has_enums
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from raydb import sql
     from raydb.engine.fused.row_fast_path import RowFastPath, RowSteps, Source
     from raydb.kernels.backends.cpu.cpu_backend import CpuJob
@@ -43,22 +49,50 @@ if TYPE_CHECKING:
 # A Python object, where it lies, and its rank.
 VALUE_BYTES = 72
 
+# A number, or a short text, that is fetched for a row.
+FETCHED_BYTES = 16
+
+
+class StarJobs:
+    """What jobs on the CPU for a star have in common whatever its constants are."""
+
+    def __init__(self, job: FusedScanAggregate) -> None:
+        self._bvh = job.index.with_checked_rows()
+        self._backend = CpuBackend()
+        self._functions = [(each.function, each.measure) for each in job.job.accumulators]
+        self._states = {by_runs: self._find_states(by_runs=by_runs) for by_runs in (False, True)}
+
+    def prepare(self, filled: FilledStar) -> CpuJob:
+        """Return the job of some constants, ready to be launched."""
+        job = filled.plan.job
+        runs = runs_of(self._bvh, job, filled.runs)
+        return self._backend.prepare_runs(runs, job.group_count, partial(self._states_of, runs))
+
+    def _states_of(self, runs: Runs, *, by_runs: bool) -> CpuStates:
+        """Return the states of all rows, unless fewer rows make them narrower."""
+        states = self._states[by_runs]
+        if any(state.kind in WIDE for state in states.states):
+            return self._find_states(by_runs=by_runs, row_count=runs.row_count)
+        return states
+
+    def _find_states(self, *, by_runs: bool, row_count: int | None = None) -> CpuStates:
+        row_count = self._bvh.row_count if row_count is None else row_count
+        return find_states(self._functions, self._bvh.measures, row_count, by_runs=by_runs)
+
 
 class PreparedQuery:
-    """A query over a star with holes. first: its plan with some literals."""
+    """A query over a star with holes that one job answers. first: its plan with some literals."""
 
     def __init__(self, first: PreparedPlan, star: PreparedStar) -> None:
         assert first.post_aggregate is not None
         job = first.post_aggregate.job
         assert isinstance(job, FusedScanAggregate)
         self._first = first
+        self._job = job
         self._steps = first.post_aggregate.steps
         self._names = first.post_aggregate.names
         self._star = star
-        self._bvh = job.index.with_checked_rows()
-        self._backend = CpuBackend()
-        self._functions = [(each.function, each.measure) for each in job.job.accumulators]
-        self._states = {by_runs: self._find_states(by_runs=by_runs) for by_runs in (False, True)}
+        self._jobs = StarJobs(job)
         self._row_steps: RowSteps | None = None
         if not any(map(has_enums, first.types)):
             self._row_steps = find_row_steps(first.plan, first.plan.columns)
@@ -78,71 +112,142 @@ class PreparedQuery:
             return None
         job = filled.plan
         return PreparedPlan(
-            _with_job(self._first.plan, job),
+            _with_jobs(self._first.plan, {self._job: job}),
             self._first.names,
             self._first.types,
             PostAggregate(job, self._steps, self._names),
-            jobs={job: self._prepare(filled)},
+            jobs={job: self._jobs.prepare(filled)},
             row_fast_path=self._row_fast_path(filled),
-            has_repeated=True,
         )
-
-    def _prepare(self, filled: FilledStar) -> CpuJob:
-        job = filled.plan.job
-        runs = runs_of(self._bvh, job, filled.runs)
-        return self._backend.prepare_runs(runs, job.group_count, partial(self._states_of, runs))
-
-    def _states_of(self, runs: Runs, *, by_runs: bool) -> CpuStates:
-        """Return the states of all rows, unless fewer rows make them narrower."""
-        states = self._states[by_runs]
-        if any(state.kind in WIDE for state in states.states):
-            return self._find_states(by_runs=by_runs, row_count=runs.row_count)
-        return states
-
-    def _find_states(self, *, by_runs: bool, row_count: int | None = None) -> CpuStates:
-        row_count = self._bvh.row_count if row_count is None else row_count
-        return find_states(self._functions, self._bvh.measures, row_count, by_runs=by_runs)
 
     def _row_fast_path(self, filled: FilledStar) -> RowFastPath | None:
         """Return how rows come straight from the job, as `prepare_row_fast_path` does."""
         job = filled.plan
         if self._row_steps is None or job.job.group_count > MAX_GROUPS:
             return None
-        numbers = np.arange(job.job.group_count)
         sources: dict[Column, Source] = dict(self._totals)
         for part, chosen, keys in zip(job.parts, filled.chosen, self._keys, strict=True):
             if not len(chosen):
                 return None
-            places = chosen[numbers // part.stride % part.count]
-            known = zip(part.columns, keys, strict=True)
-            sources |= {column: key.at(places) for column, key in known if key is not None}
+            for column, key in zip(part.columns, keys, strict=True):
+                if key is not None:
+                    sources[column] = PartKey(key, part.stride, chosen)
         return self._row_steps.over(job, sources)
+
+
+class PreparedWithNewer:
+    """A query over a star with holes on a BVH that lacks the newest rows.
+
+    first: its plan with some literals. star: the part on the BVH. open_star: the star with holes
+    that `delta`, the part of the newer rows, is with some literals; these rows are kept.
+    """
+
+    def __init__(
+        self, first: PreparedPlan, star: PreparedStar, parts: _Parts, open_star: Star
+    ) -> None:
+        self._first = first
+        self._star = star
+        self._parts = parts
+        self._open_star = open_star
+        self._jobs = StarJobs(parts.job)
+        self._rows = FetchedRows()
+        self._keeps_rows = parts.delta.scan is None and parts.delta.newer.count < MIN_SCANNED
+
+    @property
+    def size_bytes(self) -> int:
+        """About the bytes that it takes, with the rows that it may keep."""
+        star = self._parts.delta.star
+        attributes = len(star.keys) + len(star.predicates) + len(star.aggregates)
+        rows = self._parts.delta.newer.count if self._keeps_rows else 0
+        return self._star.size_bytes + rows * attributes * FETCHED_BYTES
+
+    def plan(self, filling: sql.Filling) -> PreparedPlan | None:
+        """Return the plan with other literals, its job prepared; None where it may be another."""
+        filled = self._star.fill(filling.literals)
+        if filled is None:
+            return None
+        job, delta = filled.plan, self._parts.delta
+        predicates = filled_predicates(self._open_star, filling.literals)
+        star = replace(delta.star, predicates=predicates)
+        scan = None if delta.scan is None else replace(delta.scan, star=star)
+        newer = replace(delta, star=star, scan=scan)
+        return PreparedPlan(
+            _with_jobs(self._first.plan, {self._parts.job: job, delta: newer}),
+            self._first.names,
+            self._first.types,
+            None,
+            jobs={job: self._jobs.prepare(filled)},
+            deltas={newer: self._rows} if self._keeps_rows else {},
+        )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Parts:
+    """The jobs of a star on a BVH and on the rows that it lacks."""
+
+    job: FusedScanAggregate
+    delta: DeltaScan
+
+
+AnyPrepared: TypeAlias = PreparedQuery | PreparedWithNewer
 
 
 def prepare_query(
     filling: sql.Filling, first: PreparedPlan, catalog: CatalogInfo
-) -> PreparedQuery | None:
+) -> AnyPrepared | None:
     """Prepare a query whose plan with some literals is known; None where it is no such query."""
-    if first.post_aggregate is None or not isinstance(first.post_aggregate.job, FusedScanAggregate):
-        return None
     star = _only_star(filling.open_plan.plan)
     if star is None:
         return None
-    prepared = prepare_star(star, filling.literals, first.post_aggregate.job, catalog)
+    if first.post_aggregate is None:
+        return _prepare_with_newer(star, filling, first, catalog)
+    job = first.post_aggregate.job
+    if not isinstance(job, FusedScanAggregate):
+        return None
+    prepared = prepare_star(star, filling.literals, job, catalog)
     return None if prepared is None else PreparedQuery(first, prepared)
 
 
+def _prepare_with_newer(
+    star: Star, filling: sql.Filling, first: PreparedPlan, catalog: CatalogInfo
+) -> PreparedWithNewer | None:
+    parts = _parts_of(first.plan)
+    if parts is None:
+        return None
+    delta = parts.delta
+    # Else its predicates are not those of the whole.
+    if filled_predicates(star, filling.literals) != delta.star.predicates:
+        return None
+    asked = replace(star, keys=delta.star.keys, aggregates=delta.star.aggregates)
+    prepared = prepare_star(asked, filling.literals, parts.job, catalog)
+    return None if prepared is None else PreparedWithNewer(first, prepared, parts, star)
+
+
 def _only_star(plan: Plan) -> Star | None:
-    """Return the star below nodes without holes that have one source."""
+    """Return the star below nodes without holes that have one source; its predicates may have."""
     while not isinstance(plan, Aggregate):
         if len(plan.sources) != 1 or has_holes(plan.expressions):
             return None
         (plan,) = plan.sources
-    return plan.star if isinstance(plan.star, Star) and plan.grouping is None else None
+    if not isinstance(plan.star, Star) or plan.grouping is not None:
+        return None
+    asked = [key for _, key in plan.star.keys]
+    asked += [each for _, call in plan.star.aggregates for each in expressions_of(call)]
+    return None if has_holes(asked) else plan.star
 
 
-def _with_job(plan: PhysicalPlan, job: FusedScanAggregate) -> PhysicalPlan:
-    """Return a plan with another job at its end."""
-    if isinstance(plan, FusedScanAggregate):
-        return job
-    return plan.map_sources(lambda source: _with_job(source, job))
+def _parts_of(plan: PhysicalPlan) -> _Parts | None:
+    """Return the jobs below nodes that have one source each, if they are on a BVH and beside it."""
+    while len(plan.sources) == 1:
+        (plan,) = plan.sources
+    match plan.sources:
+        case (FusedScanAggregate() as job, DeltaScan() as delta):
+            return _Parts(job, delta)
+    return None
+
+
+def _with_jobs(plan: PhysicalPlan, jobs: Mapping[Plan, Plan]) -> PhysicalPlan:
+    """Return a plan with other jobs at its ends."""
+    if plan in jobs:
+        return jobs[plan]
+    return plan.map_sources(lambda source: _with_jobs(source, jobs))

@@ -12,6 +12,7 @@ kept as Python values, in the order of the answer where that depends on keys alo
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -52,6 +53,47 @@ class GroupKey:
         """Return the key of other groups, by the places that its values have here."""
         return GroupKey(self.values[places], None if self.ranks is None else self.ranks[places])
 
+    def values_of(self, groups: NDArray[np.integer[Any]]) -> NDArray[np.object_]:
+        """Return its values in some groups."""
+        return self.values.take(groups)
+
+    def ranks_of(self, groups: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Return its ranks in some groups."""
+        assert self.ranks is not None
+        return self.ranks.take(groups)
+
+
+@dataclass(frozen=True, slots=True)
+class PartKey:
+    """A group key as a part of the group's number: its values and ranks of all key tuples.
+
+    chosen: which of these occur, so that group g has tuple chosen[g // stride % len(chosen)].
+    """
+
+    of_tuples: GroupKey
+    stride: int
+    chosen: NDArray[np.int32]
+
+    @property
+    def ranks(self) -> NDArray[np.int64] | None:
+        """The ranks of all tuples, None where they have no order."""
+        return self.of_tuples.ranks
+
+    def values_of(self, groups: NDArray[np.integer[Any]]) -> NDArray[np.object_]:
+        """Return its values in some groups."""
+        return self.of_tuples.values_of(self._tuples_of(groups))
+
+    def ranks_of(self, groups: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Return its ranks in some groups."""
+        return self.of_tuples.ranks_of(self._tuples_of(groups))
+
+    def in_all(self, group_count: int) -> GroupKey:
+        """Return the key of all groups."""
+        return self.of_tuples.at(self._tuples_of(np.arange(group_count)))
+
+    def _tuples_of(self, groups: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+        return self.chosen.take(groups // self.stride % len(self.chosen))
+
 
 @dataclass(frozen=True, slots=True)
 class _Total:
@@ -64,7 +106,7 @@ class _Total:
     count: int | None
 
 
-Source: TypeAlias = GroupKey | _Total
+Source: TypeAlias = GroupKey | PartKey | _Total
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -72,6 +114,7 @@ class RowFastPath:
     """How the rows of a plan come from its fused job.
 
     columns: of each column its values by group, or its accumulator.
+        Of a path for one run the keys are by part, and no groups are put in order before it.
     groups: all groups in the order of the keys that order the answer; None for their own order.
     sort_keys: the ranks by group or the accumulator, and whether it descends; the last decides
         first. Empty where `groups` are in order.
@@ -88,7 +131,24 @@ class RowFastPath:
     def size_bytes(self) -> int:
         """The bytes of its arrays."""
         keys = {id(key): key for key in self.columns if isinstance(key, GroupKey)}
-        return sum(key.values.nbytes for key in keys.values())
+        return sum([key.values.nbytes for key in keys.values()])
+
+    def of_all_groups(self) -> RowFastPath:
+        """Return the path for more runs than one: with all groups' keys, and these in order."""
+        known: dict[int, Source] = {}
+
+        def dense(source: Source) -> Source:
+            if not isinstance(source, PartKey):
+                return source
+            if id(source) not in known:
+                known[id(source)] = source.in_all(self.job.job.group_count)
+            return known[id(source)]
+
+        assert self.groups is None, "a path for one run puts no groups in order"
+        columns = tuple([dense(source) for source in self.columns])
+        keys = [(dense(source), descends) for source, descends in reversed(self.sort_keys)]
+        groups, rest = _ordered(keys)
+        return replace(self, columns=columns, groups=groups, sort_keys=rest)
 
     def order(self, result: FusedResult) -> NDArray[np.int64]:
         """Return the groups of the answer, in its order."""
@@ -100,7 +160,7 @@ class RowFastPath:
             groups = self.groups[np.flatnonzero(result.rows[self.groups])]
         if self.sort_keys and len(groups) > 1:
             groups = groups[
-                np.lexsort([_sorted_by(*key, result)[groups] for key in self.sort_keys])
+                np.lexsort([_sorted_by(*key, result, groups) for key in self.sort_keys])
             ]
         if self.offset or self.count is not None:
             last = len(groups) if self.count is None else self.offset + self.count
@@ -108,9 +168,13 @@ class RowFastPath:
         return groups
 
 
-def _sorted_by(source: Source, descending: bool, result: FusedResult) -> NDArray[Any]:
-    values = _values(source, result) if isinstance(source, _Total) else source.ranks
-    assert values is not None
+def _sorted_by(
+    source: Source, descending: bool, result: FusedResult, groups: NDArray[np.int64]
+) -> NDArray[Any]:
+    if isinstance(source, _Total):
+        values = _values(source, result).take(groups)
+    else:
+        values = source.ranks_of(groups)
     # Not the negative, which the least integer does not have.
     return ~values if descending else values
 
@@ -134,9 +198,11 @@ class FastRows:
     def python_rows(self) -> list[tuple[Any, ...]]:
         """Return the rows as tuples."""
         columns = [
-            (source.values if isinstance(source, GroupKey) else _values(source, self.result))
-            .take(self.groups)
-            .tolist()
+            (
+                _values(source, self.result).take(self.groups)
+                if isinstance(source, _Total)
+                else source.values_of(self.groups)
+            ).tolist()
             for source in self.fast_path.columns
         ]
         return list(zip(*columns, strict=True))

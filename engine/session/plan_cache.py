@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from raydb.engine.fused.delta import FetchedRows
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from raydb import sql
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.fused.post_aggregate import PostAggregate
-    from raydb.engine.fused.prepared_query import PreparedQuery
+    from raydb.engine.fused.prepared_query import AnyPrepared
     from raydb.engine.fused.row_fast_path import RowFastPath
     from raydb.engine.fused.table_job import TableJob
     from raydb.kernels.backends.backend import PreparedJob
@@ -74,9 +75,10 @@ class PreparedPlan:
     """A physical plan with its output names, what its fused jobs made once, and its open files.
 
     post_aggregate: how its rows come from one fused job, if that is so. row_fast_path: how they
-    come straight from it, once it has run twice, which has_repeated says.
-    scans: scans of whole tables. deltas: scans of rows that BVHs lack. Those that look rows up are
-    None. deferred: the plans of stars whose subqueries have run.
+    come straight from it, once it has run twice, which has_repeated says, or was filled.
+    scans: scans of whole tables, None for those that look rows up. deltas: scans of rows that BVHs
+    lack, or such rows where they are looked up. deferred: the plans of stars whose subqueries have
+    run.
     """
 
     plan: PhysicalPlan
@@ -85,7 +87,7 @@ class PreparedPlan:
     post_aggregate: PostAggregate | None
     jobs: dict[FusedScanAggregate, PreparedJob] = field(default_factory=dict)
     scans: dict[FusedTableScan, TableJob | None] = field(default_factory=dict)
-    deltas: dict[DeltaScan, TableJob | None] = field(default_factory=dict)
+    deltas: dict[DeltaScan, TableJob | FetchedRows | None] = field(default_factory=dict)
     deferred: dict[DeferredScan, PhysicalPlan] = field(default_factory=dict)
     files: Mapping[str, Table] = field(default_factory=dict)
     reads_clock: bool = False
@@ -106,6 +108,9 @@ class PreparedPlan:
             size += sum([each.groups.nbytes for each in plan.job.maps])
         for job in (*self.scans.values(), *self.deltas.values()):
             if job is None:
+                continue
+            if isinstance(job, FetchedRows):
+                size += sum([column.nbytes for column in job.attributes.values()])
                 continue
             size += sum(_array_bytes(each) for each in (job.plan.job, *job.plan.job.maps, job.scan))
             size += sum(table.nbytes for table in job.scan.tables) if job.scan else 0
@@ -128,7 +133,7 @@ def _field_names(kind: Any) -> tuple[str, ...]:
 class Preparing:
     """What was prepared of a plan with holes: its query, None if so far none, and how often."""
 
-    query: PreparedQuery | None = None
+    query: AnyPrepared | None = None
     count: int = 0
 
 
@@ -200,7 +205,7 @@ class PlanCache:
         """Return what was prepared of a plan with holes, to be changed."""
         return self._queries.setdefault(filling.open_plan, {}).setdefault(options, Preparing())
 
-    def keep_query(self, kept: Preparing, query: PreparedQuery | None) -> None:
+    def keep_query(self, kept: Preparing, query: AnyPrepared | None) -> None:
         """Keep what was prepared of a plan with holes; others go where all are too much."""
         size = PLAN_BYTES if query is None else query.size_bytes
         if self._query_bytes + size > MAX_BYTES:

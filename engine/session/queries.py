@@ -115,8 +115,7 @@ class Queries:
         self, prepared: PreparedPlan, caching: Caching, context: StatementContext
     ) -> Result:
         """Run a plan for the first time, and keep it with what its jobs have made."""
-        run = plan_runner.repeat if prepared.has_repeated else plan_runner.run
-        result = run(prepared, context)
+        result = plan_runner.repeat(prepared, context)
         if caching.key is not None:
             # Planning may have gone on with a snapshot whose BVHs leave deleted rows out.
             self.cache.expect(self._changes.databases.snapshot)
@@ -128,8 +127,10 @@ class Queries:
     ) -> Result:
         """Run a plan that is kept; from the second time on, its groups' texts are kept with it."""
         if not prepared.has_repeated:
-            fast_path = None
-            if not any(map(has_enums, prepared.types)):
+            fast_path = prepared.row_fast_path
+            if fast_path is not None:
+                fast_path = fast_path.of_all_groups()
+            elif not any(map(has_enums, prepared.types)):
                 fast_path = prepare_row_fast_path(prepared.plan, prepared.plan.columns)
             prepared = replace(prepared, row_fast_path=fast_path, has_repeated=True)
             self.cache.keep_plan(key, prepared)

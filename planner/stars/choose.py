@@ -130,11 +130,14 @@ def _choose_whole(
 def cost_limit(star: Star, plan: FusedScanAggregate, catalog: CatalogInfo) -> float:
     """Return what the job of a star on its BVH may cost, with other constants, to be the best one.
 
-    A BVH that answers alone and covers more than all others is the best one while a scan costs
-    more. Of others one may be the better one where the job costs far more than with these.
+    A BVH that answers alone, but for newer rows, and covers more than all others is the best one
+    while a scan costs more. Of others one may be the better one where the job costs far more than
+    with these.
     """
     row_count = catalog.tables[star.fact].row_count
     scan = inf if scan_obstacles(star, catalog) else scan_cost(star, row_count, catalog)
+    if plan.newer is not None:
+        scan -= scan_cost(star, plan.newer.count, catalog)
     scanned = scanned_attributes(star)
     others = (each for each in catalog.bvhs.values() if each.definition.table == star.fact)
     scores = [highest_score(star, scanned, each) for each in others if each.index is not plan.index]

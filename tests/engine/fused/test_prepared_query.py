@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import raydb
-from raydb.engine.fused.prepared_query import PreparedQuery
+from raydb.engine.fused.prepared_query import PreparedQuery, PreparedWithNewer
 from raydb.kernels.backends.cpu import warm
 
 if TYPE_CHECKING:
@@ -117,6 +117,54 @@ def test_changes_are_seen(con: raydb.Connection, filled: list[bool]) -> None:
         other.execute("DELETE FROM sale WHERE day = 1")
     gone = sum(row % 97 for row in range(5000) if row % 31 == 1)
     assert [total(day) for day in range(6, 12)] == [each + 1000 - gone for each in known[6:12]]
+
+
+def test_rows_that_the_bvh_lacks_are_asked_beside_it(
+    con: raydb.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled: list[bool] = []
+    plan = PreparedWithNewer.plan
+
+    def noted(query: PreparedWithNewer, filling: Any) -> Any:
+        prepared = plan(query, filling)
+        filled.append(prepared is not None)
+        return prepared
+
+    monkeypatch.setattr(PreparedWithNewer, "plan", noted)
+    text = (
+        "SELECT city, sum(amount), avg(amount), count(DISTINCT day), max(amount) FROM sale"
+        " JOIN store ON store = id WHERE region = 'r{}' AND day < {} GROUP BY city ORDER BY city"
+    )
+    with con.duplicate() as plain, con.duplicate() as other:
+        plain.execute("SET fused_path = 'off'; SET plan_cache = 'off'")
+
+        def check(connection: raydb.Connection) -> None:
+            for region, day in ((0, 3), (1, 9), (2, 40), (3, 0), (1, 9), (0, 32), (5, 5), (2, 33)):
+                asked = text.format(region, day)
+                for _ in range(2):
+                    assert connection.execute(asked).fetchall() == plain.execute(asked).fetchall()
+
+        con.execute("INSERT INTO sale SELECT range % 12, range % 37, 1000 FROM range(40)")
+        check(con)
+        assert len(filled) >= 4
+        assert all(filled)
+        other.execute("DELETE FROM sale WHERE day = 32 OR amount = 3")
+        check(con)
+        other.execute("INSERT INTO sale SELECT range % 12, 32, -7 FROM range(100)")
+        check(con)
+        count = len(filled)
+        con.execute("BEGIN; INSERT INTO sale VALUES (1, 2, 100000)")
+        inserted = text.format(1, 3)
+        assert con.execute(inserted).fetchall() != plain.execute(inserted).fetchall()
+        con.execute("ROLLBACK")
+        check(con)
+        con.execute("SET fused_path = 'off'")
+        check(con)
+        con.execute("SET fused_path = 'on'")
+        check(con)
+        assert len(filled) > count
+        other.execute("UPDATE store SET region = 'r2' WHERE id = 1")
+        check(con)
 
 
 def test_prepared_queries_take_no_more_than_a_cache_may(
