@@ -11,6 +11,7 @@ distinct frame.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -236,11 +237,12 @@ def _neighbour(task: Task) -> pa.ChunkedArray | pa.Array:
 
 def _pick(task: Task, pieces: Pieces) -> pa.ChunkedArray | pa.Array:
     """Return for first_value, last_value and nth_value the value at a place of the frame."""
-    kept = _kept_places(task)
-    pieces = kept.narrow(pieces)
+    kept = _kept_places(task) if task.call.ignore_nulls else None
+    if kept is not None:
+        pieces = kept.narrow(pieces)
     counts = [ends - starts for starts, ends in pieces]
-    total: Places = np.sum(counts, axis=0)
-    missing = np.zeros(task.arrangement.row_count, np.bool_)
+    total = functools.reduce(np.add, counts)
+    missing = np.zeros(len(total), np.bool_)
     match task.call.function:
         case "first_value":
             wanted = np.zeros_like(total)
@@ -255,11 +257,13 @@ def _pick(task: Task, pieces: Pieces) -> pa.ChunkedArray | pa.Array:
     found = np.zeros_like(total)
     for (starts, _), count in zip(pieces, counts, strict=True):
         here = (wanted >= 0) & (wanted < count)
-        found = np.where(here, starts + wanted, found)
-        wanted = np.where(here, -1, wanted - count)
-    found = np.where(missing, 0, found)
-    places = kept.places[found] if len(kept.places) else found
-    return _take(task.argument(0), places, missing)
+        np.add(starts, wanted, out=found, where=here)
+        wanted -= count
+        wanted[here] = -1
+    found[missing] = 0
+    if kept is not None and len(kept.places):
+        found = kept.places[found]
+    return _take(task.argument(0), found, missing)
 
 
 # -- aggregates of frames
@@ -285,7 +289,7 @@ def _narrow(task: Task, pieces: Pieces) -> tuple[Pieces, pa.ChunkedArray | pa.Ar
         kept = _keep(mask)
         pieces = kept.narrow(pieces)
         values = None if values is None else _take(values, kept.places)
-    counts: Places = np.sum([ends - starts for starts, ends in pieces], axis=0)
+    counts = functools.reduce(np.add, [ends - starts for starts, ends in pieces])
     return pieces, values, counts
 
 
