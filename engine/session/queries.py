@@ -193,7 +193,8 @@ class Queries:
         result = self.run(statement.select, context)
         assert result.rows is not None
         rows = result.rows.rename_columns(list(result.names))
-        write_rows(statement.path, rows, statement.options)
+        with context.keeping_rows():
+            write_rows(statement.path, rows, statement.options)
         return Result(None, (), rows.num_rows)
 
     # -- plans ----------------------------------------------------------------------------------

@@ -17,15 +17,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
-from raydb.interrupts import check_interrupt
+from raydb.interrupts import beside, check_interrupt
 from raydb.names import known_name
+from raydb.room import keep_rows
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _TYPES = (pa.int64(), pa.date32(), pa.timestamp("us"))
+# Rows are put into folders so many at a time.
+_PIECE_ROWS = 2**18
 
 
 def hive_columns(paths: Sequence[str]) -> dict[str, pa.Array]:
@@ -80,13 +85,9 @@ def write_folders(
     names = [known_name(each, rows.column_names, "column", " in the rows of COPY") for each in keys]
     if len(set(names)) == len(rows.column_names):
         raise ProgrammingError("PARTITION_BY has to leave a column for the files")
-    folders = pc.binary_join_element_wise(
-        *(_folder_names(name, rows.column(name)) for name in names), "/"
-    )
-    codes = folders.dictionary_encode()
-    indices = codes.indices.to_numpy()
-    order = np.argsort(indices, kind="stable")
-    ends = np.cumsum(np.bincount(indices, minlength=len(codes.dictionary)))
+    folders, numbers = _folders_of(rows.select(list(dict.fromkeys(names))), names)
+    order = beside(lambda: np.argsort(numbers, kind="stable"), len(numbers))
+    ends = np.cumsum(np.bincount(numbers, minlength=len(folders)))
     rest = rows.drop_columns(list(dict.fromkeys(names)))
     root = Path(path)
     made: list[Path] = []
@@ -95,12 +96,9 @@ def write_folders(
             raise OperationalError(
                 f"directory '{path}' is not empty; OVERWRITE_OR_IGNORE writes to it all the same"
             )
-        for folder, start, end in zip(
-            codes.dictionary.to_pylist(), [0, *ends[:-1]], ends, strict=True
-        ):
-            check_interrupt()
+        for folder, start, end in zip(folders, [0, *ends[:-1]], ends, strict=True):
             _make_folder(root / folder, made)
-            write(str(root / folder), rest.take(pa.array(order[start:end])))
+            write(str(root / folder), _taken(rest, order[start:end]))
     except BaseException as error:
         for each in reversed(made):
             with suppress(OSError):
@@ -113,13 +111,43 @@ def write_folders(
         raise
 
 
-def _folder_names(name: str, column: pa.ChunkedArray) -> pa.Array:
+def _folders_of(rows: pa.Table, names: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
+    """Return the folders of rows in the order in which they occur, and the number of each row's."""
+    known: dict[str, int] = {}
+    numbers = np.empty(rows.num_rows, np.int32)
+    first = 0
+    for batch in rows.to_batches(_PIECE_ROWS):
+        check_interrupt()
+        texts = pc.binary_join_element_wise(
+            *(_folder_names(name, batch.column(name)) for name in names), "/"
+        ).dictionary_encode()
+        own = [known.setdefault(each, len(known)) for each in texts.dictionary.to_pylist()]
+        stop = first + batch.num_rows
+        numbers[first:stop] = np.array(own, np.int32)[texts.indices.to_numpy()]
+        first = stop
+    return list(known), numbers
+
+
+def _taken(rows: pa.Table, numbers: NDArray[np.int64]) -> pa.Table:
+    """Return some rows, which go to temporary files where they would fill the memory."""
+    pieces = [rows.slice(0, 0)]
+    # From a piece of the table each time: of many chunks Arrow makes one to take from.
+    cuts = np.searchsorted(numbers, np.arange(0, rows.num_rows + _PIECE_ROWS, _PIECE_ROWS))
+    for piece in np.flatnonzero(np.diff(cuts)):
+        check_interrupt()
+        first = int(piece) * _PIECE_ROWS
+        places = pa.array(numbers[cuts[piece] : cuts[piece + 1]] - first)
+        pieces.append(keep_rows(rows.slice(first, _PIECE_ROWS).take(places)))
+    return pa.concat_tables(pieces)
+
+
+def _folder_names(name: str, column: pa.Array) -> pa.Array:
     """Return the folder of each value: 'year=2026'."""
     if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
         raise NotSupportedError(
             f"PARTITION_BY of '{name}', a {sql_type_name(column.type)}, is not supported"
         )
-    texts = pc.cast(column, pa.string()).combine_chunks().dictionary_encode()
+    texts = pc.cast(column, pa.string()).dictionary_encode()
     known = [
         f"{quote(name, safe=' ')}={quote(each, safe=' ')}" for each in texts.dictionary.to_pylist()
     ]

@@ -40,7 +40,7 @@ _GROUP_ROWS = 2**20
 # Arrow decodes so many rows of all columns at once; between two batches memory is counted. They
 # are a morsel each where they were loaded: half as many take 1.5 times as long in short steps.
 _BATCH_ROWS = 131_072
-# Of rows that are large in the file, so many bytes.
+# Of rows that are large in the file, so many bytes, fewer where memory_limit is small.
 _BATCH_BYTES = 16 << 20
 # So much of a column chunk is read at a time.
 _BUFFER_BYTES = 1 << 20
@@ -228,7 +228,8 @@ class ParquetPart(Part):
         stored = sum(group.total_byte_size for group in groups)
         width = stored // max(self.row_count, 1)
         row_count = 0
-        step = max(min(most or _BATCH_ROWS, _BATCH_BYTES // max(width, 1)), 1)
+        most_bytes = self.room.batch(_BATCH_BYTES)
+        step = max(min(most or _BATCH_ROWS, most_bytes // max(width, 1)), 1)
         for batch in self._batches(names, step):
             yield pa.Table.from_batches([batch])
             row_count += batch.num_rows

@@ -20,6 +20,8 @@ _LEAST_BYTES = 64 << 20
 # A block of fields of one digit takes so many times its text: numbers, their text, Arrow's marks.
 _DECODED = 12
 _LEAST_PIECE = 1 << 16
+# What is decoded by columns, is cast and waits: so many times a batch's bytes.
+_BATCH_COPIES = 16
 
 
 @dataclass(slots=True)
@@ -47,6 +49,12 @@ class Room:
             return most
         share = max(self._limit, _LEAST_BYTES) // (_DECODED * results_at_a_time())
         return min(most, max(share, _LEAST_PIECE))
+
+    def batch(self, most: int) -> int:
+        """Return how many bytes of a file of columns may be decoded at a time, at most so many."""
+        if self._limit is None:
+            return most
+        return min(most, max(self._limit // _BATCH_COPIES, _LEAST_PIECE))
 
     def check(self, other_bytes: int = 0) -> None:
         """Raise OperationalError where the file takes more, with bytes that Arrow does not hold.

@@ -13,6 +13,7 @@ from pyarrow import parquet
 import raydb
 from raydb.engine.statements import load
 from raydb.storage.formats import format as formats
+from raydb.storage.formats import hive
 from raydb.storage.formats import parquet as parquet_format
 from raydb.storage.formats.json import array, lines
 
@@ -153,3 +154,32 @@ def test_a_line_of_any_length_is_read_whole(con):
     write("jsonl", rows_of(2000, n1500={"name": "y" * 140_000}))
     with pytest.raises(raydb.DataError, match=r"line 1501: more than 131072 bytes, which a line"):
         con.execute(f"COPY t FROM '{path}'")
+
+
+def test_batches_of_a_parquet_file_are_as_small_as_memory_limit_asks_for(con, monkeypatch):
+    monkeypatch.setattr(parquet_format, "_BATCH_ROWS", 131_072)
+    texts = pa.array([f"{n}" * 2000 for n in range(1000, 3000)])
+    parquet.write_table(pa.table({"a": texts}), "t.parquet", compression="none")
+    original, steps = parquet_format.ParquetPart._batches, []
+    monkeypatch.setattr(
+        parquet_format.ParquetPart,
+        "_batches",
+        lambda part, names, most: steps.append(most) or original(part, names, most),
+    )
+    con.execute("CREATE TABLE t (a TEXT)")
+    for limit, expected in (("16MB", 125), ("1GB", 2097)):
+        con.execute(f"SET memory_limit = '{limit}'; COPY t FROM 't.parquet'")
+        assert steps[-1] == pytest.approx(expected, rel=0.05)
+    assert con.execute("SELECT count(*), max(length(a)) FROM t").fetchone() == (4000, 8000)
+
+
+def test_rows_go_into_folders_piece_by_piece(con, monkeypatch):
+    monkeypatch.setattr(hive, "_PIECE_ROWS", 700)
+    con.execute("SET memory_limit = '2MB'")
+    query = "SELECT range AS id, range % 3 AS k, 'x' || range % 7 AS name FROM range(20000)"
+    con.execute(f"COPY ({query}) TO 'folders' (FORMAT parquet, PARTITION_BY (k, name))")
+    assert len(list(Path("folders").glob("k=*/name=*/data_0.parquet"))) == 21
+    one = parquet.read_table("folders/k=2/name=x4/data_0.parquet").column("id").to_pylist()
+    assert one == [n for n in range(20000) if n % 3 == 2 and n % 7 == 4]
+    found = con.execute("SELECT id, k, name FROM 'folders/*/*/*.parquet' ORDER BY id").fetchall()
+    assert found == con.execute(query).fetchall()
