@@ -41,6 +41,8 @@ _GROWTH = 16
 def run_limit(plan: Limit, columns: Sequence[Column], sources: Sources) -> Relation:
     """Return some rows; nothing is computed for the others where that can be avoided."""
     count, offset = plan.count, plan.offset
+    if count == 0:
+        return Relation({column: pa.nulls(0, column.type) for column in columns}, 0)
     match plan.source:
         case Project(source=source, items=items):
             return sources.rows_of(Project(Limit(source, count, offset), items), columns)

@@ -146,7 +146,7 @@ def _create_index(reader: TokenReader, *, unique: bool) -> ast.CreateIndex:
     reader.expect("ON")
     table = reader.relation("the name of a table")
     method = reader.take().text.lower() if reader.accept("USING") else "btree"
-    if method not in ("btree", "ivf"):
+    if method not in ("btree", "art", "ivf"):
         raise NotSupportedError(f"CREATE INDEX ... USING {method} is not supported, only ivf")
     inside = TokenReader(reader.text, reader.parenthesised())
 

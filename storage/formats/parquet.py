@@ -109,6 +109,10 @@ def open_parquet(path: str) -> ParquetPart:
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"file '{path}' is not a Parquet file: {_in_one_line(error)}") from None
     groups = tuple(range(metadata.num_row_groups))
+    for group in map(metadata.row_group, groups):
+        if group.num_columns != metadata.num_columns:
+            counts = f"a row group of {group.num_columns} columns, not {metadata.num_columns}"
+            raise _damaged(path, ValueError(counts))
     return ParquetPart(path, source, fragment, metadata, schema, groups, Room(path))
 
 

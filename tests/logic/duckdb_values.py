@@ -17,10 +17,14 @@ SPECIAL = re.compile(r"[\[\]{}(),:='\"]|^\s|\s$")
 
 
 def rows_of(connection: Any, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Return the types of a result's columns, as they are written, and its rows."""
+    """Return the types of a result's columns, as they are written, and its rows.
+
+    How many rows a change has changed is a row to DuckDB, and `rowcount` to PEP 249.
+    """
     result = connection.execute(sql)
-    description = result.description or []
-    return [str(column[1]) for column in description], result.fetchall() if description else []
+    if result.description is None:
+        return ["BIGINT"], [(result.rowcount,)]
+    return [str(column[1]) for column in result.description], result.fetchall()
 
 
 def duckdb_rows_of(connection: Any, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:

@@ -104,6 +104,8 @@ def open_inferred(
             sample = _sample(_records(data, layout, body, stop), columns.sample, body.start)
             found = _infer(data, sample, layout, len(texts), given)
         names = _names(file.path, texts, has_header, columns)
+        if any("\ud800" <= character <= "\udfff" for name in names for character in name):
+            raise DataError(f"file '{file.path}', line {first.line}: a name is not valid UTF-8")
         by_name = _given_types(file.path, names, columns)
     kinds = [by_name.get(name, kind or pa.int64()) for name, kind in zip(names, found, strict=True)]
     schema = pa.schema(zip(names, kinds, strict=True))

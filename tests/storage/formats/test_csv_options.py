@@ -420,3 +420,10 @@ def test_a_folder_names_a_column_in_any_case(con, tmp_path):
     (tmp_path / "Year=2026").mkdir()
     write("year,n\n1,2\n", "Year=2026/a.csv")
     assert con.execute("FROM 'Year=2026/a.csv'").fetchall() == [(2026, 2)]
+
+
+def test_a_header_that_is_no_text_is_an_error(tmp_path):
+    path = tmp_path / "header.csv"
+    path.write_bytes(b'a,"b\xff"\n1,2\n')
+    with pytest.raises(raydb.DataError, match="line 1: a name is not valid UTF-8"):
+        raydb.connect().execute(f"FROM read_csv('{path}', header => true)")

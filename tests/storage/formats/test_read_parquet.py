@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+import raydb
 from raydb.engine.operators.relation import MORSEL_ROWS
 from raydb.errors import DataError, OperationalError, ProgrammingError
 from raydb.storage.formats import parquet as parquet_format
@@ -196,3 +197,23 @@ def test_round_trip(tmp_path_factory, rows):
     parquet.write_table(pa.Table.from_arrays(arrays, schema=schema), path, row_group_size=2)
     found = read_rows(path, definition, None, {})
     assert [tuple(row.values()) for row in found.to_pylist()] == rows
+
+
+def test_a_row_group_without_a_column_is_damaged(tmp_path):
+    """The schema of a footer is that of two columns, its row group that of one."""
+    footers = []
+    for names in (["a"], ["a", "b"]):
+        path = tmp_path / f"{len(names)}.parquet"
+        table = pa.table({name: ["x", "y", "z"] for name in names})
+        parquet.write_table(table, path, store_schema=False)
+        data = path.read_bytes()
+        size = int.from_bytes(data[-8:-4], "little")
+        start = data.index(b"\x16\x06\x19\x1c", len(data) - 8 - size)  # three rows, a row group
+        end = data.index(b"parquet-cpp") - 2  # who made the file, and orders of columns
+        footers.append((data[: -8 - size], data[-8 - size : start], data[start:end], data[end:-8]))
+    (body, _, groups, _), (_, schema, _, orders) = footers
+    footer = schema + groups + orders
+    forged = tmp_path / "forged.parquet"
+    forged.write_bytes(body + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(DataError, match="a row group of 1 columns, not 2"):
+        raydb.connect().execute(f"FROM '{forged}'")
