@@ -18,14 +18,13 @@ import pyarrow.types as pt
 
 from raydb.engine.operators.list_keys import list_bytes
 from raydb.engine.operators.relation import joined
-from raydb.errors import NotSupportedError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.bvh.encode import encode_column
 from raydb.kernels.codecs.arrow_numbers import from_numbers, words_of
 from raydb.kernels.codecs.code_table import MANY_CODES, number_codes
+from raydb.planner.expressions.columns.nested_order import order_nested
 from raydb.planner.expressions.columns.order import doubles_of_codes, order_codes, order_intervals
 from raydb.storage.nested import entries_of, fields_of
-from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -87,11 +86,9 @@ def encode(values: pa.ChunkedArray | pa.Array) -> Codes:
     codes = direct_codes(values)
     if codes is not None:
         return Codes(codes, valid, kind)
-    if pt.is_nested(kind):
-        raise NotSupportedError(f"values of the type {sql_type_name(kind)} have no order")
-    encoded = encode_column(order_intervals(values))
-    if pt.is_interval(kind):
-        # What stands for a code is the first of the intervals that are equal.
+    encoded = encode_column(order_nested(order_intervals(values)))
+    if pt.is_interval(kind) or pt.is_nested(kind):
+        # What stands for a code is the first of the values that are equal.
         _, rows = np.unique(encoded.codes, return_index=True)
         ranked = joined(values).take(pa.array(rows))
         return Codes(encoded.codes.astype(np.int64), valid, kind, ranked)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.types as pt
 
 from raydb.engine.operators.partition import MAX_PARTS, part_count, pieces_of, split_rows
 from raydb.engine.operators.relation import (
@@ -24,14 +23,13 @@ from raydb.engine.operators.relation import (
     for_each_morsel,
     joined,
 )
-from raydb.errors import NotSupportedError
 from raydb.interrupts import beside, check_interrupt
 from raydb.planner.expressions.casts.cast import literal_value
+from raydb.planner.expressions.columns.nested_order import order_nested
 from raydb.planner.expressions.columns.order import order_codes, order_intervals
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, Literal
 from raydb.planner.top_rows import is_comparable
-from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,7 +139,7 @@ def early_values(
     if nulls + len(known) < count:
         return None
     order = [("", "descending" if key.descending else "ascending")]
-    codes = order_codes(known)
+    codes = order_nested(order_codes(known))
     last = known[pc.select_k_unstable(codes, k=count - nulls, sort_keys=order)[-1].as_py()]
     try:
         bound = Literal(literal_value(last), value.type)
@@ -158,10 +156,7 @@ def row_order(rows: Relation, keys: Sequence[SortKey], limit: int | None) -> pa.
     order: list[tuple[str, str]] = []
     for number, key in enumerate(keys):
         check_interrupt()
-        column = joined(order_intervals(order_codes(rows.columns[key.column])))
-        if pt.is_nested(column.type):
-            kind = sql_type_name(column.type)
-            raise NotSupportedError(f"values of the type {kind} have no order")
+        column = joined(order_nested(order_intervals(order_codes(rows.columns[key.column]))))
         if column.null_count == rows.row_count:
             continue
         if column.null_count:

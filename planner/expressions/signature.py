@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expressions.columns.nested_order import has_order
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.literals import is_bare_string, read_string
 from raydb.planner.expressions.nodes import Expression, Literal
@@ -202,7 +203,7 @@ def require_order(name: str, operand: Expression) -> Expression:
 
 def require_sortable(key: Expression) -> Expression:
     """Return a key of ORDER BY; raises NotSupportedError for values that have no order."""
-    if pa.types.is_nested(key.type):
+    if not has_order(key.type):
         raise NotSupportedError(f"values of the type {sql_type_name(key.type)} have no order")
     return key
 

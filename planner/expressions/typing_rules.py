@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expressions.columns.nested_order import has_order
 from raydb.planner.expressions.columns.zones import session_zone
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.literals import (
@@ -32,7 +33,6 @@ from raydb.planner.expressions.types import (
     common_type,
     is_decimal,
     is_integer,
-    is_list,
     is_zoned,
 )
 from raydb.storage.enums import has_enums, is_enum, text_type
@@ -197,9 +197,8 @@ def compare(function: str, left: Expression, right: Expression) -> Call:
     """Return a comparison: equal, not_equal, less, less_equal, greater or greater_equal."""
     both = (left, right)
     operands = comparable(*(_with_members(both) if function in ("equal", "not_equal") else both))
-    if pa.types.is_nested(operands[0].type) and function not in ("equal", "not_equal"):
-        kinds = "lists" if is_list(operands[0].type) else "structs and maps"
-        raise NotSupportedError(f"{kinds} have no order: {describe(left)} and {describe(right)}")
+    if function not in ("equal", "not_equal") and not has_order(operands[0].type):
+        raise NotSupportedError(f"maps have no order: {describe(left)} and {describe(right)}")
     return Call(function, operands, BOOLEAN)
 
 

@@ -162,10 +162,16 @@ SELECT id, (SELECT max(i.id) FROM t i WHERE array_distance(i.v, o.v) < 2) FROM t
 -- 5 | NULL
 -- 6 | NULL
 
--- They have no order.
+-- They are compared element by element; min() of them is refused.
 SELECT v FROM t ORDER BY v;
--- error: NotSupportedError: values of the type FLOAT[3] have no order
+-- [0.0, 2.0, 3.0]
+-- [-0.0, 2.0, 3.0]
+-- [1.0, 2.0, 3.0]
+-- [1.0, 2.0, 3.0]
+-- NULL
+-- NULL
 SELECT min(v) FROM t;
 -- error: NotSupportedError: min() of FLOAT[3] is not supported (line 1, column 8)
 SELECT id FROM t WHERE v < [1, 2, 3];
--- error: NotSupportedError: lists have no order: 'v' (FLOAT[3]) and a list (INTEGER[]) (line 1, column 24)
+-- 3
+-- 4

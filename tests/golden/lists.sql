@@ -117,7 +117,11 @@ SELECT id FROM t WHERE v = [1, 1, 1];
 -- 4
 
 SELECT a < [1] FROM t;
--- error: NotSupportedError: lists have no order: 'a' (INTEGER[]) and a list (INTEGER[]) (line 1, column 8)
+-- NULL
+-- false
+-- false
+-- false
+-- true
 
 -- Lists are keys; NULL is a value among elements, as it is among lists.
 SELECT a, count(*) FROM t GROUP BY a;
@@ -138,9 +142,13 @@ SELECT x.id, y.id FROM t x JOIN t y ON x.a = y.a WHERE x.id <> y.id OR x.id > 3;
 -- 4 | 4
 -- 5 | 5
 
--- What lists are not good for is refused.
+-- Lists are sorted element by element; what they are not good for is refused.
 SELECT * FROM t ORDER BY a;
--- error: NotSupportedError: values of the type INTEGER[] have no order
+-- 2 | [] | [] | [0.5, 0.0, -0.5]
+-- 4 | [1, None, 1] | ['x', None] | [1.0, 1.0, 1.0]
+-- 1 | [3, 1, 2] | ['x', 'y'] | [1.0, 2.0, 3.0]
+-- 5 | [7] | ["it's"] | [1.0, 0.0, 0.0]
+-- 3 | NULL | NULL | NULL
 
 SELECT max(a) FROM t;
 -- error: NotSupportedError: max() of INTEGER[] is not supported (line 1, column 8)

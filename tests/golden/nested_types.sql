@@ -80,9 +80,12 @@ SELECT i FROM t WHERE u > 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11' ORDER BY i;
 SELECT i FROM t WHERE u IN ('b0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11') ORDER BY i;
 -- 2
 SELECT i FROM t ORDER BY s;
--- error: NotSupportedError: values of the type STRUCT(a INTEGER, b VARCHAR, c STRUCT(d DOUBLE, e BIGINT[])) have no order
+-- 1
+-- 2
+-- 4
+-- 3
 SELECT i FROM t WHERE m < MAP {'a': 1};
--- error: NotSupportedError: structs and maps have no order: 'm' (MAP(VARCHAR, INTEGER)) and an expression (MAP(VARCHAR, INTEGER)) (line 1, column 23)
+-- error: NotSupportedError: maps have no order: 'm' (MAP(VARCHAR, INTEGER)) and an expression (MAP(VARCHAR, INTEGER)) (line 1, column 23)
 
 -- Making them
 SELECT {'a': i, 'b': [i]}, struct_pack(x := i, y := 'q'), row(i, 'q') FROM t ORDER BY i;

@@ -15,6 +15,7 @@ from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.adapters import of_columns
 from raydb.planner.expressions.columns.decimals import is_narrow, unscaled
 from raydb.planner.expressions.columns.lists import equal_lists, lists_of
+from raydb.planner.expressions.columns.nested_order import order_nested
 from raydb.planner.expressions.columns.order import canonical_floats, order_codes, order_intervals
 from raydb.planner.expressions.nodes import Literal
 from raydb.planner.expressions.registry import scalar
@@ -29,12 +30,12 @@ _COMPARED = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equ
 
 
 def _compare(name: str, _: Call, left: Values, right: Values) -> Values:
-    """Compare; doubles in total order, intervals with 30 days a month, lists for equality only."""
-    if pt.is_nested(left.type):
+    """Compare: doubles in total order, intervals with 30 days a month, lists by elements."""
+    if pt.is_nested(left.type) and name in ("equal", "not_equal"):
         equal = equal_lists(left, right)
         return equal if name == "equal" else pc.invert(equal)
     compute = getattr(pc, name)
-    left, right = order_intervals(left), order_intervals(right)
+    left, right = (order_nested(order_intervals(each)) for each in (left, right))
     if pt.is_floating(left.type) or pt.is_floating(right.type):
         left, right = cast_values(left, pa.float64()), cast_values(right, pa.float64())
         if any(pc.any(pc.is_nan(value)).as_py() for value in (left, right)):
