@@ -243,3 +243,13 @@ SELECT a[-2:], a[:-2], a[-1:2], a[0:], a[-9:9] FROM (VALUES ([1, 2, 3]), ([]), (
 
 SELECT [1, 2][9223372036854775807:-9223372036854775808], list_min([]::INTEGER[]), list_max(NULL::INTEGER[]);
 -- [] | NULL | NULL
+
+SELECT list_sort([3, NULL, 1], 'desc'), list_sort([3, NULL, 1], 'asc', 'nulls first'), list_reverse_sort([3, NULL, 1], 'NULLS FIRST'),
+  list_sort([[2], [1, 3], NULL, []]), list_concat([1], NULL, [2], [3]);
+-- [3, 1, None] | [None, 1, 3] | [None, 3, 1] | [[], [1, 3], [2], None] | [1, 2, 3]
+
+SELECT list_sort([1], 'up');
+-- error: ProgrammingError: list_sort() takes 'ASC', 'DESC', 'NULLS FIRST' and 'NULLS LAST', not 'up' (VARCHAR) (line 1, column 8)
+
+SELECT 0.5::DOUBLE::HUGEINT, 1.5::DOUBLE::HUGEINT, 2.5::DOUBLE::HUGEINT, -2.5::DOUBLE::HUGEINT, fmod(5.5, 2);
+-- 0 | 2 | 2 | -2 | 1.5

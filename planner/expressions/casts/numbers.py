@@ -16,7 +16,12 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.planner.expressions.columns.rounding import relabel, round_decimals
-from raydb.planner.expressions.types import COMPARED_PRECISION, MAX_PRECISION, decimal_type
+from raydb.planner.expressions.types import (
+    COMPARED_PRECISION,
+    HUGEINT,
+    MAX_PRECISION,
+    decimal_type,
+)
 
 # float64 holds every integer of 15 digits and every power of ten up to 10**22 exactly, so one
 # division gives the nearest double.
@@ -65,7 +70,9 @@ def _float_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
         raise pa.ArrowInvalid("overflow")
     # As in DuckDB the product rounds, so that the double 2.675 becomes 2.68 and not 2.67.
     scaled = pc.multiply(doubles, float(10**target.scale))
-    digits = pc.cast(pc.round(scaled, 0, "half_towards_infinity"), pa.decimal128(38, 0))
+    # HUGEINT is an integer.
+    mode = "half_to_even" if target == HUGEINT else "half_towards_infinity"
+    digits = pc.cast(pc.round(scaled, 0, mode), pa.decimal128(38, 0))
     return pc.cast(relabel(digits, pa.decimal128(38, target.scale)), target)
 
 

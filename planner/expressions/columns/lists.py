@@ -15,6 +15,7 @@ import pyarrow.types as pt
 
 from raydb.errors import NotSupportedError
 from raydb.planner.expressions.columns.arrays import Values, side_by_side
+from raydb.planner.expressions.columns.nested_order import has_order, order_nested
 from raydb.planner.expressions.columns.order import order_codes, order_intervals
 from raydb.storage.nested import entries_of, fields_of
 from raydb.storage.type_names import sql_type_name
@@ -65,9 +66,9 @@ def nullable(values: NDArray[Any], valid: NDArray[np.bool_]) -> pa.Array:
 
 def order_keys(elements: pa.Array) -> pa.Array:
     """Return elements as Arrow orders and compares them."""
-    if pt.is_nested(elements.type):
+    if not has_order(elements.type):
         raise NotSupportedError(f"the order of {sql_type_name(elements.type)} is not supported")
-    return order_intervals(order_codes(elements))
+    return order_nested(order_intervals(order_codes(elements)))
 
 
 def places_of(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -330,7 +330,7 @@ for _name, _calls, _says in (
 # -- integers
 
 
-composed("mod(x, y)", "the remainder, `x % y`: mod(-7, 3) -> -1")(
+composed("mod(x, y), fmod(x, y)", "the remainder, `x % y`: mod(-7, 3) -> -1")(
     lambda _, left, right: arithmetic("modulo", left, right)
 )
 

@@ -12,7 +12,8 @@ import pyarrow.types as pt
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.planner.expressions.casts.cast import cast_values
-from raydb.planner.expressions.columns.adapters import of_columns
+from raydb.planner.expressions.columns.adapters import of_columns, with_constants
+from raydb.planner.expressions.columns.arrays import each
 from raydb.planner.expressions.columns.lists import (
     Lists,
     array_of_lists,
@@ -83,18 +84,19 @@ def _list_value(call: Call, *elements: pa.Array) -> pa.Array:
     return array_of_lists(together.take(pa.array(places)), np.full(count, len(elements)))
 
 
-def _bind_concat(name: str, left: Expression, right: Expression) -> Expression:
-    for side in (left, right):
+def _bind_concat(name: str, *sides: Expression) -> Expression:
+    for side in sides:
         if not pt.is_null(side.type):
             require_list(f"{name}()", side)
-    if pt.is_null(left.type) and pt.is_null(right.type):
+    if all(pt.is_null(side.type) for side in sides):
         return Literal(None, pa.null())
-    return concatenate_lists(left, right)
+    first, *others = sides
+    return functools.reduce(concatenate_lists, others, first)
 
 
 @scalar(
-    "list_concat(list, other), array_concat(list, other), array_cat(list, other)",
-    "both, `list || list`: list_concat([1], [2]) -> [1, 2]",
+    "list_concat(list, other, ...), array_concat(list, other, ...), array_cat(list, other, ...)",
+    "all as one, `list || list`: list_concat([1], [2], [3]) -> [1, 2, 3]",
     bind=_bind_concat,
 )
 @of_columns
@@ -300,11 +302,18 @@ def _position(_: Call, array: pa.Array, wanted: pa.Array) -> pa.Array:
 # -- ordering
 
 
-def _order(lists: Lists, descending: bool = False) -> NDArray[np.int64]:
-    """Return the places of elements list by list, each list in order, NULL last."""
-    table = pa.table({"list": lists.parents(), "element": order_keys(lists.elements)})
-    direction = "descending" if descending else "ascending"
-    order = pc.sort_indices(table, sort_keys=[("list", "ascending"), ("element", direction)])
+def _order(lists: Lists, descending: bool = False, nulls_first: bool = False) -> NDArray[np.int64]:
+    """Return the places of elements list by list, each list in order."""
+    keys = order_keys(lists.elements)
+    table = pa.table({"list": lists.parents(), "null": pc.is_null(keys), "element": keys})
+    order = pc.sort_indices(
+        table,
+        sort_keys=[
+            ("list", "ascending"),
+            ("null", "descending" if nulls_first else "ascending"),
+            ("element", "descending" if descending else "ascending"),
+        ],
+    )
     places: NDArray[np.int64] = order.to_numpy().astype(np.int64)
     return places
 
@@ -320,21 +329,51 @@ def _reordered(stem: str, says: str) -> Callable[[Callable[..., Values]], Callab
     return scalar(f"list_{stem}(list), array_{stem}(list)", says, bind=bind)
 
 
-@_reordered("sort", "in ascending order, NULLs last: list_sort([3, 1, NULL, 2]) -> [1, 2, 3, NULL]")
-@of_columns
-def _sort(_: Call, array: pa.Array) -> pa.Array:
-    return _sorted(array, descending=False)
+def _bind_sort(name: str, operand: Expression, *given: Expression) -> Expression:
+    """Return list_sort(list, descending, nulls_first) of what the options say."""
+    operand = require_list(f"{name}()", operand)
+    descending = name in ("list_reverse_sort", "array_reverse_sort")
+    nulls_first = False
+    for option in given:
+        text = option.value if isinstance(option, Literal) else None
+        match text.upper() if isinstance(text, str) else text:
+            case "ASC" | "ASCENDING":
+                descending = False
+            case "DESC" | "DESCENDING":
+                descending = True
+            case "NULLS FIRST":
+                nulls_first = True
+            case "NULLS LAST":
+                nulls_first = False
+            case _:
+                raise ProgrammingError(
+                    f"{name}() takes 'ASC', 'DESC', 'NULLS FIRST' and 'NULLS LAST',"
+                    f" not {describe(option)}"
+                )
+    order = tuple(Literal(each, BOOLEAN) for each in (descending, nulls_first))
+    return Call("list_sort", (operand, *order), pa.list_(operand.type.value_type))
 
 
-@_reordered("reverse_sort", "in descending order: list_reverse_sort([3, 1, 2]) -> [3, 2, 1]")
-@of_columns
-def _reverse_sort(_: Call, array: pa.Array) -> pa.Array:
-    return _sorted(array, descending=True)
+@scalar(
+    "list_sort(list [, order] [, nulls]), array_sort(list [, order] [, nulls])",
+    "in ascending order, NULLs last, or as `order` and `nulls` say, such as 'DESC' and"
+    " 'NULLS FIRST': list_sort([3, 1, NULL, 2]) -> [1, 2, 3, NULL]",
+    bind=_bind_sort,
+)
+@with_constants
+def _sort(_: Call, values: Values, descending: bool, nulls_first: bool) -> Values:
+    return each(values, lambda array: _sorted(array, descending, nulls_first), values.type)
 
 
-def _sorted(array: pa.Array, *, descending: bool) -> pa.Array:
+composed(
+    "list_reverse_sort(list [, nulls]), array_reverse_sort(list [, nulls])",
+    "in descending order: list_reverse_sort([3, 1, 2]) -> [3, 2, 1]",
+)(_bind_sort)
+
+
+def _sorted(array: pa.Array, descending: bool, nulls_first: bool) -> pa.Array:
     lists = lists_of(array)
-    elements = lists.elements.take(pa.array(_order(lists, descending)))
+    elements = lists.elements.take(pa.array(_order(lists, descending, nulls_first)))
     return array_of_lists(elements, lists.lengths, lists.valid)
 
 
