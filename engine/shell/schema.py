@@ -314,7 +314,16 @@ def _constraints(connection: Any) -> dict[str, list[_Constraint]]:
     for table, name, column, place in connection.execute(_KEYS):
         keys[table, name].append((column, place))
     references = {name: rest for name, *rest in connection.execute(_REFERENCES)}
-    checks = dict(connection.execute(_CHECKS))
+    checks = defaultdict[str, list[str]](list)
+    for name, clause in connection.execute(_CHECKS):
+        checks[name].append(clause)
+    # A column that is NOT NULL says so itself.
+    not_null = {
+        (table, f"{table}_{column.name}_not_null"): f"{column.name} IS NOT NULL"
+        for table, columns in columns_by_relation(connection).items()
+        for column in columns
+        if not column.is_nullable
+    }
     rows = connection.execute(_CONSTRAINTS).fetchall()
     table_of = {name: table for table, name, _ in rows}
     found = defaultdict[str, list[_Constraint]](list)
@@ -322,7 +331,10 @@ def _constraints(connection: Any) -> dict[str, list[_Constraint]]:
         listed = ", ".join(quoted(column) for column, _ in keys[table, name])
         match kind:
             case "CHECK":
-                constraint = _Constraint(name, f"CHECK ({checks[name]})")
+                clause = checks[name].pop(0)
+                if clause == not_null.get((table, name)):
+                    continue
+                constraint = _Constraint(name, f"CHECK ({clause})")
             case "FOREIGN KEY":
                 target_key, rule = references[name]
                 target = table_of[target_key]

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from raydb import sql
 from raydb.errors import IntegrityError
 from raydb.planner.expressions.nodes import Column
+from raydb.planner.plan.enum_codes import coded
 from raydb.planner.plan.nodes import Project, Scan
 from raydb.storage.tables.constraints import key_text
 from raydb.storage.tables.parts import ArrowPart
@@ -45,9 +46,10 @@ def compute_visible(
     """Return the values of expressions over a table's visible rows, as `compute` does."""
     schema = table.definition.schema
     width = len(schema)
+    # The rows have the numbers of ENUMs.
     items = tuple(
         (Column(width + number, f"value {number}", expression.type), expression)
-        for number, expression in enumerate(expressions)
+        for number, expression in enumerate(coded(tuple(expressions)))
     )
     plan = Project(Scan(_ROWS, sql.table_columns(schema)), items)
     found: list[pa.ChunkedArray] = context.run(plan, {_ROWS: table}).columns

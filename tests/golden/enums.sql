@@ -215,3 +215,17 @@ SELECT rank() OVER (ORDER BY several) FROM listed;
 
 SELECT list(s ORDER BY s) FROM listed;
 -- NULL
+
+CREATE TABLE never_null (m mood CHECK (m IS NOT NULL), n mood, CHECK (n IS NULL OR n = m));
+
+INSERT INTO never_null VALUES ('ok', NULL), ('ok', 'ok');
+
+INSERT INTO never_null VALUES (NULL, NULL);
+-- error: IntegrityError: table 'never_null', row 1: the check (m IS NOT NULL) does not hold: (m) = (None)
+
+INSERT INTO never_null VALUES ('ok', 'sad');
+-- error: IntegrityError: table 'never_null', row 1: the check (n IS NULL OR n = m) does not hold: (m, n) = ('ok', 'sad')
+
+SELECT m, n FROM never_null;
+-- 'ok' | 'ok'
+-- 'ok' | NULL

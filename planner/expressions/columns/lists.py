@@ -71,6 +71,24 @@ def order_keys(elements: pa.Array) -> pa.Array:
     return order_nested(order_intervals(order_codes(elements)))
 
 
+def element_order(
+    lists: Lists, descending: bool = False, nulls_first: bool = False
+) -> NDArray[np.int64]:
+    """Return the places of elements list by list, each list in order."""
+    keys = order_keys(lists.elements)
+    table = pa.table({"list": lists.parents(), "null": pc.is_null(keys), "element": keys})
+    order = pc.sort_indices(
+        table,
+        sort_keys=[
+            ("list", "ascending"),
+            ("null", "descending" if nulls_first else "ascending"),
+            ("element", "descending" if descending else "ascending"),
+        ],
+    )
+    places: NDArray[np.int64] = order.to_numpy().astype(np.int64)
+    return places
+
+
 def places_of(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the numbers in runs, one run after the other.
 
