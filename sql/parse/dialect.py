@@ -17,6 +17,7 @@ from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.parsers.postgres import PostgresParser
 
 from raydb.errors import ProgrammingError
+from raydb.names import is_same
 from raydb.planner.expressions.interval_text import unit_name
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ def _arrow(parser: PostgresParser, names: list[exp.Expr]) -> exp.Expr | None:
 def _names_again(parser: PostgresParser, name: str) -> bool:
     depth = 0
     for token in parser._tokens[parser._index :]:
-        if token.text == name:
+        if is_same(token.text, name):
             return True
         depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
         if depth < 0 or (not depth and token.token_type is TokenType.COMMA):

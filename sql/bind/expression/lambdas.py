@@ -10,7 +10,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError
-from raydb.names import is_same
+from raydb.names import fold, is_same
 from raydb.planner.expressions.functions.nested.lambdas import FILTER, REDUCE, TRANSFORM, close_over
 from raydb.planner.expressions.functions.nested.structs import struct_field, struct_of
 from raydb.planner.expressions.nodes import Call, Column, Expression
@@ -151,7 +151,8 @@ def _parameters(
     for number, name in enumerate(names):
         if any(is_same(name, other) for other in names[:number]):
             raise ProgrammingError(f"a lambda has two parameters named '{name}'")
-    pairs = zip((*names, "")[:most], (*types, BIGINT), strict=True)
+    # Two lambdas that differ in the letters of names are the same one.
+    pairs = zip((*map(fold, names), "")[:most], (*types, BIGINT), strict=True)
     return tuple(Column(next(_numbers), name, closed(kind)) for name, kind in pairs)
 
 
