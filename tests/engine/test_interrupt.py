@@ -26,6 +26,7 @@ ENDLESS = {
     "series": "SELECT max(range) FROM range(0, 100000000000)",
     "recursion": "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) TABLE r",
     "cross product": "SELECT count(*) FROM t a, t b, t c WHERE a.i + b.i < c.i",
+    "lambda": "SELECT list_reduce(range(3000000), lambda x, y: (x + y) % 7)",
     "insert": "INSERT INTO t SELECT a.i FROM t a, t b, t c WHERE a.i + b.i < c.i",
     "update": "UPDATE t SET i = 1 WHERE i < (SELECT sum(a.i * b.i) FROM t a, t b, t c)",
     "create as": "CREATE TABLE u AS SELECT a.i FROM t a, t b, t c WHERE a.i + b.i < c.i",

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError
+from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.arrays import as_array
 from raydb.planner.expressions.columns.lists import Lists, array_of_lists, lists_of
@@ -159,6 +160,7 @@ def _reduce(call: Call, rows: Rows) -> pa.Array:
         result = cast_values(lists.elements.take(at), call.type)
     result = result.take(pa.array(np.arange(rows.count), mask=~lists.valid))
     for place in range(first, int(lists.lengths.max(initial=0))):
+        check_interrupt()
         waiting = np.flatnonzero(lists.lengths > place)
         numbers = pa.array(waiting)
         values = (
