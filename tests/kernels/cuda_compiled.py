@@ -87,7 +87,8 @@ def test_the_ends_of_64_bits(end, where, monkeypatch):
         else:
             check_groups(rng, values, None, 3)
     measure = agreement.narrow_measure(np.full(9, end), None)
-    sums = CUDA.accumulate(("sum",), [measure], np.zeros(9, np.int64), 1)
+    job = CUDA.prepare(agreement.flat_bvh(np.arange(9)), FusedJob(np.array([[0, 1]]), (), 1, ()))
+    sums = job.accumulate(("sum",), [measure], np.zeros(9, np.int64), 1)
     assert sums.values[0].tolist() == [9 * int(end)]
 
 
