@@ -87,6 +87,11 @@ class Terminal:
             assert time.monotonic() < end, f"no prompt within {TIMEOUT_S} s on\n{self.text}"
             assert self._read(), f"no prompt before the end on\n{self.text}"
 
+    def cancel(self) -> None:
+        """Give up the line that is typed, and wait for the next prompt."""
+        self.type(CTRL_C)
+        self.expect_prompt()
+
     def expect_end(self) -> int:
         """Read until the process ends, and return its exit code."""
         end = time.monotonic() + TIMEOUT_S

@@ -58,7 +58,9 @@ def test_statements_of_many_lines() -> None:
         terminal.run("SELECT 7 AS a; SELECT 8 AS b", "     >")
         terminal.run(";", "│       8 │")
         terminal.run("", "raydb>")
-        terminal.type("SELECT forgotten" + CTRL_C)
+        terminal.type("SELECT forgotten")
+        terminal.expect("raydb> SELECT forgotten")
+        terminal.cancel()
         terminal.run("SELECT 9 AS kept;", "│       9 │")
         terminal.expect_prompt()
         terminal.type(CTRL_D)
@@ -115,12 +117,13 @@ def test_completion(shop: str) -> None:
         ):
             terminal.type(typed + TAB)
             terminal.expect(completed)
-            terminal.type(CTRL_C)
+            terminal.cancel()
         # Of several the columns come with their types.
         terminal.type("SELECT s. FROM sale s" + "\x1b[D" * len(" FROM sale s") + TAB)
         terminal.expect("sale: DECIMAL(10,2)")
         terminal.expect('"Odd name"')
-        terminal.type(CTRL_C + CTRL_D)
+        terminal.cancel()
+        terminal.type(CTRL_D)
         assert terminal.expect_end() == 0
 
 
@@ -145,7 +148,7 @@ def test_history(tmp_path: Path) -> None:
         terminal.expect("SELECT 33;")
         terminal.type(UP)
         terminal.expect("     > 22 AS many;")
-        terminal.type(CTRL_C)
+        terminal.cancel()
         terminal.type(CTRL_R + "11,")
         terminal.expect("I-search backward: 11,")
         terminal.type(ENTER)
