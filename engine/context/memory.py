@@ -24,10 +24,13 @@ from pyarrow import ipc
 from raydb.errors import OperationalError, ProgrammingError
 from raydb.room import UNITS, machine_memory, too_small
 from raydb.running import DeviceMemory
+from raydb.storage.tables.decoded import decoded_columns
 from raydb.storage.temporary_files import TemporaryFolder
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from raydb.storage.tables.rows import Rows
 
 DEFAULT_LIMIT = "80%"
 
@@ -44,7 +47,7 @@ _SHARE_BESIDE_FILES = 8
 class Memory:
     """The memory of one running statement. Used as a context manager, its files end with it.
 
-    limit: bytes beyond those that Arrow held before, None for any number. folder: where temporary
+    limit: bytes beyond those that were held before, None for any number. folder: where temporary
     files go, the system's folder for them by default. Rows that were read back from files stay
     readable after the end.
     """
@@ -52,7 +55,7 @@ class Memory:
     def __init__(self, limit: int | None = None, folder: str | None = None) -> None:
         self.limit = limit
         self.folder = TemporaryFolder(folder)
-        self._before = pa.total_allocated_bytes()
+        self._before = _held_bytes()
         self._files: list[SpillFile] = []
         self._kept = 0
 
@@ -61,6 +64,22 @@ class Memory:
         if self.limit is None:
             return sys.maxsize
         return max(self.limit - self._held(), self.limit // _MIN_SHARE)
+
+    def has_room_to_keep(self, need: int, rows: Rows) -> bool:
+        """Tell whether columns of a table that take so many bytes more may be kept.
+
+        All of the table's may take half of the room, and columns of others make way for them.
+        """
+        others = decoded_columns.size_bytes - rows.kept_bytes
+        short = 2 * need + rows.kept_bytes - self.room()
+        if self.limit is None or short <= 0:
+            return True
+        if short > others:
+            return False
+        freed = decoded_columns.drop(short, beside=rows)
+        self.limit += freed
+        self._before -= freed
+        return True
 
     def is_crowded(self, held: int) -> bool:
         """Tell whether rows that wait should go to a file; `held` is the size of some of them."""
@@ -123,8 +142,12 @@ class Memory:
 
     def _held(self) -> int:
         # What was there before may be freed meanwhile, which gives this statement no more room.
-        held: int = pa.total_allocated_bytes() - self._before
-        return max(held, 0)
+        return max(_held_bytes() - self._before, 0)
+
+
+def _held_bytes() -> int:
+    """Return the bytes that Arrow and the columns that tables keep take."""
+    return int(pa.total_allocated_bytes()) + decoded_columns.size_bytes
 
 
 class SpillFile:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from raydb.engine.context.memory import Memory, parse_limit
 from raydb.engine.session.settings import MEMORY_LIMIT, TEMP_DIRECTORY
 from raydb.storage.enums import stored_table
+from raydb.storage.tables.decoded import decoded_columns
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from raydb.storage.tables.table import Table
 
     Parameters = Sequence[object] | Mapping[str, object]
+
+# What is kept for later statements may take such a share of the limit.
+_KEPT_SHARE = 2
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,15 +86,24 @@ class StatementContext:
     def memory_limit(self) -> int | None:
         """Return the bytes that the statement may hold beside what is kept, None for any number."""
         limit = parse_limit(self.settings[MEMORY_LIMIT])
-        return None if limit is None else max(limit - self.cache.size_bytes, limit // 2)
+        return None if limit is None else max(limit - self._kept_bytes(), limit // _KEPT_SHARE)
 
     def new_memory(self) -> Memory:
-        """Return the memory of a plan or a job.
+        """Return the memory of a plan or a job; columns that leave too little of it are dropped.
 
         Its files are in the database directory by default, whose disk has room for a database; the
         system's folder may itself be in memory.
         """
-        return Memory(self.memory_limit(), self.settings[TEMP_DIRECTORY] or self.folder)
+        limit = parse_limit(self.settings[MEMORY_LIMIT])
+        if limit is not None:
+            kept, most = self._kept_bytes(), limit // _KEPT_SHARE
+            if kept > most:
+                kept -= decoded_columns.drop(kept - most)
+            limit = max(limit - kept, most)
+        return Memory(limit, self.settings[TEMP_DIRECTORY] or self.folder)
+
+    def _kept_bytes(self) -> int:
+        return self.cache.size_bytes + decoded_columns.size_bytes
 
     @contextmanager
     def keeping_rows(self) -> Iterator[None]:

@@ -15,12 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.interrupts import check_interrupt
+from raydb.memory_release import give_back
 from raydb.room import keep_rows, read_limit
 from raydb.storage.tables import keys
 from raydb.storage.tables.row_hashes import add_to_hashes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,8 +35,9 @@ _FEW_ROWS = 2**14
 _BYTES_A_ROW = 40
 _BYTES_A_TEXT = 64
 
-# One part takes half of the limit; rows that wait may fill the other half.
-_PART_SHARE = 2
+# One part takes a third of the limit; rows that wait may fill half of it, and what numpy has freed
+# between two steps counts as well.
+_PART_SHARE = 3
 _MAX_PARTS = 255
 
 # Rows are hashed so many at a time: the hashes (8 bytes each) stay in the processor's cache.
@@ -54,8 +56,7 @@ def find_rows(probe: Columns, target: Columns) -> NDArray[np.int32]:
         return keys.find_rows(probe, target)
     found = np.full(len(probe[0]), keys.ABSENT, np.int32)
     sought, known = _parts_of(probe, count), _parts_of(target, count)
-    for part in range(count):
-        check_interrupt()
+    for part in _each_part(count):
         numbers, some = _part(probe, sought, part)
         known_numbers, known_some = _part(target, known, part)
         places = keys.find_rows(some, known_some)
@@ -72,8 +73,7 @@ def first_repeat(columns: Columns) -> tuple[int, int] | None:
         return keys.first_repeat(columns)
     parts = _parts_of(columns, count)
     repeats = []
-    for part in range(count):
-        check_interrupt()
+    for part in _each_part(count):
         numbers, some = _part(columns, parts, part)
         repeat = keys.first_repeat(some)
         if repeat is not None:
@@ -93,8 +93,7 @@ def keep_first(each_key: Sequence[Columns], row_count: int) -> NDArray[np.bool_]
     (columns,) = each_key
     parts = _parts_of(columns, count)
     kept = np.empty(row_count, np.bool_)
-    for part in range(count):
-        check_interrupt()
+    for part in _each_part(count):
         numbers, some = _part(columns, parts, part)
         kept[numbers] = keys.keep_first([some], len(numbers))
     return kept
@@ -154,6 +153,14 @@ def _part_count(columns: Columns, row_count: int) -> int:
         if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
             need += len(column) * _BYTES_A_TEXT
     return min(max(-(-need * _PART_SHARE // limit), 1), _MAX_PARTS)
+
+
+def _each_part(count: int) -> Iterator[int]:
+    """Yield the numbers of the parts; what one has left goes back before the next one takes it."""
+    for part in range(count):
+        check_interrupt()
+        yield part
+        give_back()
 
 
 def _parts_of(columns: Columns, count: int) -> NDArray[np.uint8]:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.interrupts import beside, check_interrupt
+from raydb.storage.tables.decoded import decoded_columns
 from raydb.storage.tables.parts import ArrowPart, RestPart
 from raydb.storage.tables.zones import ZONE_ROWS, Zones, ranges_of, zones_of
 from raydb.storage.take_rows import take_rows
@@ -76,21 +77,36 @@ class Rows:
         return self.columns([name])[0]
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
-        """Return the values of some columns, which are read together; they are kept."""
-        wanted = [name for name in dict.fromkeys(names) if name not in self._columns]
+        """Return the values of some columns, which are read together; they are kept.
+
+        So long as `decoded_columns` has room for them.
+        """
+        found = {name: self._columns.get(name) for name in names}
+        wanted = [name for name, column in found.items() if column is None]
+        if self._columns:
+            decoded_columns.use(self)
         if wanted:
+            are_encoded = any(not part.is_decoded for part in self.parts)
             pieces = self._read(wanted)
             for place, name in enumerate(wanted):
                 chunks = [chunk for columns in pieces for chunk in columns[place].chunks]
-                self._columns[name] = pa.chunked_array(
+                column = pa.chunked_array(
                     [chunk for chunk in chunks if len(chunk)], self.schema.field(name).type
                 )
-        return [self._columns[name] for name in names]
+                found[name] = self._columns[name] = column
+                if are_encoded:
+                    decoded_columns.add(self, name, column.nbytes)
+        return [found[name] for name in names]
+
+    def forget(self, name: str) -> None:
+        """Keep a column no longer; it is decoded again when it is asked for."""
+        self._columns.pop(name, None)
 
     def slice(self, name: str, start: int, stop: int) -> pa.ChunkedArray:
         """Return a column's values in the rows start to stop; what is decoded is not kept."""
-        if name in self._columns:
-            return self._columns[name].slice(start, stop - start)
+        kept = self._columns.get(name)
+        if kept is not None:
+            return kept.slice(start, stop - start)
         chunks = []
         first = 0
         for part in self.parts:
@@ -102,8 +118,9 @@ class Rows:
 
     def coded(self, name: str) -> pa.ChunkedArray:
         """Return a column's values, as Arrow's dictionary arrays where all parts store them so."""
-        if name in self._columns:
-            return self._columns[name]
+        kept = self._columns.get(name)
+        if kept is not None:
+            return kept
         found = self.dictionary(name)
         return self.column(name) if found is None else found
 
@@ -169,8 +186,9 @@ class Rows:
 
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
         """Return a column's values in some rows, given by their ascending numbers."""
-        if name in self._columns:
-            return take_rows(self._columns[name], row_numbers)
+        kept = self._columns.get(name)
+        if kept is not None:
+            return take_rows(kept, row_numbers)
         chunks = []
         first = 0
         for part in self.parts:

@@ -15,6 +15,7 @@ from raydb.engine.context.memory import Memory, SpillFile
 from raydb.engine.operators.scan import scan
 from raydb.errors import IntegrityError, OperationalError, ProgrammingError
 from raydb.storage.flat import write
+from raydb.storage.tables.decoded import decoded_columns
 from raydb.storage.tables.parts import FilePart
 from raydb.storage.tables.row_hashes import add_to_hashes
 
@@ -295,3 +296,29 @@ def test_ctrl_c_amid_a_large_table_leaves_nothing(con, spilled, tmp_path, monkey
     assert spilled
     con.execute("CREATE TABLE u AS SELECT * FROM t")
     assert answers(con, "u") == expected
+
+
+def test_columns_of_all_tables_share_the_limit(tmp_path):
+    path, rows, tables = tmp_path / "many.raydb", 20_000, 8
+    with raydb.connect(path) as con:
+        for n in range(tables):
+            con.execute(
+                f"CREATE TABLE t{n} AS SELECT range * {n + 1} AS id, range % 7 AS k"
+                f" FROM range({rows})"
+            )
+    column_bytes = 8 * rows
+    before = decoded_columns.size_bytes
+    with raydb.connect(path) as con:
+        con.execute(f"SET memory_limit = '{before + 6 * column_bytes} B'")
+
+        def ask(n):
+            (found,) = con.execute(f"SELECT sum(id) + median(id) FROM t{n}").fetchone()
+            return found
+
+        first = [ask(n) for n in range(tables)]
+        # Half of the limit before a statement, and half of its own room more.
+        assert before < decoded_columns.size_bytes <= before + 5 * column_bytes
+        # The table that was asked last is still there, and so is its answer.
+        kept = con._session.database.snapshot.tables[f"t{tables - 1}"].rows
+        assert kept.is_decoded("id")
+        assert [ask(n) for n in range(tables)] == first

@@ -211,7 +211,7 @@ def large_scan(
         return ScanBlocks(table, columns, predicate, MORSEL_ROWS)
     room = memory.room()
     need = _decoded_bytes(table.rows, columns, room // 2)
-    if not need or need + table.rows.kept_bytes <= room // 2:
+    if not need or memory.has_room_to_keep(need, table.rows):
         return None
     row_count = max(table.rows.expected_row_count, 1)
     step = max(min(room * row_count // (_BLOCK_SHARE * need), MORSEL_ROWS), 1)
