@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 CATALOG = "raydb"
 """The name of a connection's own database."""
 
+TEMP = "temp"
+"""The name of the database of a connection's temporary tables and views."""
+
 MAIN = "main"
 """The schema of all tables and views."""
 
@@ -114,8 +117,8 @@ class Relations:
     """Which table or view of which database a name means.
 
     databases: of each database its tables and views by name, and by what key the catalog has them:
-    in the connection's own that is the name. views: the text of each view's query, by its key.
-    current: the database of names that name none.
+    in the one that a statement writes to that is the name. views: the text of each view's query, by
+    its key. current: the database of names that name none and are not those of temporary tables.
     """
 
     databases: Mapping[str, Mapping[str, str]]
@@ -131,9 +134,17 @@ class Relations:
             return self.current
         return find_object(database, self.databases, "database")
 
+    def home(self, name: str, database: str | None) -> str | None:
+        """Return the database that a table or a view is looked for in; None for an unknown one.
+
+        database: the one that is named; None where none is. Temporary ones hide others.
+        """
+        temporary = self.databases.get(TEMP, {}) if database is None else {}
+        return TEMP if find_object(name, temporary, "table") is not None else self.of(database)
+
     def find(self, name: str, database: str | None = None) -> str | None:
         """Return the key of a table or a view; None where there is none such."""
-        inside = self.of(database)
+        inside = self.home(name, database)
         if inside is None:
             return None
         known = self.databases[inside]
@@ -179,7 +190,12 @@ def relations(
     attached: Mapping[str, Mapping[str, str]],
     current: str,
 ) -> Relations:
-    """Return which table or view a name means, of those of all databases by their keys."""
+    """Return which table or view a name means, of those of all databases by their keys.
+
+    Where the connection's own is one of `attached`, other keys are files and objects of Python.
+    """
     others = {key for known in attached.values() for key in known.values()}
-    own = {key: key for key in (*tables, *views) if key not in others}
-    return Relations({CATALOG: own, **attached}, views, current)
+    rest = {key: key for key in (*tables, *views) if key not in others}
+    if CATALOG not in attached:
+        return Relations({CATALOG: rest, **attached}, views, current)
+    return Relations({**attached, current: {**attached[current], **rest}}, views, current)

@@ -380,6 +380,29 @@ class InDatabase:
     statement: Definition | Write
 
 
+def written_names(statement: object) -> tuple[str, tuple[str, ...]]:
+    """Return the kind and the names of what a statement changes; no names for what it makes."""
+    match statement:
+        case Insert(table=name) | Update(table=name) | Delete(table=name) | Copy(table=name):
+            return "table", (name,)
+        case CreateIndex(table=name) | CreateBvh(table=name) | AlterTable(table=name):
+            return "table", (name,)
+        case Truncate(names=names):
+            return "table", names
+        case RenameView(name=name):
+            return "view", (name,)
+        case AlterSequence(name=name) | RenameSequence(name=name):
+            return "sequence", (name,)
+        case Calibrate(index=name):
+            return "index", (name,)
+        case Reindex(kind=kind, name=str(name)):
+            return kind, (name,)
+        case Drop(kind=kind, names=names):
+            return kind, names
+        case _:
+            return "table", ()
+
+
 Control = Begin | Commit | Rollback | Savepoint | Release | RollbackTo
 Setting = SetOption | ResetOption
 Prepared = Prepare | Execute | Deallocate

@@ -71,13 +71,14 @@ class Attach:
     """ATTACH [OR REPLACE] [DATABASE] [IF NOT EXISTS] 'path' [AS name] [(option, ...)].
 
     kind: raydb or sqlite, None where the file tells it. all_varchar: whether all columns of a
-    SQLite database are texts.
+    SQLite database are texts. read_only: None where nothing is said of it.
     """
 
     path: str
     name: str
     kind: str | None = None
     all_varchar: bool = False
+    read_only: bool | None = None
     if_not_exists: bool = False
     or_replace: bool = False
 

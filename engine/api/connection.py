@@ -12,8 +12,8 @@ from raydb import errors
 from raydb.engine.api.appender import Appender
 from raydb.engine.api.cursor import Cursor
 from raydb.engine.api.many_runs import run_many
-from raydb.engine.api.open_databases import leave, open_alone, share
 from raydb.engine.catalog.shared_database import SharedDatabase
+from raydb.engine.databases.open_databases import leave, open_alone, share
 from raydb.engine.session.session import Session
 from raydb.engine.statements.names import check_free
 from raydb.errors import InterfaceError, OperationalError, ProgrammingError

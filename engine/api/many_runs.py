@@ -33,7 +33,7 @@ from raydb.interrupts import check_interrupt
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from raydb.engine.catalog.database import Database
+    from raydb.engine.session.databases import Databases
     from raydb.engine.session.session import Session
     from raydb.running import Running
 
@@ -63,7 +63,7 @@ def run_many(
         raise ProgrammingError(
             f"executemany() takes a series of sets of parameters, not a {type(parameters).__name__}"
         )
-    database = session.database
+    databases = session.databases
 
     def run() -> Result:
         runs = _Runs(session, text, running)
@@ -71,18 +71,18 @@ def run_many(
             runs.run(block)
         return runs.result()
 
-    if database.in_transaction:
-        with _all_or_none(database):
+    if databases.in_transaction:
+        with _all_or_none(databases):
             return run()
     try:
-        return _committed(database, run)
+        return _committed(databases, run)
     except _CommitError as error:
         # It was right on its own snapshot. A generator gives its sets once alone.
         if not isinstance(parameters, list | tuple):
             raise error.reason from None
-    with database.alone():
+    with databases.alone():
         try:
-            return _committed(database, run)
+            return _committed(databases, run)
         except _CommitError as error:
             raise error.reason from None
 
@@ -95,17 +95,17 @@ class _CommitError(Exception):
         self.reason = reason
 
 
-def _committed(database: Database, run: Callable[[], Result]) -> Result:
+def _committed(databases: Databases, run: Callable[[], Result]) -> Result:
     """Make what runs write one transaction."""
-    database.begin()
+    databases.begin()
     try:
         result = run()
     except BaseException:
-        if database.in_transaction:
-            database.rollback()
+        if databases.in_transaction:
+            databases.rollback()
         raise
     try:
-        database.commit()
+        databases.commit()
     except (ConflictError, IntegrityError, DataError, NotSupportedError) as error:
         raise _CommitError(error) from error
     return result
@@ -186,14 +186,14 @@ def _blocks(parameters: Iterable[Parameters]) -> Iterator[list[Parameters]]:
 
 
 @contextmanager
-def _all_or_none(database: Database) -> Iterator[None]:
+def _all_or_none(databases: Databases) -> Iterator[None]:
     """Let what is written be a part of the transaction that was begun, as a whole."""
-    database.savepoint(_SAVED)
+    databases.savepoint(_SAVED)
     try:
         yield
-        database.release(_SAVED)
+        databases.release_savepoint(_SAVED)
     except BaseException:
-        if database.in_transaction:
-            database.rollback_to(_SAVED)
-            database.release(_SAVED)
+        if databases.in_transaction:
+            databases.rollback_to(_SAVED)
+            databases.release_savepoint(_SAVED)
         raise

@@ -71,6 +71,16 @@ class Database:
         """Whether a transaction is active."""
         return self._in_transaction
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything is not durable."""
+        return self._state.unsaved != ()
+
+    @property
+    def savepoints(self) -> list[str]:
+        """The names of the savepoints, in order."""
+        return [name for name, _ in self._savepoints]
+
     def catch_up(self) -> None:
         """Go on with what others have committed, between transactions."""
         self.shared.check_process()
@@ -176,7 +186,7 @@ class Database:
 
     def _place_of(self, name: str) -> int:
         self._check_active()
-        names = [known for known, _ in self._savepoints]
+        names = self.savepoints
         if name not in names:
             raise ProgrammingError(f"savepoint '{name}' does not exist{did_you_mean(name, names)}")
         return len(names) - 1 - names[::-1].index(name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from raydb.engine.context.memory import Memory, parse_limit
 from raydb.engine.session.settings import MEMORY_LIMIT, TEMP_DIRECTORY
+from raydb.planner.catalog import CATALOG
 from raydb.storage.enums import stored_table
 from raydb.storage.tables.decoded import decoded_columns
 from raydb.values import dataclass
@@ -47,7 +48,8 @@ class StatementContext:
     engine ask about. sequences: those that it may take values of. files: what writes rows of a
     change to files before it is made, None in memory. warnings: what the text has to say beside its
     answer, such as a device that failed. whole_sample: whether the types of a text file's columns
-    are those of all its rows, and not of the first ones.
+    are those of all its rows, and not of the first ones. target: the name of the database that the
+    snapshot is of, the one that the statement writes to.
     """
 
     snapshot: Snapshot
@@ -64,11 +66,12 @@ class StatementContext:
     parameters: Parameters = ()
     warnings: list[str] = field(default_factory=list)
     whole_sample: bool = False
+    target: str = CATALOG
 
     @property
     def all_databases(self) -> Snapshot:
         """The database with those that are attached to it, which queries read as well."""
-        return self.databases.beside(self.snapshot)
+        return self.databases.beside(self.snapshot, self.target)
 
     def run(self, logical: Plan, tables: Mapping[str, Table]) -> pa.Table:
         """Return the rows of a bound query, which may scan some tables beside the snapshot's.

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from raydb.engine.catalog.shared_database import SharedDatabase
+    from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.context.statement_context import StatementContext
 
 T = TypeVar("T")
@@ -39,6 +40,10 @@ FREEING = (ast.Delete, ast.Drop, ast.Truncate, ast.Vacuum)
 
 # They write all tables, so that they are no transaction, and nobody else commits meanwhile.
 ALONE = (ast.Checkpoint, ast.Vacuum)
+
+
+def _frees_space(statement: ast.Statement) -> bool:
+    return isinstance(statement, FREEING)
 
 
 class Changes:
@@ -54,23 +59,23 @@ class Changes:
         Outside of a transaction it waits for its turn where others were faster: it is run again, on
         what they have committed, while nobody else commits.
         """
-        database = self.database
-        if database.in_transaction:
+        databases = self.databases
+        if databases.in_transaction:
             return self._whole_part(statement, run)
         try:
             if isinstance(statement, ALONE):
                 if isinstance(statement, ast.Checkpoint):
-                    database.shared.merger.wait()
+                    self.database.shared.merger.wait()
                 return self._whole_alone(statement, run)
             result = run()
             try:
-                database.save(frees_space=isinstance(statement, FREEING))
+                databases.save(frees_space=_frees_space(statement))
             except (ConflictError, IntegrityError, DataError, NotSupportedError):
                 # It was right on its own snapshot.
                 return self._whole_alone(statement, run)
             return result
         except BaseException:
-            database.discard()
+            databases.discard()
             raise
 
     def _whole_part(self, statement: ast.Statement, run: Callable[[], T]) -> T:
@@ -78,19 +83,18 @@ class Changes:
         if isinstance(statement, ALONE):
             name = type(statement).__name__.upper()
             raise ProgrammingError(f"{name} cannot run inside a transaction")
-        state = self.database.state
+        restore = self.databases.states()
         try:
             return run()
         except BaseException:
-            if self.database.in_transaction:
-                self.database.restore(state)
+            restore()
             raise
 
     def _whole_alone(self, statement: ast.Statement, run: Callable[[], T]) -> T:
         """Run a statement while nobody else commits."""
-        with self.database.alone():
+        with self.databases.alone():
             result = run()
-            self.database.save(frees_space=isinstance(statement, FREEING))
+            self.databases.save(frees_space=_frees_space(statement))
             return result
 
     def save_sequences(self) -> None:
@@ -98,8 +102,8 @@ class Changes:
 
         In a transaction COMMIT does so.
         """
-        if not self.database.in_transaction:
-            self.database.save()
+        if not self.databases.in_transaction:
+            self.databases.save()
 
     # -- rows and definitions -------------------------------------------------------------------
 
@@ -108,7 +112,7 @@ class Changes:
         statement = replace(statement, table=table_called(statement.table, context.snapshot))
         with context.keeping_rows():
             changed = write(statement, context)
-            self.database.apply(changed.changes)
+            self.databases.database(context.target).apply(changed.changes)
         returned, columns = changed.returned, changed.columns
         if returned is not None:
             returned = typed_table(returned, [column.type for column in columns])
@@ -127,7 +131,7 @@ class Changes:
         changed = change_by_runs(statement, parameters, context)
         if changed is None:
             return None
-        self.database.apply(changed.changes)
+        self.databases.database(context.target).apply(changed.changes)
         return Result(None, (), changed.row_count)
 
     def define(self, statement: ast.Definition, context: StatementContext) -> Result:
@@ -137,7 +141,7 @@ class Changes:
         before = context.snapshot
         snapshot, row_count = apply_definition(statement, context)
         context.usage.forget(before.bvhs.keys() - snapshot.bvhs.keys())
-        self.database.define(snapshot)
+        self.databases.database(context.target).define(snapshot)
         return Result(None, (), row_count)
 
     # -- transactions ---------------------------------------------------------------------------
@@ -146,17 +150,17 @@ class Changes:
         """Begin, end or undo a transaction, or a part of it."""
         match statement:
             case ast.Begin():
-                self.database.begin()
+                self.databases.begin()
             case ast.Commit():
-                self.database.commit()
+                self.databases.commit()
             case ast.Rollback():
-                self.database.rollback()
+                self.databases.rollback()
             case ast.Savepoint(name=name):
-                self.database.savepoint(name)
+                self.databases.savepoint(name)
             case ast.Release(name=name):
-                self.database.release(name)
+                self.databases.release_savepoint(name)
             case ast.RollbackTo(name=name):
-                self.database.rollback_to(name)
+                self.databases.rollback_to(name)
             case _:
                 assert_never(statement)
 
@@ -164,11 +168,14 @@ class Changes:
 
     def use_bvhs(self, tables: frozenset[str], context: StatementContext) -> None:
         """Make the BVHs on some tables ready, and begin the merge of one that is due."""
-        database = self.database
-        database.use_bvhs(tables)
-        self.databases.use_bvhs(tables)
-        if context.settings[BVH_MERGE] == "background" and not database.in_transaction:
-            database.shared.begin_merge(tables, context)
+        self.databases.use_bvhs(tables, context.target)
+        if context.settings[BVH_MERGE] == "background" and not self.databases.in_transaction:
+            self.databases.database(context.target).shared.begin_merge(tables, context)
+
+    def newest(self, context: StatementContext) -> Snapshot:
+        """Return all databases as a statement sees them, with BVHs that it has made ready."""
+        written = self.databases.database(context.target).snapshot
+        return self.databases.beside(written, context.target)
 
     def checkpoint(self, context: StatementContext) -> None:
         """Merge what is worth it and write everything."""

@@ -1,39 +1,43 @@
-"""The databases of a session: its own, and those that ATTACH has added for reading.
+"""The databases of a session: its own, that of its temporary tables, and those of ATTACH.
 
-A statement sees them all in one catalog, in which names of attached ones have their database before
-them. Outside of a transaction each statement reads their newest versions; a transaction reads those
-of its first statement.
+A statement sees them all in one catalog. A query has the names of its own database as they are, and
+others with their database before them; a statement that writes to another one has that one's as
+they are. Outside of a transaction each statement reads their newest versions; a transaction reads
+those of its first statement, and may change one that is kept on disk.
 """
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.engine.catalog.attached import (
+from raydb.engine.databases.attached import (
+    MEMORY,
     Attached,
     identity_of,
-    join_snapshots,
-    prefixes,
 )
+from raydb.engine.databases.joined import Beside, join_snapshots, prefixes
 from raydb.engine.session.settings import check_file
-from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
+from raydb.engine.statements.names import named_in
+from raydb.errors import OperationalError, ProgrammingError
 from raydb.names import find_object, is_same
-from raydb.planner.catalog import CATALOG
+from raydb.planner.catalog import CATALOG, TEMP
 from raydb.sql import ast, unknown_database, unknown_qualifier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from raydb.engine.catalog.database import Database
     from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.engine.databases.joined import Other
     from raydb.engine.session.settings import Settings
     from raydb.errors import DatabaseError
 
 
 class Databases:
-    """A session's own database and the attached ones.
+    """A session's own database and the others.
 
     current: the one of names that name none.
     """
@@ -48,17 +52,22 @@ class Databases:
 
     @property
     def snapshot(self) -> Snapshot:
-        """All databases as the next statement reads them."""
+        """All databases as the next query reads them."""
         return self.beside(self._own.snapshot)
 
-    def beside(self, own: Snapshot) -> Snapshot:
-        """Return a snapshot of the own database with those of the attached ones."""
+    def beside(self, written: Snapshot, name: str = CATALOG) -> Snapshot:
+        """Return a snapshot of a database, by its own names, with those of all others."""
         if not self._attached:
-            return own
-        parts = (own, self.current, *(each.own for each in self._attached))
+            return written
+        others: list[Other] = [each for each in self._attached if each.name != name]
+        if name != CATALOG:
+            return join_snapshots(
+                name, written, [Beside(self._own.snapshot), *others], self.current
+            )
+        parts = (written, self.current, *(each.own for each in self._attached))
         known = self._joined
         if known is None or not _are_same(known[0], parts):
-            joined = join_snapshots(own, self._attached, self.current)
+            joined = join_snapshots(name, written, others, self.current)
             known = self._joined = parts, joined
         return known[1]
 
@@ -66,7 +75,7 @@ class Databases:
         """Go on with what others have committed, between transactions."""
         self._own.catch_up()
         for each in self._attached:
-            each.catch_up(holds=self._own.in_transaction)
+            each.catch_up(holds=self.in_transaction)
 
     def wait_for(self, error: DatabaseError) -> None:
         """Wait for a database that a statement names, which an error has told to be locked.
@@ -74,20 +83,33 @@ class Databases:
         Raises LockedError where it stays so.
         """
         (locked,) = (each for each in self._attached if each.is_lost_by(error))
-        locked.require(holds=self._own.in_transaction)
+        locked.require(holds=self.in_transaction)
 
     def release(self) -> None:
         """End a statement."""
-        if self._attached and not self._own.in_transaction:
+        if self._attached and not self.in_transaction:
             for each in self._attached:
                 each.release()
 
-    def use_bvhs(self, tables: Iterable[str]) -> None:
-        """Let BVHs of attached databases leave deleted rows out; those of the own one have been."""
-        if self._attached:
-            before = prefixes(self._own.snapshot, self._attached)
-            for each, prefix in zip(self._attached, before, strict=True):
+    def use_bvhs(self, tables: frozenset[str], name: str) -> None:
+        """Let BVHs leave deleted rows out, on tables as a statement sees them.
+
+        name: the database that the statement writes to.
+        """
+        written = self.database(name)
+        written.use_bvhs(tables)
+        if not self._attached:
+            return
+        others: list[Other] = [each for each in self._attached if each.name != name]
+        if name != CATALOG:
+            others.insert(0, Beside(self._own.snapshot))
+        before = prefixes(written.snapshot, others)
+        for each, prefix in zip(others, before, strict=True):
+            if isinstance(each, Attached):
                 each.use_bvhs(tables, prefix)
+            else:
+                own = (key for key in tables if key.startswith(prefix))
+                self._own.use_bvhs(frozenset(key.removeprefix(prefix) for key in own))
 
     # -- names
 
@@ -99,15 +121,68 @@ class Databases:
             raise unknown_database(name, names)
         return found
 
-    def check_writable(self, name: str | None) -> None:
-        """Raise OperationalError for a database that is attached; None is the current one."""
+    def database(self, name: str) -> Database:
+        """Return a database that statements have written to, or that is written to now."""
+        if name == CATALOG:
+            return self._own
+        (found,) = (each for each in self._attached if each.name == name)
+        return found.begin_writing(holds=self.in_transaction)
+
+    def written(self, name: str | None, kind: str, named: Iterable[str], *, read_only: bool) -> str:
+        """Return the name of the database that a statement writes to.
+
+        name: the one that it names, None where it names none: then it is that of temporary tables
+        where it changes some of them. named: what it changes, tables or what else `kind` says.
+        read_only: whether the session only reads. Raises OperationalError where the database can
+        only be read, ProgrammingError for an unknown one and for what is in several.
+        """
+        if name is not None and is_same(name, TEMP):
+            self._make_temporary()
         names = [CATALOG, *(each.name for each in self._attached)]
-        found = self.current if name is None else find_object(name, names, "database")
-        if found is None:
-            assert name is not None
-            raise unknown_qualifier(name, names)
-        if found != CATALOG:
-            raise OperationalError(f"database '{found}' is attached, and so read-only")
+        if name is not None:
+            found = find_object(name, names, "database")
+            if found is None:
+                raise unknown_qualifier(name, names)
+        else:
+            found = TEMP if self._are_temporary(kind, named) else self.current
+        if read_only and self._is_on_disk(found):
+            raise OperationalError("the database is opened read-only")
+        self.database(found)
+        self._check_alone(found)
+        return found
+
+    def _check_alone(self, name: str) -> None:
+        """Raise OperationalError where the transaction has changed another database than this one.
+
+        Nothing could undo what is durable in one of them where the other one fails.
+        """
+        if name == TEMP or not self.in_transaction:
+            return
+        others = ((each.name, each.writer) for each in self._attached if each.name != TEMP)
+        for other, database in ((CATALOG, self._own), *others):
+            if other != name and database is not None and database.is_changed:
+                raise OperationalError(
+                    f"the transaction has changed database '{other}', so it cannot change '{name}':"
+                    " one transaction changes one database, and temporary tables"
+                )
+
+    def _are_temporary(self, kind: str, names: Iterable[str]) -> bool:
+        if all(each.name != TEMP for each in self._attached):
+            return False
+        known = named_in(self.database(TEMP).snapshot, kind)
+        found = [find_object(name, known, kind) is not None for name in names]
+        if any(found) and not all(found):
+            raise ProgrammingError("what one statement changes is in one database")
+        return any(found)
+
+    def _is_on_disk(self, name: str) -> bool:
+        if name == CATALOG:
+            return self._own.shared.store is not None
+        return any(each.path is not None for each in self._attached if each.name == name)
+
+    def _make_temporary(self) -> None:
+        if all(each.name != TEMP for each in self._attached):
+            self._add(Attached(ast.Attach(MEMORY, TEMP)))
 
     def rows(self, *, with_files: bool) -> pa.Table:
         """Return the rows of SHOW DATABASES, or of PRAGMA database_list."""
@@ -120,13 +195,101 @@ class Databases:
         numbers = pa.array(range(len(listed)), pa.int64())
         return pa.table({"seq": numbers, "name": names, "file": pa.array(files, pa.string())})
 
+    # -- transactions
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is active."""
+        return self._own.in_transaction
+
+    def _all(self) -> Iterator[Database]:
+        """Yield the databases that statements may change."""
+        yield self._own
+        for each in self._attached:
+            if each.writer is not None:
+                yield each.writer
+
+    def begin(self) -> None:
+        """Begin a transaction, which reads the newest commits from now on."""
+        for each in self._all():
+            each.begin()
+
+    def commit(self) -> None:
+        """Make the transaction durable, and end it; where that fails it is rolled back.
+
+        Temporary tables come last: nothing hinders them.
+        """
+        everyone = list(self._all())
+        temporary = next((each.writer for each in self._attached if each.name == TEMP), None)
+        try:
+            for each in sorted(everyone, key=lambda each: each is temporary):
+                each.commit()
+        except BaseException:
+            for each in everyone:
+                if each.in_transaction:
+                    each.rollback()
+            raise
+
+    def rollback(self) -> None:
+        """Undo the transaction, and end it."""
+        for each in self._all():
+            each.rollback()
+
+    def savepoint(self, name: str) -> None:
+        """Remember the state within a transaction; a later savepoint hides one of its name."""
+        for each in self._all():
+            each.savepoint(name)
+
+    def release_savepoint(self, name: str) -> None:
+        """Forget a savepoint and those after it."""
+        for each in self._all():
+            each.release(name)
+
+    def rollback_to(self, name: str) -> None:
+        """Go back to a savepoint, which stays; those after it are forgotten."""
+        for each in self._all():
+            each.rollback_to(name)
+
+    def save(self, *, frees_space: bool = False) -> None:
+        """Make what a statement has changed durable; where that fails, it is forgotten."""
+        for each in self._all():
+            each.save(frees_space=frees_space)
+
+    def discard(self) -> None:
+        """Forget what is not saved, outside of a transaction: a statement failed after it."""
+        for each in self._all():
+            each.discard()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Read the newest commits while nobody else commits."""
+        with ExitStack() as stack:
+            # Always in the same order: another session may have the same databases.
+            for each in sorted(self._all(), key=lambda each: id(each.shared)):
+                stack.enter_context(each.alone())
+            yield
+
+    def states(self) -> Callable[[], None]:
+        """Return what goes back, within a transaction, to how all are now."""
+        before = [(each, each.state) for each in self._all()]
+
+        def restore() -> None:
+            for each, state in before:
+                if each.in_transaction:
+                    each.restore(state)
+
+        return restore
+
     # -- statements
 
-    def change(self, statement: ast.Databases, settings: Settings) -> None:
-        """Attach or detach a database, or name the current one."""
+    def change(self, statement: ast.Databases, settings: Settings, *, read_only: bool) -> None:
+        """Attach or detach a database, or name the current one.
+
+        read_only: whether the session only reads.
+        """
         match statement:
             case ast.Attach():
-                self._attach(statement, settings)
+                self._attach(statement, settings, read_only=read_only)
             case ast.Detach(name=name):
                 names = [each.name for each in self._attached]
                 if not (statement.if_exists and find_object(name, names, "database") is None):
@@ -134,20 +297,19 @@ class Databases:
             case ast.Use(name=name):
                 self.current = self.called(name)
 
-    def _attach(self, statement: ast.Attach, settings: Settings) -> None:
+    def _attach(self, statement: ast.Attach, settings: Settings, *, read_only: bool) -> None:
         known = next((each for each in self._attached if is_same(each.name, statement.name)), None)
         if known is not None and statement.if_not_exists:
             return
         if known is not None and not statement.or_replace:
             raise ProgrammingError(f"a database is attached as '{known.name}' already")
-        if statement.path == ":memory:":
-            raise NotSupportedError(
-                "a database in memory cannot be attached: what is attached is read-only;"
-                " raydb.connect() opens one"
-            )
-        check_file(statement.path, settings)
-        self._check_new(statement.path, known)
-        attached = Attached(statement)
+        makes = statement.kind != "sqlite" and not (statement.read_only or read_only)
+        if statement.path != MEMORY:
+            check_file(statement.path, settings)
+            self._check_new(statement.path, known, makes=makes)
+        elif statement.read_only:
+            raise ProgrammingError("a database in memory is empty at first: READ_ONLY has no use")
+        attached = Attached(statement, makes=makes)
         try:
             attached.require(holds=False)
         except BaseException:
@@ -155,13 +317,23 @@ class Databases:
             raise
         if known is not None:
             self._detach(known.name)
+        self._add(attached)
+
+    def _add(self, attached: Attached) -> None:
+        attached.catch_up(holds=False)
+        if attached.writer is not None and self.in_transaction:
+            attached.writer.begin()
+            for name in self._own.savepoints:
+                attached.writer.savepoint(name)
         self._attached = (*self._attached, attached)
 
-    def _check_new(self, path: str, replaced: Attached | None) -> None:
-        """Raise OperationalError for a database that the session has already."""
+    def _check_new(self, path: str, replaced: Attached | None, *, makes: bool) -> None:
+        """Raise OperationalError for a database that the session has already, or cannot make."""
         identity = identity_of(path)
         if identity is None:
-            raise OperationalError(f"database '{path}' does not exist, and ATTACH makes none")
+            if not makes:
+                raise OperationalError(f"database '{path}' does not exist")
+            return
         store = self._own.shared.store
         if store is not None and identity == identity_of(str(store.directory.folder)):
             raise OperationalError(f"database '{path}' is the one of this connection, {CATALOG}")
@@ -170,11 +342,11 @@ class Databases:
                 raise OperationalError(f"database '{path}' is attached already, as '{each.name}'")
 
     def _detach(self, name: str) -> None:
-        if name == CATALOG:
+        if name in (CATALOG, TEMP):
             raise ProgrammingError(f"database '{name}' is the connection's own; it stays")
         if name == self.current:
             raise ProgrammingError(f"database '{name}' is the current one; USE another one first")
-        if self._own.in_transaction:
+        if self.in_transaction:
             raise ProgrammingError(
                 f"database '{name}' cannot be detached within a transaction, which may read it"
             )
@@ -184,11 +356,15 @@ class Databases:
         gone.close()
 
     def duplicate_into(self, other: Databases) -> None:
-        """Attach to another session what is attached here."""
-        other._attached = tuple(Attached(each.attach) for each in self._attached)
+        """Attach to another session what is attached here, but for temporary tables."""
+        other._attached = tuple(
+            Attached(each.attach, None if each.writer is None else each.writer.shared)
+            for each in self._attached
+            if each.name != TEMP
+        )
         other.catch_up()
         other.release()
-        other.current = self.current
+        other.current = CATALOG if self.current == TEMP else self.current
 
     def close(self) -> None:
         """Leave all databases."""

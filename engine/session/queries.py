@@ -107,7 +107,7 @@ class Queries:
         assert filled is not None, "a template fits the query that it was made of"
         prepared = self._plan(filled.bound(), files, context, reads_clock=template.reads_clock)
         if not (files or template.reads_clock):
-            self.cache.expect(self._changes.databases.snapshot)
+            self.cache.expect(self._changes.newest(context))
             self.cache.keep_template(shape, template)
         return self._run_new(prepared, caching, context)
 
@@ -118,7 +118,7 @@ class Queries:
         result = plan_runner.repeat(prepared, context)
         if caching.key is not None:
             # Planning may have gone on with a snapshot whose BVHs leave deleted rows out.
-            self.cache.expect(self._changes.databases.snapshot)
+            self.cache.expect(self._changes.newest(context))
             self.cache.keep_plan(caching.key, prepared)
         return result
 
@@ -227,7 +227,7 @@ class Queries:
         found = contents(logical)
         if Aggregate in found:
             self._changes.use_bvhs(tables_of(logical), context)
-        catalog = self._changes.databases.snapshot.with_changes(files).describe()
+        catalog = self._changes.newest(context).with_changes(files).describe()
         plan = plan_query(logical, catalog, context.settings.planner)
         return _prepared(plan, logical.columns, files, reads_clock=reads_clock or "now" in found)
 
@@ -255,7 +255,7 @@ class Queries:
         """Return the catalog; where an aggregate may use BVHs, they know every row."""
         if Aggregate in template.contents:
             self._changes.use_bvhs(template.tables, context)
-        return self._changes.databases.snapshot.describe()
+        return self._changes.newest(context).describe()
 
 
 def _prepared(

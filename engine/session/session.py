@@ -39,6 +39,7 @@ from raydb.engine.statements.summarize import summarize
 from raydb.errors import Error, NotSupportedError, OperationalError, ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.backends.cpu.threads import use_processors
+from raydb.planner.catalog import CATALOG
 from raydb.running import Remarks, Running
 from raydb.sql import ast
 from raydb.storage.formats.text_part import LateValueError
@@ -135,8 +136,7 @@ class Session:
             rows = sql.ParameterRows(sql.parameters_of(statement), sets)
 
             def run() -> Result | None:
-                self._check_writable(statement)
-                context = self._begin(sets[0], running, [])
+                _, context = self._directed(statement, self._begin(sets[0], running, []))
                 return self.changes.write_runs(statement, replace(context, parameters=rows))
 
             return self.changes.whole(statement, run)
@@ -263,7 +263,7 @@ class Session:
         return self.changes.whole(statement, run)
 
     def _dispatch(self, statement: ast.Statement, context: StatementContext) -> Result:
-        statement = self._check_writable(statement)
+        statement, context = self._directed(statement, context)
         match statement:
             case ast.Select():
                 return self.queries.run(statement, context)
@@ -289,7 +289,7 @@ class Session:
             case ast.Vacuum():
                 self.database.vacuum(context)
             case ast.Attach() | ast.Detach() | ast.Use():
-                self.databases.change(statement, self.settings)
+                self.databases.change(statement, self.settings, read_only=self.read_only)
             case ast.ExportDatabase() | ast.ImportDatabase():
                 self._back_up(statement, context)
             case _ if isinstance(statement, ast.Control):
@@ -329,9 +329,9 @@ class Session:
                 begun = self._begin((), context.running, context.warnings)
                 _again_where_due(partial(self._dispatch, each), begun)
             return
-        begins = not self.database.in_transaction
+        begins = not self.databases.in_transaction
         if begins:
-            self.database.begin()
+            self.databases.begin()
         try:
             export_database(
                 statement,
@@ -340,18 +340,38 @@ class Session:
             )
         finally:
             if begins:
-                self.database.rollback()
+                self.databases.rollback()
 
-    def _check_writable(self, statement: ast.Statement) -> ast.Statement:
-        """Return a statement without the database that it names; one that writes may do so."""
-        database = None
+    def _directed(
+        self, statement: ast.Statement, context: StatementContext, *, explains: bool = False
+    ) -> tuple[ast.Statement, StatementContext]:
+        """Return a statement without the database that it names, and what it works with there.
+
+        explains: whether it is not run. Raises OperationalError where it writes to a database that
+        can only be read.
+        """
+        name = None
         if isinstance(statement, ast.InDatabase):
-            database, statement = statement.database, statement.statement
-        if isinstance(statement, WRITING):
-            self.databases.check_writable(database)
-            if self.read_only:
-                raise OperationalError("the database is opened read-only")
-        return statement
+            name, statement = statement.database, statement.statement
+        if not isinstance(statement, WRITING):
+            return statement, context
+        kind, names = ast.written_names(statement)
+        read_only = self.read_only and not explains
+        target = self.databases.written(name, kind, names, read_only=read_only)
+        if target == CATALOG:
+            return statement, context
+        database = self.databases.database(target)
+        snapshot, own = database.snapshot, self.database.snapshot
+        self._sequences.begin({**own.sequences, **snapshot.sequences})
+        context.running.types = {**own.types, **snapshot.types}
+        there = replace(
+            context,
+            snapshot=snapshot,
+            target=target,
+            usage=database.shared.usage,
+            files=database.files,
+        )
+        return statement, there
 
     def _explain(self, statement: ast.Explain, context: StatementContext) -> Result:
         explained: ast.Statement = statement.statement
@@ -361,10 +381,7 @@ class Session:
             context = replace(context, parameters=values)
             (explained,) = sql.parse(prepared.text)
         if isinstance(explained, ast.Write | ast.InDatabase):
-            database = None
-            if isinstance(explained, ast.InDatabase):
-                database, explained = explained.database, explained.statement
-            self.databases.check_writable(database)
+            explained, context = self._directed(explained, context, explains=True)
         return self.queries.explain(statement, explained, context)
 
     def _use_prepared(

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from raydb import sql
 from raydb.engine.session.statement_sources import open_sources
 from raydb.errors import Error, ProgrammingError
-from raydb.planner.catalog import CATALOG
+from raydb.planner.catalog import CATALOG, TEMP
 from raydb.planner.stars.star import canonical_definition
 from raydb.sql import ast
 
 if TYPE_CHECKING:
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.context.statement_context import StatementContext
+    from raydb.planner.catalog import CatalogInfo
 
 
 def settle(
@@ -90,7 +91,15 @@ def bind_view(name: str, snapshot: Snapshot, context: StatementContext) -> None:
     try:
         opened = open_sources(select, alone)
         catalog = alone.all_databases.with_changes(opened).describe()
-        sql.bind_select(select, replace(catalog, current=CATALOG))
+        sql.bind_select(select, _as_in_view(catalog, context.target))
     except Error as error:
         error.position = None
         raise
+
+
+def _as_in_view(catalog: CatalogInfo, database: str) -> CatalogInfo:
+    """Return a catalog in which names that name no database are in one, or temporary."""
+    if database == TEMP:
+        return replace(catalog, current=CATALOG)
+    lasting = {name: keys for name, keys in catalog.attached.items() if name != TEMP}
+    return replace(catalog, attached=lasting, current=database)

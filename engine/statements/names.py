@@ -8,7 +8,7 @@ from raydb.errors import ProgrammingError
 from raydb.names import find_object, known_object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from raydb.engine.catalog.snapshot import Snapshot
 
@@ -16,6 +16,22 @@ if TYPE_CHECKING:
 def _relation(name: str, snapshot: Snapshot) -> str | None:
     """Return the name of a table or a view as it was made."""
     return find_object(name, {**snapshot.tables, **snapshot.views}, "table")
+
+
+def named_in(snapshot: Snapshot, kind: str) -> Collection[str]:
+    """Return the names of all tables and views, or of what else of a kind there is."""
+    match kind:
+        case "index":
+            tables = snapshot.tables.values()
+            return [index.name for table in tables for index in table.definition.indexes]
+        case "bvh":
+            return snapshot.bvhs
+        case "sequence":
+            return snapshot.sequences
+        case "type":
+            return snapshot.types
+        case _:
+            return {**snapshot.tables, **snapshot.views}
 
 
 def table_called(name: str, snapshot: Snapshot) -> str:

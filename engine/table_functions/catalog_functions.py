@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from raydb.engine.table_functions.functions import Functions
 from raydb.engine.table_functions.information_schema import rows_by_name
-from raydb.errors import ProgrammingError, did_you_mean
-from raydb.planner.catalog import CATALOG, MAIN
+from raydb.names import Unquoted, known_object
+from raydb.planner.catalog import CATALOG, MAIN, TEMP
 from raydb.planner.plan.function_arguments import NAME, Argument
 from raydb.planner.plan.table_function import RowsFunction
 from raydb.storage.tables.table import Check, ForeignKey, UniqueKey, constraint_names
@@ -62,7 +62,8 @@ def _tables(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
             continue
         own = info.definition
         yield (
-            *(database, MAIN, name, False, False, own.primary_key is not None, info.row_count),
+            *(database, MAIN, name, False, database == TEMP, own.primary_key is not None),
+            info.row_count,
             *(len(own.schema), len(own.indexes), len(own.checks)),
         )
 
@@ -82,7 +83,7 @@ def _views(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
     for database, _, table, *_ in _information("columns", call):
         widths[database, table] = widths.get((database, table), 0) + 1
     for database, schema, name, text in _information("views", call):
-        yield database, schema, name, False, False, widths[database, name], text
+        yield database, schema, name, False, database == TEMP, widths[database, name], text
 
 
 def _schemas(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
@@ -144,19 +145,16 @@ def _sequences(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
 
 
 def _table_info(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
-    wanted = call.value("table")
-    key = call.catalog.relations.databases[CATALOG]
-    names = {name.lower(): name for name in key}
-    name = names.get(wanted.lower())
-    if name is None:
-        near = did_you_mean(wanted, list(names.values()))
-        raise ProgrammingError(f"table '{wanted}' does not exist{near}")
-    info = _table_of(call, CATALOG, name)
+    wanted, relations = call.value("table"), call.catalog.relations
+    home = relations.home(Unquoted(wanted), None)
+    assert home is not None, "the current database exists"
+    name = known_object(Unquoted(wanted), relations.databases[home], "table")
+    info = _table_of(call, home, name)
     primary = None if info is None else info.definition.primary_key
     keys = () if primary is None else primary.columns
     for row in _information("columns", call):
         database, _, table, column, place, default, is_nullable, kind, *_ = row
-        if (database, table) == (CATALOG, name):
+        if (database, table) == (home, name):
             yield place - 1, column, kind, is_nullable == "NO", default, column in keys
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 
 from raydb.errors import DatabaseError
-from raydb.planner.catalog import CATALOG, MAIN
+from raydb.planner.catalog import CATALOG, MAIN, TEMP
 from raydb.planner.plan.table_function import RowsFunction
 from raydb.running import current
 from raydb.sql.parse.schema_names import INFORMATION
@@ -65,7 +65,8 @@ def _schemata(call: FunctionCall) -> Iterator[Row]:
 
 def _tables(call: FunctionCall) -> Iterator[Row]:
     for database, name, key in _relations(call):
-        yield database, MAIN, name, "VIEW" if key in call.catalog.views else "BASE TABLE"
+        kind = "LOCAL TEMPORARY" if database == TEMP else "BASE TABLE"
+        yield database, MAIN, name, "VIEW" if key in call.catalog.views else kind
 
 
 def _relations(call: FunctionCall) -> Iterator[tuple[str, str, str]]:

@@ -10,7 +10,7 @@ from sqlglot import TokenType
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import fold
-from raydb.planner.catalog import CATALOG, MAIN
+from raydb.planner.catalog import CATALOG, MAIN, TEMP
 from raydb.sql import ast
 from raydb.sql.parse.options import SWITCH, read_list
 from raydb.sql.parse.query import query_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raydb.sql.parse.reader import TokenReader
 
 # What names of attached databases would hide, here or in DuckDB.
-_RESERVED = (MAIN, INFORMATION, CATALOG, "temp", "system")
+_RESERVED = (MAIN, INFORMATION, CATALOG, TEMP, "system")
 
 _KINDS = ("raydb", "sqlite")
 _OPTIONS = ("type", "read_only", "sqlite_all_varchar")
@@ -36,7 +36,7 @@ def read_attach(reader: TokenReader) -> ast.Attach:
         raise ProgrammingError("ATTACH OR REPLACE takes no IF NOT EXISTS")
     path = reader.string("the path of a database, in single quotes")
     named = str(reader.name("the name of the database")) if reader.accept("AS") else None
-    name = named or PurePath(path).stem
+    name = named or ("memory" if path == ":memory:" else PurePath(path).stem)
     if fold(name) in _RESERVED or not name:
         raise ProgrammingError(
             f"a database cannot be attached as '{name}'; ATTACH ... AS gives it another name"
@@ -45,14 +45,15 @@ def read_attach(reader: TokenReader) -> ast.Attach:
     if reader.at_any("("):
         owner = f"ATTACH of '{name}'"
         options = read_list(reader, _OPTIONS, "ATTACH", owner, partial(_value, reader=reader))
-    if options.get("read_only") is False:
-        raise NotSupportedError("READ_ONLY false is not supported: what is attached is read-only")
-    kind = options.get("type")
+    kind, read_only = options.get("type"), options.get("read_only")
+    if read_only is False and kind == "sqlite":
+        raise NotSupportedError("READ_ONLY false is not supported: SQLite's files are only read")
     return ast.Attach(
         path,
         name,
         kind if isinstance(kind, str) else None,
         options.get("sqlite_all_varchar") is True,
+        read_only if isinstance(read_only, bool) else None,
         if_not_exists,
         or_replace,
     )

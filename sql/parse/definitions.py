@@ -7,6 +7,8 @@ from typing import Literal
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.names import is_same
+from raydb.planner.catalog import TEMP
 from raydb.sql import alter, ast
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.options import SWITCH, one_of, read_options, whole_number
@@ -33,6 +35,21 @@ _PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
 def read_create(reader: TokenReader) -> ast.Definition:
     """Read CREATE TABLE, VIEW, SEQUENCE, TYPE, INDEX or BVH, the word CREATE being read."""
     replace = reader.accept("OR", "REPLACE")
+    if reader.accept_any("TEMP", "TEMPORARY") is None:
+        return _create(reader, replace)
+    if not reader.at_any("TABLE", "VIEW", "SEQUENCE"):
+        kind = reader.take().text.upper()
+        raise NotSupportedError(f"CREATE TEMP {kind} is not supported")
+    made = _create(reader, replace)
+    if reader.database is not None and not is_same(reader.database, TEMP):
+        raise ProgrammingError(
+            f"what is temporary is in the database '{TEMP}', not in '{reader.database}'"
+        )
+    reader.database = TEMP
+    return made
+
+
+def _create(reader: TokenReader, replace: bool) -> ast.Definition:
     kind = reader.take().text.upper()
     match kind:
         case "TABLE":

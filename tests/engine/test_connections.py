@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 
 import raydb
-from raydb.engine.api import open_databases
+from raydb.engine.databases import open_databases
 from raydb.storage.durable.filesystem import File
 
 

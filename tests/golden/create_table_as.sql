@@ -110,6 +110,3 @@ CREATE TABLE x;
 
 CREATE OR REPLACE TABLE IF NOT EXISTS x (a INTEGER);
 -- error: ProgrammingError: CREATE OR REPLACE TABLE takes no IF NOT EXISTS
-
-CREATE TEMP TABLE x (a INTEGER);
--- error: NotSupportedError: CREATE TEMP is not supported

@@ -82,7 +82,7 @@ def test_syntax_errors(text: str, message: str, caplog: pytest.LogCaptureFixture
         ("EXPLAIN ANALYZE CREATE TABLE t AS SELECT 1", "EXPLAIN CREATE"),
         ("PREPARE p AS DROP TABLE t", "PREPARE of DROP"),
         ("CREATE INDEX i ON t (lower(a))", "an index of an expression"),
-        ("CREATE TEMP TABLE t (a INT)", "CREATE TEMP"),
+        ("CREATE TEMP TYPE t AS INT", "CREATE TEMP TYPE"),
         ("CREATE TABLE t (a INT GENERATED ALWAYS AS (1) STORED)", "a generated column"),
         ("CREATE TABLE t (a INT REFERENCES u ON DELETE SET NULL)", "ON DELETE SET NULL of a"),
         ("ALTER TABLE t RENAME CONSTRAINT a TO b", "RENAME CONSTRAINT"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.names import find_object, fold, is_same
+from raydb.planner.catalog import TEMP
 from raydb.planner.plan.nodes import Plan, Scan
 from raydb.sql.ast import Select
 from raydb.sql.bind.binding import new_column
@@ -42,7 +43,8 @@ def bind_relation(node: exp.Table, binding: Binding) -> Relation:
         return Relation(query.name, "", refer(query, binding))
     catalog = binding.catalog
     relations = catalog.relations
-    database = relations.of(binding.database if qualifier is None else name_in(qualifier))
+    named = binding.database if qualifier is None else name_in(qualifier)
+    database = relations.home(written, named)
     if database is None:
         assert qualifier is not None
         raise unknown_qualifier(qualifier.name, relations.databases)
@@ -74,7 +76,7 @@ def scan_table(table: str, binding: Binding) -> Scan:
 def _bind_view(view: str, database: str, binding: Binding) -> Plan:
     """Return a reference to a view's query, which is bound once, and to the catalog alone.
 
-    Names in it are those of its own database.
+    Names in it are those of its own database; a temporary view may name any.
     """
     if view in binding.bound_views:
         return refer(binding.bound_views[view], binding)
@@ -83,7 +85,8 @@ def _bind_view(view: str, database: str, binding: Binding) -> Plan:
     (statement,) = parse(binding.catalog.views[view])
     assert isinstance(statement, Select), "a view holds a query"
     views = (*binding.views, view)
-    inner = replace(binding, parameters={}, queries={}, views=views, outer=None, database=database)
+    inside = None if database == TEMP else database
+    inner = replace(binding, parameters={}, queries={}, views=views, outer=None, database=inside)
     try:
         plan = binding.bind_query(statement.tree, inner)
     except ProgrammingError as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
+from raydb.planner.catalog import TEMP
 from raydb.planner.plan.table_function import constant_rows
 from raydb.sql.bind.binding import Binding, new_column
 from raydb.sql.bind.query.query import bind_query, statement_binding
@@ -67,12 +68,17 @@ def _described(definition: TableDefinition) -> Iterator[Row]:
 
 
 def bind_show_tables(statement: ShowTables, catalog: CatalogInfo) -> Values:
-    """Return the names of all tables and views of a database, in order."""
+    """Return the names of all tables and views of a database, in order.
+
+    Where none is named the temporary ones are among them.
+    """
     relations = catalog.relations
     database = relations.of(statement.database)
     if database is None:
         assert statement.database is not None
         raise unknown_database(statement.database, relations.databases)
-    names = sorted(relations.databases[database])
+    names = set(relations.databases[database])
+    if statement.database is None:
+        names |= relations.databases.get(TEMP, {}).keys()
     new = partial(new_column, Binding(catalog, {}, bind_query))
-    return constant_rows(pa.schema({"name": pa.string()}), ((name,) for name in names), new)
+    return constant_rows(pa.schema({"name": pa.string()}), ((name,) for name in sorted(names)), new)

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from raydb.errors import Error, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import find_name, fold
+from raydb.planner.catalog import TEMP
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Literal, columns_of, has_subquery
 from raydb.planner.expressions.registry import is_volatile
@@ -257,7 +258,8 @@ def _view_columns(view: str, binding: Binding) -> Sequence[Column]:
     """Return the columns of a view; none of one that is broken."""
     (select,) = parse(binding.catalog.views[view])
     assert isinstance(select, Select), "a view holds a query"
-    database = binding.catalog.relations.database_of(view)
+    home = binding.catalog.relations.database_of(view)
+    database = None if home == TEMP else home
     alone = replace(
         binding, parameters={}, queries={}, views=(view,), outer=None, database=database
     )

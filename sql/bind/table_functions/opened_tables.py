@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.names import fold
-from raydb.planner.catalog import CatalogInfo
+from raydb.planner.catalog import TEMP, CatalogInfo
 from raydb.planner.plan.table_function import OpenedFunction
 from raydb.sql import ast
 from raydb.sql.bind.binding import Binding
@@ -92,22 +92,24 @@ def tables_named(statement: ast.Select | ast.Insert | ast.Update | ast.Delete) -
 
 def tables_in(tree: exp.Expr, relations: Relations) -> Iterator[exp.Table]:
     """Yield the tables in a statement, and those in the views that it names."""
-    return _tables(tree, relations, relations.current, set())
+    return _tables(tree, relations, None, set())
 
 
 def _tables(
-    tree: exp.Expr, relations: Relations, current: str, seen: set[str]
+    tree: exp.Expr, relations: Relations, inside: str | None, seen: set[str]
 ) -> Iterator[exp.Table]:
-    """Yield the tables in a tree; current: the database of names that name none."""
+    """Yield the tables in a tree; inside: the database whose view it is, None for no view."""
     for table in nodes_of(tree, exp.Table):
         yield table
         if not relations.views or not isinstance(table.this, exp.Identifier):
             continue
         qualifier = table.args.get("db")
-        database = relations.of(current if qualifier is None else name_in(qualifier))
+        named = inside if qualifier is None else name_in(qualifier)
+        database = relations.home(name_in(table.this), named)
         name = relations.find(name_in(table.this), database) if database else None
         if name is not None and name in relations.views and name not in seen:
             seen.add(name)
             (view,) = parse(relations.views[name])
             assert isinstance(view, ast.Select), "a view holds a query"
-            yield from _tables(view.tree, relations, database or current, seen)
+            within = None if database == TEMP else database
+            yield from _tables(view.tree, relations, within, seen)

@@ -1,7 +1,7 @@
 """The databases that this process has open for writing: a second connection joins the first.
 
-    share(path)      the database that is open already, or one that is opened now
-    leave(session)   it is closed with the last of its sessions
+    share(path, begin)      a user of the database that is open already, or is opened now
+    leave(user)             it is closed with the last of its users
 
 A database is known by its directory itself, whatever path leads there. The table holds nothing
 open: where all connections are dropped without being closed, the database is given back as well.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from raydb.engine.catalog.shared_database import SharedDatabase
@@ -23,14 +23,23 @@ from raydb.storage.durable.filesystem import reported
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from raydb.engine.session.session import Session
 
-_opening = threading.Lock()
+class User(Protocol):
+    """A session, or what else works with a database."""
+
+    def close(self) -> None:
+        """Leave it."""
+
+
+T = TypeVar("T", bound=User)
+
+# A session that closes leaves the databases that are attached to it as well.
+_opening = threading.RLock()
 _open: WeakValueDictionary[tuple[int, int], SharedDatabase] = WeakValueDictionary()
 
 
-def share(path: str, begin: Callable[[SharedDatabase], Session]) -> Session:
-    """Return a session of the database at a path, which is opened for writing unless it is already.
+def share(path: str, begin: Callable[[SharedDatabase], T]) -> T:
+    """Return a user of the database at a path, which is opened for writing unless it is already.
 
     Raises what `DatabaseDirectory.open` does.
     """
@@ -38,20 +47,24 @@ def share(path: str, begin: Callable[[SharedDatabase], Session]) -> Session:
         shared = _find(path)
         if shared is not None:
             return begin(shared)
-        session = open_alone(path, begin, read_only=False)
+        opened: list[SharedDatabase] = []
+
+        def note(shared: SharedDatabase) -> T:
+            opened.append(shared)
+            return begin(shared)
+
+        user = open_alone(path, note, read_only=False)
         try:
             with reported(f"database '{path}' cannot be opened"):
-                _open[_identity(path)] = session.database.shared
+                _open[_identity(path)] = opened[0]
         except BaseException:
-            session.close()
+            user.close()
             raise
-        return session
+        return user
 
 
-def open_alone(
-    path: str, begin: Callable[[SharedDatabase], Session], *, read_only: bool
-) -> Session:
-    """Return a session of a database that is opened now."""
+def open_alone(path: str, begin: Callable[[SharedDatabase], T], *, read_only: bool) -> T:
+    """Return a user of a database that is opened now."""
     directory = DatabaseDirectory.open(path, read_only=read_only)
     try:
         return begin(SharedDatabase(Store(directory)))
@@ -60,10 +73,10 @@ def open_alone(
         raise
 
 
-def leave(session: Session) -> None:
-    """Close a session. Nobody else opens a database meanwhile, and finds it half closed."""
+def leave(user: User) -> None:
+    """Let a user leave. Nobody else opens a database meanwhile, and finds it half closed."""
     with _opening:
-        session.close()
+        user.close()
 
 
 def _find(path: str) -> SharedDatabase | None:
@@ -84,7 +97,7 @@ def _identity(path: str) -> tuple[int, int]:
 def _forget() -> None:
     """Begin anew in a process that was forked: what is open belongs to its parent."""
     global _opening  # noqa: PLW0603  (another thread may have held it)
-    _opening = threading.Lock()
+    _opening = threading.RLock()
     _open.clear()
 
 

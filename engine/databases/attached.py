@@ -1,40 +1,32 @@
-"""Attached databases: others that queries may read, of a directory or of an SQLite file.
+"""Attached databases: others beside the connection's own, in a directory, in memory or of SQLite.
 
     ATTACH 'shop.raydb' AS shop    its table `sale` is in the catalog of a statement as `shop.sale`
 
-All names of an attached database get one before them, so that tables of two databases go the same
-way through plans, rules, scans and BVHs.
+They are read until a statement writes to them; an SQLite file is only read.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, ValuesView
-from dataclasses import field, fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from raydb.engine.catalog.database import Database
 from raydb.engine.catalog.shared_database import SharedDatabase
 from raydb.engine.catalog.snapshot import Snapshot
-from raydb.engine.catalog.store import Store
-from raydb.errors import DatabaseError
-from raydb.planner.catalog import CATALOG, relations
-from raydb.planner.expressions.nodes import Attribute, rewrite
-from raydb.planner.stars.star import canonical_definition
-from raydb.storage.durable.database_directory import DatabaseDirectory
-from raydb.values import dataclass
+from raydb.engine.databases.joined import under_prefix
+from raydb.engine.databases.open_databases import leave, open_alone, share
+from raydb.errors import DatabaseError, OperationalError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    import pyarrow as pa
-
-    from raydb.engine.catalog.stored_bvh import StoredBvh
-    from raydb.planner.catalog import BvhDefinition, CatalogInfo, Relations
-    from raydb.planner.expressions.nodes import Expression
     from raydb.sql import ast
-    from raydb.storage.tables.table import ForeignKey, Table, TableDefinition
+
+MEMORY = ":memory:"
+"""The path of a database in memory."""
 
 
 class Source(Protocol):
@@ -57,37 +49,32 @@ class Source(Protocol):
         """Give everything back."""
 
 
-class DirectorySource:
-    """A database directory, which is read as another process would."""
+class DatabaseSource:
+    """A database of ours; in a directory that is read as another process would, or to write to."""
 
-    def __init__(self, path: str) -> None:
-        directory = DatabaseDirectory.open(path, read_only=True)
-        try:
-            self._database = Database(SharedDatabase(Store(directory)))
-        except BaseException:
-            directory.close()
-            raise
+    def __init__(self, database: Database) -> None:
+        self.database = database
 
     @property
     def snapshot(self) -> Snapshot:
         """The version that statements read."""
-        return self._database.snapshot
+        return self.database.snapshot
 
     def catch_up(self, *, waits: bool) -> None:
         """Go on with what others have committed; they lock nobody out."""
         del waits
-        self._database.catch_up()
+        self.database.catch_up()
 
     def release(self) -> None:
         """Do nothing: who reads hinders nobody."""
 
     def use_bvhs(self, tables: frozenset[str]) -> None:
         """Let the BVHs on some tables leave deleted rows out."""
-        self._database.use_bvhs(tables)
+        self.database.use_bvhs(tables)
 
     def close(self) -> None:
-        """Close the directory."""
-        self._database.close()
+        """Close the database."""
+        leave(self.database)
 
 
 class SqliteSource:
@@ -125,13 +112,24 @@ class SqliteSource:
 class Attached:
     """An attached database under its name.
 
-    attach: the statement that attached it.
+    attach: the statement that attached it. writer: how statements write to it, None where it is
+    only read so far. shared: the database, where other sessions have it as well. makes: whether a
+    directory that there is not is made.
     """
 
-    def __init__(self, attach: ast.Attach) -> None:
-        self.attach = replace(attach, path=str(Path(attach.path).absolute()))
-        self.identity = identity_of(attach.path)
+    def __init__(
+        self, attach: ast.Attach, shared: SharedDatabase | None = None, *, makes: bool = False
+    ) -> None:
+        self.writer: Database | None = None
         self._source: Source | None = None
+        self.attach = attach
+        if attach.path == MEMORY or shared is not None:
+            self._write_to(Database(shared or SharedDatabase()))
+        else:
+            self.attach = replace(attach, path=str(Path(attach.path).absolute()))
+            if attach.read_only is False or (makes and identity_of(attach.path) is None):
+                self._write_to(share(self.attach.path, Database))
+        self.identity = None if attach.path == MEMORY else identity_of(self.attach.path)
         self._is_held = False
         self._known: tuple[Snapshot, str, Snapshot] | None = None
         self._lost: _Lost | None = None
@@ -142,9 +140,33 @@ class Attached:
         return self.attach.name
 
     @property
-    def path(self) -> str:
-        """Where it is, whatever the working directory."""
-        return self.attach.path
+    def path(self) -> str | None:
+        """Where it is, whatever the working directory; None for one in memory."""
+        return None if self.attach.path == MEMORY else self.attach.path
+
+    def _write_to(self, database: Database) -> Database:
+        self._source = DatabaseSource(database)
+        self.writer = database
+        return database
+
+    def begin_writing(self, *, holds: bool) -> Database:
+        """Return how to write to it, from its first change on alone with those of this process.
+
+        holds: whether a transaction is active. Raises OperationalError where it can only be read.
+        """
+        if self.writer is not None:
+            return self.writer
+        if self.attach.read_only or not isinstance(self._source, DatabaseSource):
+            raise OperationalError(f"database '{self.name}' is attached, and so read-only")
+        if holds:
+            raise OperationalError(
+                f"database '{self.name}' was read by this transaction, which cannot change it;"
+                " ATTACH ... (READ_ONLY false) opens it for writing at once"
+            )
+        read = self._source
+        database = self._write_to(share(self.attach.path, Database))
+        read.close()
+        return database
 
     @property
     def own(self) -> Snapshot:
@@ -236,10 +258,10 @@ class _Lost(Mapping[str, str]):
 
 
 def _open(attach: ast.Attach) -> Source:
-    """Open what ATTACH names. Raises OperationalError where that fails."""
+    """Open what ATTACH names, for reading. Raises OperationalError where that fails."""
     if attach.kind == "sqlite" or (attach.kind is None and is_sqlite(attach.path)):
         return SqliteSource(attach.path, all_varchar=attach.all_varchar)
-    return DirectorySource(attach.path)
+    return DatabaseSource(open_alone(attach.path, Database, read_only=True))
 
 
 def is_sqlite(path: str) -> bool:
@@ -258,121 +280,3 @@ def identity_of(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class JoinedSnapshot(Snapshot):
-    """A snapshot with those of attached databases.
-
-    attached: the key of each table and view of an attached database, by its name. attached_types:
-    its named types. current: the database of names that name none.
-    """
-
-    attached: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    attached_types: Mapping[str, Mapping[str, pa.DataType]] = field(default_factory=dict)
-    current: str = CATALOG
-
-    def describe(self) -> CatalogInfo:
-        """Return what the binder and the planner see."""
-        info = Snapshot.describe(self)
-        return replace(
-            info,
-            attached=self.attached,
-            attached_types=self.attached_types,
-            current=self.current,
-        )
-
-    @property
-    def relations(self) -> Relations:
-        """Which table or view a name means."""
-        return relations(self.tables, self.views, self.attached, self.current)
-
-
-def join_snapshots(own: Snapshot, attached: Sequence[Attached], current: str) -> JoinedSnapshot:
-    """Return the catalog of a statement: a connection's own database and those attached to it."""
-    joined = {each.name: dict(getattr(own, each.name)) for each in fields(Snapshot)}
-    keys: dict[str, Mapping[str, str]] = {}
-    for each, prefix in zip(attached, prefixes(own, attached), strict=True):
-        added = each.under(prefix)
-        for name, known in joined.items():
-            known.update(getattr(added, name))
-        keys[each.name] = each.keys(prefix)
-    types = {each.name: each.own.types for each in attached}
-    return JoinedSnapshot(**joined, attached=keys, attached_types=types, current=current)
-
-
-def prefixes(own: Snapshot, attached: Sequence[Attached]) -> list[str]:
-    """Return for each attached database what stands before its names, and before no others."""
-    indexes = (each.name for table in own.tables.values() for each in table.definition.indexes)
-    taken = [*own.tables, *own.views, *own.bvhs, *indexes]
-    found: list[str] = []
-    for each in attached:
-        prefix = f"{each.name}."
-        while any(name.startswith(prefix) for name in (*taken, *found)) or any(
-            prefix.startswith(other) for other in found
-        ):
-            prefix = f"'{prefix}"
-        found.append(prefix)
-    return found
-
-
-# -- names
-
-
-def under_prefix(snapshot: Snapshot, prefix: str) -> Snapshot:
-    """Return a snapshot in which a prefix stands before the names of all that queries may use."""
-    return Snapshot(
-        tables={prefix + name: _table(each, prefix) for name, each in snapshot.tables.items()},
-        views={prefix + name: text for name, text in snapshot.views.items()},
-        bvhs={prefix + name: _bvh(each, prefix) for name, each in snapshot.bvhs.items()},
-        vector_indexes={prefix + name: each for name, each in snapshot.vector_indexes.items()},
-        calibrations={prefix + name: each for name, each in snapshot.calibrations.items()},
-    )
-
-
-def _table(table: Table, prefix: str) -> Table:
-    foreign_rows = {_key(key, prefix): rows for key, rows in table.foreign_rows.items()}
-    return replace(
-        table, definition=_definition(table.definition, prefix), foreign_rows=foreign_rows
-    )
-
-
-def _definition(definition: TableDefinition, prefix: str) -> TableDefinition:
-    return replace(
-        definition,
-        name=prefix + definition.name,
-        foreign_keys=tuple(_key(key, prefix) for key in definition.foreign_keys),
-        indexes=tuple(replace(each, name=prefix + each.name) for each in definition.indexes),
-    )
-
-
-def _key(key: ForeignKey, prefix: str) -> ForeignKey:
-    return replace(key, table=prefix + key.table)
-
-
-def _bvh(bvh: StoredBvh, prefix: str) -> StoredBvh:
-    info = bvh.info
-    levels = {_attribute(each, prefix): place for each, place in info.levels.items()}
-    versions = {prefix + name: version for name, version in bvh.versions.items()}
-    renamed = replace(info, definition=_bvh_definition(info.definition, prefix), levels=levels)
-    return replace(bvh, info=renamed, versions=versions)
-
-
-def _bvh_definition(definition: BvhDefinition, prefix: str) -> BvhDefinition:
-    def rename(part: Expression) -> Expression:
-        return _attribute(part, prefix) if isinstance(part, Attribute) else part
-
-    renamed = replace(
-        definition,
-        name=prefix + definition.name,
-        table=prefix + definition.table,
-        scan=tuple(_attribute(each, prefix) for each in definition.scan),
-        group_by=tuple(_attribute(each, prefix) for each in definition.group_by),
-        aggregate=tuple(rewrite(each, rename) for each in definition.aggregate),
-    )
-    # Star matching orders operands, which may be otherwise under other names.
-    return canonical_definition(renamed)
-
-
-def _attribute(attribute: Attribute, prefix: str) -> Attribute:
-    return replace(attribute, path=tuple(_key(key, prefix) for key in attribute.path))
