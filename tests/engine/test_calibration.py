@@ -86,6 +86,7 @@ def test_the_missed_share_is_near_the_promised_one(metric, score):
         assert abs(np.mean(found) - fnr) < 0.025, (fnr, found)
 
 
+@pytest.mark.long
 def test_a_promise_takes_fewer_lists_than_a_fixed_number():
     con, _, _ = database(rows=4000, lists=64)
     con.execute("CALIBRATE INDEX i WITH (fnr = 0.1)")

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from raydb.kernels.backends.backend import CodeMap
     from raydb.planner.catalog import BvhInfo
 
-CASES = int(os.environ.get("RAYDB_FUZZ_CASES", "120"))
+CASES = int(os.environ.get("RAYDB_FUZZ_CASES", "60"))
 CASES_A_DATABASE = 20
 DATABASE_COUNT = -(-CASES // CASES_A_DATABASE)
 VARIANTS = 6

@@ -39,7 +39,7 @@ def run(program: str, *options: str) -> subprocess.CompletedProcess[str]:
     ("program", "options"),
     [
         ("kills.py", "--kills 10 --steps 30"),
-        ("soak.py", "--commits 60 --seconds 2 --readers 2"),
+        pytest.param("soak.py", "--commits 60 --seconds 2 --readers 2", marks=pytest.mark.long),
         pytest.param("kills.py", "--kills 6 --connections 4", marks=pytest.mark.long),
         pytest.param("power_loss.py", "--states 60 --steps 20", marks=pytest.mark.long),
         pytest.param("failing_calls.py", "--statements 20 --share 0.02", marks=pytest.mark.long),

@@ -44,6 +44,7 @@ def misbehave(seed: int, folder: Path) -> None:
             sys.exit()
 
 
+@pytest.mark.long
 def test_the_sandbox_finds_what_goes_wrong() -> None:
     report = run_cases("test_sandbox:misbehave", SEEDS, memory_mb=170, seconds=1)
     assert [(each.seed, each.what) for each in report.failures] == [

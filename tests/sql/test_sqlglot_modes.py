@@ -20,6 +20,7 @@ def test_the_parser_is_made_of_tables_alone() -> None:
     assert not [name for name, value in vars(_Tables).items() if isroutine(value)]
 
 
+@pytest.mark.long
 def test_the_parser_without_compiled_modules() -> None:
     own = (HERE / "test_sql_parse.py", f"{__file__}::test_modules_are_of_one_kind")
     ran = subprocess.run(

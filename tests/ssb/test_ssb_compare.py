@@ -221,6 +221,7 @@ def test_a_missing_rival_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
         rivals.import_rival("no_such")
 
 
+@pytest.mark.long
 def test_what_cannot_be_measured_is_noted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failing = (sys.executable, "-c", "import sys; sys.exit('it has no disk')")
     monkeypatch.setattr(footprint, "COMMAND", failing)

@@ -204,6 +204,7 @@ def test_a_loss_of_power_leaves_whole_statements(
     assert len(merges) > STATEMENTS / 20
 
 
+@pytest.mark.long
 def test_a_loss_of_power_during_a_merge_changes_nothing(
     files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:

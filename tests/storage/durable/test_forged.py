@@ -47,6 +47,7 @@ def refusal(path):
     return None
 
 
+@pytest.mark.long
 def test_what_is_forged_is_found(tmp_path):
     """What is not forged is answered, and each kind of forgery is refused at least once."""
     build(tmp_path / "whole.raydb")

@@ -119,6 +119,7 @@ def test_a_zero_behind_the_sample_makes_a_text(con):
     assert con.execute("SELECT typeof(zip) FROM 'f.csv' LIMIT 1").fetchone() == ("BIGINT",)
 
 
+@pytest.mark.long
 def test_a_late_value_is_found_in_any_block(con):
     lines = [f'{n},"x, {n}",2026-01-01\n' for n in range(10_000, 400_000)]
     for place in (25_000, 380_000):

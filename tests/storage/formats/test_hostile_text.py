@@ -122,6 +122,7 @@ def test_depth_is_that_of_the_values_however_the_text_is_cut(value, size, ascii_
         assert any(found) == is_too_deep
 
 
+@pytest.mark.long
 def test_the_types_of_twice_as_many_columns_take_twice_the_bytes(con, monkeypatch):
     """What the parser is given is counted, for all kinds of columns."""
     original, given_bytes = delimited.csv.read_csv, []
@@ -204,6 +205,7 @@ def test_more_columns_than_a_table_may_have(con):
     refused(con, "FROM 'wide.json'", raydb.NotSupportedError, "has 100001 columns, where a table")
 
 
+@pytest.mark.long
 def test_keys_that_most_lines_lack_are_refused_before_they_are_read(con, monkeypatch):
     original, read_bytes = json_lines.arrow_json.read_json, [0]
 

@@ -552,6 +552,7 @@ NOISE = st.sampled_from([b"1", b"0", b"-", b"x", b" ", b",", b'"', b"\n", b"\r",
 LINES = st.sampled_from([b"1,a\n", b'2,"x\ny"\n', b'3,"a""b"\r\n', b",\n", b'-5," "\n', b'"6",b\r'])
 
 
+@pytest.mark.long
 @settings(max_examples=800)
 @given(
     st.lists(LINES, max_size=30), st.lists(NOISE, max_size=8), st.randoms(),
