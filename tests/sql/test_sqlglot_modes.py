@@ -8,6 +8,7 @@ import sys
 from inspect import isroutine
 from pathlib import Path
 
+import pytest
 from sqlglot import parser, tokenizer_core
 
 from raydb.sql.parse.dialect import _Tables
