@@ -9,6 +9,7 @@ those of its first statement, and may change one that is kept on disk.
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -70,6 +71,21 @@ class Databases:
             joined = join_snapshots(name, written, others, self.current)
             known = self._joined = parts, joined
         return known[1]
+
+    def named(self) -> Snapshot:
+        """Return the own snapshot with the sequences and types that are temporary.
+
+        Of two sequences the own one comes first: that of a column is called after its table.
+        """
+        own = self._own.snapshot
+        temporary = next((each.own for each in self._attached if each.name == TEMP), None)
+        if temporary is None or not (temporary.sequences or temporary.types):
+            return own
+        return replace(
+            own,
+            sequences={**temporary.sequences, **own.sequences},
+            types={**own.types, **temporary.types},
+        )
 
     def catch_up(self) -> None:
         """Go on with what others have committed, between transactions."""

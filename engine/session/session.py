@@ -225,7 +225,8 @@ class Session:
         use_processors(settings[THREADS])
         self.begin(running)
         running.remarks = Remarks(warnings)
-        running.sequences, running.types = self._sequences, self.database.snapshot.types
+        own = self.databases.named()
+        running.sequences, running.types = self._sequences, own.types
         running.database, running.setting = self.databases.current, settings.text
         running.null_order = settings.planner.null_order
         if not self.database.in_transaction:
@@ -234,7 +235,7 @@ class Session:
             self._moment = running.moment()
         else:
             running.go_on(self._moment)
-        self._sequences.begin(self.database.snapshot.sequences)
+        self._sequences.begin(own.sequences)
         return StatementContext(
             snapshot=self.database.snapshot,
             databases=self.databases,
@@ -361,7 +362,7 @@ class Session:
         if target == CATALOG:
             return statement, context
         database = self.databases.database(target)
-        snapshot, own = database.snapshot, self.database.snapshot
+        snapshot, own = database.snapshot, self.databases.named()
         self._sequences.begin({**own.sequences, **snapshot.sequences})
         context.running.types = {**own.types, **snapshot.types}
         there = replace(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from raydb import sql
 from raydb.engine.session.settings import check_file
 from raydb.errors import DataError, NotSupportedError, OperationalError
+from raydb.planner.catalog import CATALOG
 from raydb.sql import ast
 
 if TYPE_CHECKING:
@@ -63,12 +64,12 @@ def _write(folder: Path, file_format: str, run: Callable[[str], Result]) -> None
         name = f"{number}.{file_format}"
         path = str(folder / str(number)).replace("'", "''")
         try:
-            run(f"COPY {quoted(table)} TO '{path}.{file_format}'")
+            run(f"COPY {CATALOG}.{quoted(table)} TO '{path}.{file_format}'")
         except NotSupportedError:  # Parquet lacks a type
             if file_format != "parquet":
                 raise
             name = f"{number}.flat"
-            run(f"COPY {quoted(table)} TO '{path}.flat'")
+            run(f"COPY {CATALOG}.{quoted(table)} TO '{path}.flat'")
         loads.append(f"COPY {quoted(table)} FROM '{name}';")
     tables = [text for _, text in parts.tables]
     _write_text(folder / "schema.sql", [*parts.types, *parts.sequences, *tables])

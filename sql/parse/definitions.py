@@ -35,9 +35,12 @@ _PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
 def read_create(reader: TokenReader) -> ast.Definition:
     """Read CREATE TABLE, VIEW, SEQUENCE, TYPE, INDEX or BVH, the word CREATE being read."""
     replace = reader.accept("OR", "REPLACE")
+    is_local = reader.accept("LOCAL")
     if reader.accept_any("TEMP", "TEMPORARY") is None:
+        if is_local:
+            raise reader.error("'TEMPORARY'")
         return _create(reader, replace)
-    if not reader.at_any("TABLE", "VIEW", "SEQUENCE"):
+    if not reader.at_any("TABLE", "VIEW", "SEQUENCE", "TYPE"):
         kind = reader.take().text.upper()
         raise NotSupportedError(f"CREATE TEMP {kind} is not supported")
     made = _create(reader, replace)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import raydb
+from raydb.engine.shell.outside.dump import dump
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +49,26 @@ def test_they_are_the_connections_alone(con: raydb.Connection, tmp_path: Path) -
         assert ask(reader, "SELECT sum(x) FROM w") == [3]
         with pytest.raises(raydb.OperationalError, match="is opened read-only"):
             reader.execute("INSERT INTO t VALUES (2)")
+
+
+def test_copies_of_the_database_are_of_what_stays(con: raydb.Connection, tmp_path: Path) -> None:
+    con.execute("CREATE TEMP TABLE t AS SELECT 'temporary' AS y; CREATE TEMP SEQUENCE s")
+    con.execute(f"EXPORT DATABASE '{tmp_path / 'saved'}'")
+    with raydb.connect() as other:
+        other.execute(f"IMPORT DATABASE '{tmp_path / 'saved'}'")
+        assert ask(other, "FROM t") == [1]
+    assert not any("temporary" in line for line in dump(con))
+    assert any("(1)" in line for line in dump(con))
+
+
+def test_they_hide_variables_of_python(con: raydb.Connection) -> None:
+    u = pa.table({"x": [5]})
+    assert con.execute("SELECT * FROM u").fetchall() == [(5,)]
+    con.execute("CREATE TEMP TABLE u AS SELECT 7 AS x")
+    assert con.execute("SELECT * FROM u").fetchall() == [(7,)]
+    con.execute("INSERT INTO u SELECT x + 1 FROM u; UPDATE u SET x = 0 WHERE x = 7")
+    assert con.execute("SELECT x FROM u ORDER BY 1").fetchall() == [(0,), (8,)]
+    del u
 
 
 def test_a_plan_that_is_kept_sees_them(con: raydb.Connection) -> None:

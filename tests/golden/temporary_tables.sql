@@ -220,3 +220,29 @@ DETACH side;
 SELECT * FROM side.a;
 -- error: ProgrammingError: schema 'side' does not exist, and no database is attached as 'side' (line 1, column 15)
 
+-- Sequences and types, also where a query alone asks for them.
+CREATE TEMP SEQUENCE steps START 10;
+
+SELECT nextval('steps'), nextval('steps'), currval('steps');
+-- 10 | 11 | 11
+
+CREATE TEMP TYPE mood AS ENUM ('ok', 'sad');
+
+CREATE LOCAL TEMP TABLE felt (m mood, n INTEGER DEFAULT nextval('steps'));
+
+INSERT INTO felt (m) VALUES ('sad') RETURNING n;
+-- 12
+
+SELECT m, 'ok'::mood < m FROM felt;
+-- 'sad' | true
+
+CREATE LOCAL TABLE felt (m INTEGER);
+-- error: ProgrammingError: syntax error at line 1, column 14: unexpected 'TABLE', expected 'TEMPORARY'
+
+DROP TYPE mood;
+-- error: ProgrammingError: type 'mood' cannot be dropped: column 'm' of table 'felt' needs it (line 1, column 11)
+
+DROP TABLE felt; DROP TYPE mood; DROP SEQUENCE steps;
+
+SELECT nextval('steps');
+-- error: ProgrammingError: sequence 'steps' does not exist (line 1, column 16)

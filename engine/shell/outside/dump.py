@@ -55,7 +55,7 @@ def _rows(connection: Any, table: str, columns: list[ColumnInfo]) -> Iterator[st
     always = any((column.default or "").startswith("GENERATED ALWAYS") for column in columns)
     overriding = " OVERRIDING SYSTEM VALUE" if always else ""
     begin = f"INSERT INTO {quoted(table)} ({listed}){overriding} VALUES"
-    for batch in connection.stream(f"SELECT {listed} FROM {quoted(table)}"):  # noqa: S608  (names)
+    for batch in connection.stream(f"SELECT {listed} FROM raydb.{quoted(table)}"):  # noqa: S608  (names)
         for start in range(0, batch.num_rows, _ROWS_A_STATEMENT):
             arrays = batch.slice(start, _ROWS_A_STATEMENT).columns
             values = [_literals(*each) for each in zip(arrays, columns, strict=True)]
