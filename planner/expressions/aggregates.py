@@ -102,16 +102,19 @@ def bind_within_group(
         raise ProgrammingError(f"{name}() does not take WITHIN GROUP")
     if name == "mode":
         check_count(name, 0, 0, len(arguments))
-        if descending:
-            raise NotSupportedError("mode() WITHIN GROUP (ORDER BY ... DESC) is not supported")
-        return bind_aggregate("mode", (key,), distinct=False)
-    check_count(name, 1, 1, len(arguments))
-    bind = _quantile_cont if name == "percentile_cont" else _quantile_disc
-    call = bind(name, key, *arguments)
-    if not descending:
-        return call
-    backward = Literal(True, BOOLEAN)
-    return replace(call, arguments=(*call.arguments, backward))
+        call = bind_aggregate("mode", (key,), distinct=False)
+    else:
+        check_count(name, 1, 1, len(arguments))
+        bind = _quantile_cont if name == "percentile_cont" else _quantile_disc
+        call = bind(name, key, *arguments)
+    return backward(call) if descending else call
+
+
+def backward(call: AggregateCall) -> AggregateCall:
+    """Return an aggregate of ordered values that counts from their greatest."""
+    if call.function == "mode":
+        raise NotSupportedError("mode() of values in descending order is not supported")
+    return replace(call, arguments=(*call.arguments, Literal(True, BOOLEAN)))
 
 
 def _count(_: str, *arguments: Expression) -> AggregateCall:

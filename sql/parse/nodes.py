@@ -38,7 +38,6 @@ _NODE_NAMES: dict[type[exp.Expr], str] = {
     exp.Order: "ORDER BY in an aggregate",
     exp.PropertyEQ: "the operator :=",
     exp.Subquery: "a subquery in an expression",
-    exp.Tuple: "a row (a, b)",
     exp.UnicodeString: "a constant u&'...'",
     exp.Var: "DEFAULT",
 }

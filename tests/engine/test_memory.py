@@ -497,3 +497,10 @@ def test_equal_keys_have_equal_hashes():
     pair = hash_rows([texts, pa.array([1, 2, 3, 4, 1])])
     assert pair[0] == pair[4]
     assert len(set(pair.tolist())) == 4
+
+
+def test_lists_that_are_made_longer_fit_in_memory():
+    with raydb.connect() as con:
+        con.execute("SET memory_limit = '100MB'")
+        with pytest.raises(OperationalError, match="the lists of list_resize"):
+            con.execute("SELECT list_resize([1], 1000000000000)")

@@ -91,7 +91,7 @@ SELECT [1] < ANY ([[1]]);
 SELECT 'a' LIKE ANY (['a%']);
 -- error: NotSupportedError: ANY (...) is not supported (line 1, column 23)
 SELECT 1 = ANY ([1], [2]);
--- error: NotSupportedError: a row (a, b) is not supported (line 1, column 18)
+-- error: ProgrammingError: IN, ANY and ALL need a list or a query, not a struct (STRUCT(f1 INTEGER[], f2 INTEGER[])) (line 1, column 8)
 SELECT 1 = ALL ([1], [2]);
 -- error: ProgrammingError: function 'all' does not exist (line 1, column 12)
 SELECT ANY ([1]);

@@ -253,3 +253,21 @@ SELECT list_sort([1], 'up');
 
 SELECT 0.5::DOUBLE::HUGEINT, 1.5::DOUBLE::HUGEINT, 2.5::DOUBLE::HUGEINT, -2.5::DOUBLE::HUGEINT, fmod(5.5, 2);
 -- 0 | 2 | 2 | -2 | 1.5
+
+-- Side by side, of another length, by numbers.
+SELECT list_zip([1, 2], ['a']), list_zip([1], NULL::INTEGER[]);
+-- [{'f1': 1, 'f2': 'a'}, {'f1': 2, 'f2': None}] | [{'f1': 1, 'f2': None}]
+
+SELECT list_resize([1, 2], 3, 0), list_resize([1, 2], 1), list_resize([1], 3), list_resize(NULL::INTEGER[], 1);
+-- [1, 2, 0] | [1] | [1, None, None] | NULL
+
+SELECT list_resize([1], x), list_select([10, 20, 30], [3, x, -1, 9]) FROM range(3) t (x);
+-- [1, None] | [30, 20, 30, None]
+-- [1] | [30, 10, 30, None]
+-- [] | [30, None, 30, None]
+
+SELECT list_resize([1], -1);
+-- error: DataError: list_resize() needs a length of at least 0
+
+SELECT list_aggregate([1, NULL, 3], 'count'), list_aggregate([1, NULL], 'last'), list_aggr([5, 6], 'first');
+-- 2 | NULL | 5

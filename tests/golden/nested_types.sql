@@ -198,3 +198,29 @@ SELECT u, sum(i) FROM t GROUP BY u ORDER BY u;
 -- UUID('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11') | 5
 -- UUID('b0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11') | 2
 -- NULL | 3
+
+-- Rows are structs whose fields are numbered.
+SELECT (1, 'a'), (x, x + 1), (1, 2) IN ((1, 2)) FROM range(1) t (x);
+-- {'f1': 1, 'f2': 'a'} | {'f1': 0, 'f2': 1} | true
+
+SELECT map_from_entries([(1, 'a'), (2, 'b')]);
+-- {1: 'a', 2: 'b'}
+
+SELECT ();
+-- error: ProgrammingError: a row () has no value
+
+SELECT struct_insert({'a': 1}, b := 2), struct_update({'a': 1}, A := 'x', c := 3), struct_concat({'a': 1}, {'b': 2});
+-- {'a': 1, 'b': 2} | {'a': 'x', 'c': 3} | {'a': 1, 'b': 2}
+
+SELECT struct_insert(s, b := 2), struct_extract_at(s, 1) FROM (VALUES ({'a': 1}), (NULL)) t (s);
+-- NULL | NULL
+-- {'a': 1, 'b': 2} | 1
+
+SELECT struct_insert({'a': 1}, A := 2);
+-- error: ProgrammingError: a struct (STRUCT(a INTEGER)) has a field 'A' already (line 1, column 8)
+
+SELECT struct_concat({'a': 1}, {'A': 2});
+-- error: ProgrammingError: struct_concat() would have a field 'A' twice (line 1, column 8)
+
+SELECT struct_extract_at({'a': 1}, 3);
+-- error: ProgrammingError: a struct (STRUCT(a INTEGER)) has 1 fields, not 3 (line 1, column 8)

@@ -88,3 +88,13 @@ SELECT histogram(x, 3) FROM q;
 -- error: ProgrammingError: histogram() takes 1 argument, not 2 (line 1, column 8)
 SELECT histogram(x) FROM q WHERE histogram(x) IS NULL;
 -- error: ProgrammingError: WHERE cannot contain the aggregate histogram (line 1, column 34)
+
+-- Quantiles from the other end, as WITHIN GROUP has them.
+SELECT quantile_disc(x, 0.8 ORDER BY x DESC), percentile_disc(0.8) WITHIN GROUP (ORDER BY x DESC), quantile_disc(x, 0.8), quantile_cont(x, 0.8 ORDER BY x DESC) FROM (VALUES (2), (1)) t (x);
+-- 1 | 1 | 2 | 1.2
+
+SELECT mode(x ORDER BY x DESC) FROM range(2) t (x);
+-- error: NotSupportedError: mode() of values in descending order is not supported (line 1, column 8)
+
+SELECT count(), count() FILTER (WHERE x > 1) FROM range(3) t (x);
+-- 3 | 1

@@ -79,6 +79,10 @@ SELECT * FROM t WHERE (a, b) IN (SELECT x FROM u);
 SELECT * FROM t WHERE (a, b) = 1;
 -- error: ProgrammingError: a row of 2 values cannot be compared with one of 1 (line 1, column 24)
 SELECT (a, b) FROM t;
--- error: NotSupportedError: a row (a, b) is not supported (line 1, column 9)
+-- {'f1': 1, 'f2': 1}
+-- {'f1': 1, 'f2': 2}
+-- {'f1': 2, 'f2': 1}
+-- {'f1': 2, 'f2': None}
+-- {'f1': None, 'f2': 1}
 SELECT * FROM t WHERE (a, b) = (SELECT x, y FROM u);
 -- error: DataError: a subquery used as an expression gave more than one row

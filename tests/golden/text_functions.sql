@@ -112,3 +112,18 @@ SELECT length(s) AS size, count(*) FROM t GROUP BY length(s) ORDER BY size;
 -- 3 | 2
 -- 6 | 1
 -- NULL | 1
+
+-- Characters by their numbers.
+SELECT 'Bergen'[2:3], 'Bergen'[-1], 'Bergen'[0], 'Bergen'[:2], 'Bergen'[-2:], 'Bergen'[9], 'Bergen'[5:9];
+-- 'er' | 'n' | '' | 'Be' | 'en' | '' | 'en'
+
+SELECT x[2:], x[1], x[NULL:2] FROM (VALUES ('Zoë'), (NULL), ('')) t (x);
+-- '' | '' | NULL
+-- 'oë' | 'Z' | NULL
+-- NULL | NULL | NULL
+
+SELECT 'Bergen' ^@ 'Be', regexp_split_to_array('a1b22c', '\d+');
+-- true | ['a', 'b', 'c']
+
+SELECT regexp_split_to_array('a', '(');
+-- error: DataError: '(' is not a valid regular expression: missing )

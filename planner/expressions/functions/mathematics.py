@@ -88,6 +88,16 @@ for _signature, _says, _kernel in (
     ("tanh(x: double) -> DOUBLE", "hyperbolic tangent: tanh(0) -> 0.0", pc.tanh),
     ("asinh(x: double) -> DOUBLE", "inverse hyperbolic sine: asinh(0) -> 0.0", pc.asinh),
     (
+        "even(x: double) -> DOUBLE",
+        "the next even number away from zero: even(2.1) -> 4.0",
+        of_doubles(lambda x: np.copysign(2 * np.ceil(np.abs(x) / 2), x)),
+    ),
+    (
+        "nextafter(x: double, y: double) -> DOUBLE",
+        "the next double after x towards y: nextafter(1, 2) > 1 -> true",
+        of_doubles(np.nextafter),
+    ),
+    (
         "radians(x: double) -> DOUBLE",
         "degrees to radians: radians(180) = pi() -> true",
         of_doubles(np.radians),

@@ -258,6 +258,26 @@ def _regexp_extract(_: Call, text: Values, pattern: str, group: int = 0, flags: 
         raise _bad_pattern(pattern, error) from error
 
 
+def _bind_split(name: str, text: Expression, pattern: Expression) -> Expression:
+    arguments = (require_text(name, text), require_text(name, pattern))
+    return Call("regexp_split_to_array", arguments, pa.list_(TEXT))
+
+
+@scalar(
+    "regexp_split_to_array(text, pattern), string_split_regex(text, pattern),"
+    " str_split_regex(text, pattern)",
+    r"the parts between the matches: regexp_split_to_array('a1b22c', '\d+') -> ['a', 'b', 'c']",
+    bind=_bind_split,
+    can_fail=constants_fail,
+)
+@with_constants
+def _regexp_split(_: Call, text: Values, pattern: str) -> Values:
+    try:
+        return pc.split_pattern_regex(text, pattern)
+    except pa.ArrowInvalid as error:
+        raise _bad_pattern(pattern, error) from error
+
+
 @scalar(
     "regexp_extract_all(text, pattern [, group [, flags]])",
     "all matches or a group of each:"

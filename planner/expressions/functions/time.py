@@ -451,7 +451,7 @@ composed("current_date, current_date(), today()", "today: current_date = today()
 
 
 @scalar(
-    "now(), current_timestamp, current_timestamp()",
+    "now(), current_timestamp, current_timestamp(), get_current_timestamp()",
     "the moment of the statement, a TIMESTAMP WITH TIME ZONE: now() = current_timestamp -> true",
     bind=current_moment,
 )

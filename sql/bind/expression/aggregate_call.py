@@ -16,6 +16,7 @@ from raydb.names import fold
 from raydb.planner.expressions.aggregates import (
     ORDERED_AGGREGATES,
     QUANTILES,
+    backward,
     bind_aggregate,
     bind_within_group,
 )
@@ -191,13 +192,27 @@ def _bind_function(written: WrittenCall, context: Context) -> AggregateCall:
         if written.distinct:
             raise ProgrammingError("count(DISTINCT *) is not possible; name a column")
         return AggregateCall("count_star", (), pa.int64())
+    if name == "count" and not arguments and not written.distinct:
+        return AggregateCall("count_star", (), pa.int64())
     bound = bind_all_of(arguments, context)
     if not written.within:
-        return bind_aggregate(name, bound, written.distinct)
+        return _in_order(bind_aggregate(name, bound, written.distinct), written, context)
     if written.distinct or written.order or len(written.within) > 1:
         raise ProgrammingError(f"{name}() takes one ORDER BY, that of WITHIN GROUP, of one key")
     ((key, descending, _),) = (read_ordered(each) for each in written.within)
     return bind_within_group(name, bound, bind_expression(key, context), descending)
+
+
+def _in_order(call: AggregateCall, written: WrittenCall, context: Context) -> AggregateCall:
+    """Return an aggregate of ordered values that ORDER BY x DESC lets begin at the other end."""
+    if call.function not in ("mode", "quantile_cont", "quantile_disc") or not written.order:
+        return call
+    key, descending, _ = read_ordered(written.order[0])
+    if not descending or bind_expression(key, context) != bind_expression(
+        written.arguments[0], context
+    ):
+        return call
+    return backward(call)
 
 
 def bind_order_items(nodes: tuple[exp.Expr, ...], context: Context) -> tuple[OrderItem, ...]:

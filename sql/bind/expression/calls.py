@@ -105,6 +105,9 @@ def _function(node: exp.Expr, context: Context) -> Expression:
         return bind_lambda_call(name, node.expressions, context)
     if name == "struct_pack":
         return bind_struct(node.expressions, context)
+    if name in ("struct_insert", "struct_update") and node.expressions:
+        operand, *values = node.expressions
+        return _call(name, [bind_expression(operand, context), bind_struct(values, context)])
     if name == "unnest":
         return _unnest(node, context)
     if isinstance(TABLE_FUNCTIONS.get(name), SearchFunction):

@@ -273,3 +273,10 @@ def _case(node: exp.Expr, context: Context) -> Expression:
     default = node.args.get("default")
     values += bind_all_of([default or exp.Null()], context)
     return choose(conditions, values)
+
+
+@binds(exp.StartsWith, reads="this expression")
+def _starts_with(node: exp.Expr, context: Context) -> Expression:
+    """Return text ^@ part."""
+    operands = bind_all_of((node.this, node.expression), context)
+    return SCALARS["starts_with"].call("starts_with", operands)

@@ -10,10 +10,10 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import Qualified, is_same
 from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.functions.nested.lists import list_of, list_slice
+from raydb.planner.expressions.functions.nested.lists import list_of
 from raydb.planner.expressions.functions.nested.maps import map_of
-from raydb.planner.expressions.functions.nested.structs import struct_field, struct_of
-from raydb.planner.expressions.functions.nested.subscripts import element
+from raydb.planner.expressions.functions.nested.structs import row_of, struct_field, struct_of
+from raydb.planner.expressions.functions.nested.subscripts import element, part
 from raydb.planner.expressions.functions.time_arithmetic import interval_of_units
 from raydb.planner.expressions.literals import constant
 from raydb.planner.expressions.nodes import Expression, Literal
@@ -45,8 +45,8 @@ def _column(node: exp.Expr, context: Context) -> Expression:
     if len(parts) == 1:
         return context.resolve(first, None)
     found, rest = _qualified(parts, context)
-    for part in rest:
-        found = _field(found, part)
+    for name in rest:
+        found = _field(found, name)
     return found
 
 
@@ -189,7 +189,7 @@ def _array(node: exp.Expr, context: Context) -> Expression:
 
 @binds(exp.Bracket, reads="this expressions")
 def _bracket(node: exp.Expr, context: Context) -> Expression:
-    """Return list[index], list[first:last], struct['name'] or map[key]."""
+    """Return list[index], list[first:last], struct['name'], map[key] or those of a text."""
     operand = bind_expression(node.this, context)
     if len(node.expressions) != 1:
         raise NotSupportedError("a subscript of several numbers is not supported; write a[1][2]")
@@ -199,4 +199,12 @@ def _bracket(node: exp.Expr, context: Context) -> Expression:
     require_only(index, "this", "expression")
     bounds = (index.this, index.expression)
     first, last = (None if each is None else bind_expression(each, context) for each in bounds)
-    return list_slice(operand, first, last)
+    return part(operand, first, last)
+
+
+@binds(exp.Tuple, reads="expressions")
+def _row(node: exp.Expr, context: Context) -> Expression:
+    """Return (a, b, ...) as a value: a struct, as of ROW(a, b, ...)."""
+    if not node.expressions:
+        raise ProgrammingError("a row () has no value")
+    return row_of(bind_all_of(node.expressions, context))

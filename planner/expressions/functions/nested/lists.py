@@ -193,7 +193,8 @@ def _length(_: Call, array: pa.Array) -> pa.Array:
     return pc.list_value_length(array)
 
 
-def _subscript(operand: Expression) -> Expression:
+def subscript(operand: Expression) -> Expression:
+    """Return a number that counts elements or characters; ProgrammingError for what is none."""
     operand = typed(operand, BIGINT)
     if not is_integer(operand.type):
         raise ProgrammingError(f"a subscript is an integer, not {describe(operand)}")
@@ -203,7 +204,7 @@ def _subscript(operand: Expression) -> Expression:
 def list_element(operand: Expression, index: Expression) -> Expression:
     """Return list[index], counted from 1; NULL outside of the list."""
     operand = require_list("a subscript", operand)
-    return Call("list_extract", (operand, _subscript(index)), operand.type.value_type)
+    return Call("list_extract", (operand, subscript(index)), operand.type.value_type)
 
 
 @scalar(
@@ -225,8 +226,8 @@ def list_slice(
 ) -> Expression:
     """Return list[first:last], both ends included."""
     operand = require_list("a slice", operand)
-    start = Literal(1, BIGINT) if first is None else _subscript(first)
-    stop = Call("list_length", (operand,), BIGINT) if last is None else _subscript(last)
+    start = Literal(1, BIGINT) if first is None else subscript(first)
+    stop = Call("list_length", (operand,), BIGINT) if last is None else subscript(last)
     return Call("list_slice", (operand, start, stop), pa.list_(operand.type.value_type))
 
 
@@ -360,7 +361,7 @@ def _average(_: Call, array: pa.Array) -> pa.Array:
 @composed(
     "list_aggregate(list, name [, separator]), array_aggregate(list, name [, separator]),"
     " list_aggr(list, name [, separator]), array_aggr(list, name [, separator])",
-    "`min`, `max`, `sum`, `avg` or `string_agg`:"
+    "`min`, `max`, `sum`, `avg`, `count`, `first`, `last` or `string_agg`:"
     " list_aggregate(['a', 'b'], 'string_agg', '-') -> 'a-b'",
 )
 def _aggregate(name: str, operand: Expression, which: Expression, *more: Expression) -> Expression:
@@ -373,6 +374,10 @@ def _aggregate(name: str, operand: Expression, which: Expression, *more: Express
             )
         case Literal(value="min" | "max" | "sum" | "avg" as function), ():
             return _bind_fold(f"list_{function}", operand)
+        case Literal(value="count"), ():
+            return Call("list_count", (require_list(f"{name}()", operand),), BIGINT)
+        case Literal(value="first" | "last" as function), ():
+            return list_element(operand, Literal(1 if function == "first" else -1, BIGINT))
     raise NotSupportedError(f"{name}() with {describe(which)} is not supported")
 
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import ProgrammingError, did_you_mean
+from raydb.names import find_name
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.casts.nested import field_place
 from raydb.planner.expressions.columns.adapters import of_columns
@@ -15,11 +16,12 @@ from raydb.planner.expressions.columns.arrays import as_array
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, scalar
-from raydb.planner.expressions.types import TEXT, is_struct
+from raydb.planner.expressions.types import BOOLEAN, TEXT, is_struct
+from raydb.planner.expressions.typing_rules import choose
 from raydb.storage.nested import make_structs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from raydb.planner.expressions.columns.arrays import Values
 
@@ -50,12 +52,15 @@ def _pack(call: Call, *values: pa.Array) -> pa.Array:
     return make_structs(fields, call.type)
 
 
-@composed(
-    "row(a, ...)",
-    "a struct of values whose names are `f1`, `f2` and so on: row(1, 'a') -> {'f1': 1, 'f2': 'a'}",
-)
-def _row(_: str, *values: Expression) -> Expression:
+def row_of(values: Sequence[Expression]) -> Expression:
+    """Return (a, b, ...): a struct whose fields are numbered."""
     return struct_of({f"f{number}": each for number, each in enumerate(values, 1)})
+
+
+composed(
+    "row(a, ...), (a, b, ...)",
+    "a struct of values whose names are `f1`, `f2` and so on: row(1, 'a') -> {'f1': 1, 'f2': 'a'}",
+)(lambda _, *values: row_of(values))
 
 
 def struct_field(operand: Expression, name: str) -> Expression:
@@ -106,3 +111,63 @@ def _struct(name: str, operand: Expression) -> Expression:
     if not is_struct(operand.type):
         raise ProgrammingError(f"{name}() needs a struct, not {describe(operand)}")
     return operand
+
+
+def _fields(name: str, operand: Expression) -> dict[str, Expression]:
+    """Return what each field of a struct is."""
+    names = [field.name for field in _struct(name, operand).type]
+    return {each: struct_field(operand, each) for each in names}
+
+
+def _unless_null(operand: Expression, fields: Mapping[str, Expression]) -> Expression:
+    nothing = Call("is_null", (operand,), BOOLEAN)
+    return choose([nothing], [Literal(None, pa.null()), struct_of(fields)])
+
+
+@composed(
+    "struct_insert(struct, values)",
+    "with more fields: struct_insert({'a': 1}, b := 2) -> {'a': 1, 'b': 2}",
+)
+def _struct_insert(name: str, operand: Expression, values: Expression) -> Expression:
+    known, added = _fields(name, operand), _fields(name, values)
+    for field in added:
+        if find_name(field, known, "field") is not None:
+            raise ProgrammingError(f"{describe(operand)} has a field '{field}' already")
+    return _unless_null(operand, known | added)
+
+
+@composed(
+    "struct_update(struct, values)",
+    "with other values of fields, or more fields: struct_update({'a': 1}, a := 'x') -> {'a': 'x'}",
+)
+def _struct_update(name: str, operand: Expression, values: Expression) -> Expression:
+    known, changed = _fields(name, operand), _fields(name, values)
+    named = {find_name(field, known, "field") or field: each for field, each in changed.items()}
+    return _unless_null(operand, known | named)
+
+
+@composed(
+    "struct_concat(struct, ...)",
+    "the fields of all: struct_concat({'a': 1}, {'b': 2}) -> {'a': 1, 'b': 2}",
+)
+def _struct_concat(name: str, *operands: Expression) -> Expression:
+    fields: dict[str, Expression] = {}
+    for operand in operands:
+        for field, each in _fields(name, operand).items():
+            if find_name(field, fields, "field") is not None:
+                raise ProgrammingError(f"{name}() would have a field '{field}' twice")
+            fields[field] = each
+    return struct_of(fields)
+
+
+@composed(
+    "struct_extract_at(struct, n)",
+    "a field by its place, from 1: struct_extract_at({'a': 10, 'b': 20}, 2) -> 20",
+)
+def _struct_extract_at(name: str, operand: Expression, place: Expression) -> Expression:
+    names = list(_fields(name, operand))
+    if not isinstance(place, Literal) or not isinstance(place.value, int):
+        raise ProgrammingError(f"{name}() needs the number of a field, not {describe(place)}")
+    if not 1 <= place.value <= len(names):
+        raise ProgrammingError(f"{describe(operand)} has {len(names)} fields, not {place.value}")
+    return struct_field(operand, names[place.value - 1])
