@@ -6,6 +6,7 @@ import sys
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from raydb.errors import ProgrammingError
 from raydb.names import find_object
 from raydb.values import dataclass
 
@@ -128,9 +129,11 @@ class Relations:
     def of(self, database: str | None) -> str | None:
         """Return the name of a database as it was made; None if there is none such.
 
-        None stands for the current one.
+        None stands for the current one. Raises ProgrammingError where that was detached.
         """
         if database is None:
+            if self.current not in self.databases:
+                raise ProgrammingError(f"database '{self.current}' was detached; USE another one")
             return self.current
         return find_object(database, self.databases, "database")
 
@@ -198,4 +201,5 @@ def relations(
     rest = {key: key for key in (*tables, *views) if key not in others}
     if CATALOG not in attached:
         return Relations({CATALOG: rest, **attached}, views, current)
-    return Relations({**attached, current: {**attached[current], **rest}}, views, current)
+    here = {**attached.get(current, {}), **rest}
+    return Relations({**attached, current: here}, views, current)

@@ -7,7 +7,9 @@ from raydb.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """BEGIN [TRANSACTION] or START TRANSACTION."""
+    """BEGIN [TRANSACTION] [READ {ONLY | WRITE}] or START TRANSACTION ..."""
+
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,9 @@ from raydb.engine.catalog.merge import Merger
 from raydb.engine.catalog.stored_bvh import is_merge_due
 from raydb.engine.context.usage import Usage
 from raydb.engine.fused.derived_cache import DerivedCache
-from raydb.errors import InterfaceError, OperationalError
+from raydb.errors import InterfaceError, OperationalError, ProgrammingError
 from raydb.interrupts import WAIT_S, check_interrupt, hold_interrupt
+from raydb.names import is_same
 from raydb.storage.durable.reserve import is_full
 from raydb.storage.tables.file_merges import STATEMENT_BYTES
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.catalog.store import Store
     from raydb.engine.context.statement_context import StatementContext
+    from raydb.engine.databases.attached import Attachment
     from raydb.storage.durable.version import Version
     from raydb.storage.tables.changes import Change
 
@@ -63,6 +65,8 @@ class SharedDatabase:
         if store is not None:
             self._load(store)
         self._users: WeakSet[object] = WeakSet()
+        # What its sessions have beside it, replaced as a whole.
+        self.attachments: tuple[Attachment, ...] = ()
 
     # -- what is committed
 
@@ -279,6 +283,24 @@ class SharedDatabase:
             return
         with suppress(OperationalError, InterfaceError):
             self._write(self._newest)
+
+    # -- databases beside it
+
+    def attach(self, added: Attachment | None, gone: Attachment | None = None) -> None:
+        """Let sessions have another database beside this one from their next statements on.
+
+        gone: one that they have no more. Raises ProgrammingError where another session has attached
+        one of the name.
+        """
+        with self._swap:
+            left = [each for each in self.attachments if each is not gone]
+            if added is not None:
+                if any(is_same(each.attach.name, added.attach.name) for each in left):
+                    raise ProgrammingError(
+                        f"a database is attached as '{added.attach.name}' already"
+                    )
+                left.append(added)
+            self.attachments = tuple(left)
 
     # -- who uses it
 

@@ -19,6 +19,7 @@ from raydb.engine.catalog.snapshot import Snapshot
 from raydb.engine.databases.joined import under_prefix
 from raydb.engine.databases.open_databases import leave, open_alone, share
 from raydb.errors import DatabaseError, OperationalError
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -109,27 +110,42 @@ class SqliteSource:
         self._database.close()
 
 
-class Attached:
-    """An attached database under its name.
+@dataclass(frozen=True, eq=False, slots=True)
+class Attachment:
+    """What ATTACH has added, for all sessions of a database.
 
-    attach: the statement that attached it. writer: how statements write to it, None where it is
-    only read so far. shared: the database, where other sessions have it as well. makes: whether a
-    directory that there is not is made.
+    attach: the statement, whose path no working directory changes. memory: the database in memory,
+    None for one of a file or a directory.
     """
 
-    def __init__(
-        self, attach: ast.Attach, shared: SharedDatabase | None = None, *, makes: bool = False
-    ) -> None:
+    attach: ast.Attach
+    memory: SharedDatabase | None
+
+    @staticmethod
+    def of(attach: ast.Attach) -> Attachment:
+        """Return what a statement adds."""
+        if attach.path == MEMORY:
+            return Attachment(attach, SharedDatabase())
+        return Attachment(replace(attach, path=str(Path(attach.path).absolute())), None)
+
+
+class Attached:
+    """An attached database under its name, as one session has it.
+
+    writer: how statements write to it, None where it is only read so far. opens: whether a
+    directory is opened for writing at once, and made where there is none.
+    """
+
+    def __init__(self, attachment: Attachment, *, opens: bool = False) -> None:
+        self.attachment = attachment
+        self.attach = attachment.attach
         self.writer: Database | None = None
         self._source: Source | None = None
-        self.attach = attach
-        if attach.path == MEMORY or shared is not None:
-            self._write_to(Database(shared or SharedDatabase()))
-        else:
-            self.attach = replace(attach, path=str(Path(attach.path).absolute()))
-            if attach.read_only is False or (makes and identity_of(attach.path) is None):
-                self._write_to(share(self.attach.path, Database))
-        self.identity = None if attach.path == MEMORY else identity_of(self.attach.path)
+        if attachment.memory is not None:
+            self._write_to(Database(attachment.memory))
+        elif opens:
+            self._write_to(share(self.attach.path, Database))
+        self.identity = None if attachment.memory is not None else identity_of(self.attach.path)
         self._is_held = False
         self._known: tuple[Snapshot, str, Snapshot] | None = None
         self._lost: _Lost | None = None
@@ -142,7 +158,7 @@ class Attached:
     @property
     def path(self) -> str | None:
         """Where it is, whatever the working directory; None for one in memory."""
-        return None if self.attach.path == MEMORY else self.attach.path
+        return self.attach.path if self.attachment.memory is None else None
 
     def _write_to(self, database: Database) -> Database:
         self._source = DatabaseSource(database)

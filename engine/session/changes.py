@@ -149,8 +149,8 @@ class Changes:
     def control(self, statement: ast.Control) -> None:
         """Begin, end or undo a transaction, or a part of it."""
         match statement:
-            case ast.Begin():
-                self.databases.begin()
+            case ast.Begin(read_only=read_only):
+                self.databases.begin(read_only=read_only)
             case ast.Commit():
                 self.databases.commit()
             case ast.Rollback():

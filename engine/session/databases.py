@@ -17,6 +17,7 @@ import pyarrow as pa
 from raydb.engine.databases.attached import (
     MEMORY,
     Attached,
+    Attachment,
     identity_of,
 )
 from raydb.engine.databases.joined import Beside, join_snapshots, prefixes
@@ -46,6 +47,8 @@ class Databases:
     def __init__(self, own: Database) -> None:
         self._own = own
         self._attached: tuple[Attached, ...] = ()
+        self._attachments: tuple[Attachment, ...] = ()  # those that it has seen
+        self._only_reads = False
         self._joined: tuple[tuple[object, ...], Snapshot] | None = None
         self.current = CATALOG
 
@@ -90,8 +93,21 @@ class Databases:
     def catch_up(self) -> None:
         """Go on with what others have committed, between transactions."""
         self._own.catch_up()
+        if not (self._own.shared.attachments is self._attachments or self.in_transaction):
+            self._go_on()
         for each in self._attached:
             each.catch_up(holds=self.in_transaction)
+
+    def _go_on(self) -> None:
+        """Have what sessions of the same database have attached, and leave what they detached."""
+        attachments = self._own.shared.attachments
+        temporary = [each for each in self._attached if each.name == TEMP]
+        known = {each.attachment: each for each in self._attached if each not in temporary}
+        self._attached = (*temporary, *(known.get(each) or Attached(each) for each in attachments))
+        self._attachments, self._joined = attachments, None
+        for attachment, each in known.items():
+            if attachment not in attachments:
+                each.close()
 
     def wait_for(self, error: DatabaseError) -> None:
         """Wait for a database that a statement names, which an error has told to be locked.
@@ -161,8 +177,12 @@ class Databases:
                 raise unknown_qualifier(name, names)
         else:
             found = TEMP if self._are_temporary(kind, named) else self.current
+            if found not in names:
+                raise ProgrammingError(f"database '{found}' was detached; USE another one")
         if read_only and self._is_on_disk(found):
             raise OperationalError("the database is opened read-only")
+        if self.in_transaction and self._only_reads and found != TEMP:
+            raise OperationalError("the transaction was begun with READ ONLY")
         self.database(found)
         self._check_alone(found)
         return found
@@ -198,7 +218,7 @@ class Databases:
 
     def _make_temporary(self) -> None:
         if all(each.name != TEMP for each in self._attached):
-            self._add(Attached(ast.Attach(MEMORY, TEMP)))
+            self._add(Attached(Attachment.of(ast.Attach(MEMORY, TEMP))))
 
     def rows(self, *, with_files: bool) -> pa.Table:
         """Return the rows of SHOW DATABASES, or of PRAGMA database_list."""
@@ -225,10 +245,14 @@ class Databases:
             if each.writer is not None:
                 yield each.writer
 
-    def begin(self) -> None:
-        """Begin a transaction, which reads the newest commits from now on."""
+    def begin(self, *, read_only: bool = False) -> None:
+        """Begin a transaction, which reads the newest commits from now on.
+
+        read_only: whether it changes temporary tables at most.
+        """
         for each in self._all():
             each.begin()
+        self._only_reads = read_only
 
     def commit(self) -> None:
         """Make the transaction durable, and end it; where that fails it is rolled back.
@@ -325,14 +349,16 @@ class Databases:
             self._check_new(statement.path, known, makes=makes)
         elif statement.read_only:
             raise ProgrammingError("a database in memory is empty at first: READ_ONLY has no use")
-        attached = Attached(statement, makes=makes)
+        opens = makes and (statement.read_only is False or identity_of(statement.path) is None)
+        attached = Attached(Attachment.of(statement), opens=opens)
         try:
             attached.require(holds=False)
+            if known is not None:
+                self._detach(known.name)
+            self._own.shared.attach(attached.attachment)
         except BaseException:
             attached.close()
             raise
-        if known is not None:
-            self._detach(known.name)
         self._add(attached)
 
     def _add(self, attached: Attached) -> None:
@@ -369,18 +395,8 @@ class Databases:
         (gone,) = (each for each in self._attached if each.name == name)
         self._attached = tuple(each for each in self._attached if each is not gone)
         self._joined = None
+        self._own.shared.attach(None, gone.attachment)
         gone.close()
-
-    def duplicate_into(self, other: Databases) -> None:
-        """Attach to another session what is attached here, but for temporary tables."""
-        other._attached = tuple(
-            Attached(each.attach, None if each.writer is None else each.writer.shared)
-            for each in self._attached
-            if each.name != TEMP
-        )
-        other.catch_up()
-        other.release()
-        other.current = CATALOG if self.current == TEMP else self.current
 
     def close(self) -> None:
         """Leave all databases."""

@@ -39,7 +39,7 @@ from raydb.engine.statements.summarize import summarize
 from raydb.errors import Error, NotSupportedError, OperationalError, ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.backends.cpu.threads import use_processors
-from raydb.planner.catalog import CATALOG
+from raydb.planner.catalog import CATALOG, TEMP
 from raydb.running import Remarks, Running
 from raydb.sql import ast
 from raydb.storage.formats.text_part import LateValueError
@@ -97,7 +97,10 @@ class Session:
         """Return another session of the same database, which begins with the same settings."""
         session = Session(self.database.shared, read_only=self.read_only)
         session.settings = self.settings
-        self.databases.duplicate_into(session.databases)
+        session.databases.catch_up()
+        session.databases.release()
+        if self.databases.current != TEMP:
+            session.databases.current = self.databases.current
         return session
 
     def execute(

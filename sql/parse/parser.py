@@ -188,7 +188,18 @@ def _reset(reader: TokenReader) -> ast.ResetOption:
 
 def _start(reader: TokenReader) -> ast.Begin:
     reader.expect("TRANSACTION")
-    return ast.Begin()
+    return _begin(reader)
+
+
+def _begin(reader: TokenReader) -> ast.Begin:
+    """Read what follows BEGIN or START TRANSACTION."""
+    reader.accept_any("TRANSACTION", "WORK")
+    if not reader.accept("READ"):
+        return ast.Begin()
+    word = reader.accept_any("ONLY", "WRITE")
+    if word is None:
+        raise reader.error("ONLY or WRITE")
+    return ast.Begin(word == "ONLY")
 
 
 def _transaction(statement: ast.Control, reader: TokenReader) -> ast.Control:
@@ -271,7 +282,7 @@ _STATEMENTS: dict[str, Callable[[TokenReader], ast.Statement]] = {
     "COPY": read_copy,
     "SET": _set,
     "RESET": _reset,
-    "BEGIN": partial(_transaction, ast.Begin()),
+    "BEGIN": _begin,
     "START": _start,
     "COMMIT": partial(_transaction, ast.Commit()),
     "END": partial(_transaction, ast.Commit()),

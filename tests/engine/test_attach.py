@@ -371,8 +371,22 @@ def test_a_duplicate_has_what_is_attached(con: raydb.Connection, shop: raydb.Con
     con.execute("USE shop")
     with con.duplicate() as other:
         assert ask(other, "SELECT sum(amount) FROM sale") == [60]
-        other.execute("USE raydb; DETACH shop")
+        other.execute("USE raydb")
+        con.execute("BEGIN")
+        other.execute(
+            "DETACH shop; ATTACH ':memory:' AS more; CREATE TABLE more.t AS SELECT 5 AS x"
+        )
         assert ask(con, "SELECT sum(amount) FROM sale") == [60]
+        con.execute("COMMIT")
+        for text in ("FROM sale", "INSERT INTO sale VALUES (1, 2)", "CREATE TABLE u (x INTEGER)"):
+            with pytest.raises(raydb.ProgrammingError, match="'Shop' was detached; USE another"):
+                con.execute(text)
+        assert ask(con, "SHOW DATABASES") == ["more", "raydb"]
+        con.execute("USE more; INSERT INTO t VALUES (6)")
+        assert ask(other, "SELECT sum(x) FROM more.t") == [11]
+        with pytest.raises(raydb.ProgrammingError, match="attached as 'more' already"):
+            con.execute("ATTACH ':memory:' AS more")
+    assert ask(con, "SELECT sum(x) FROM t") == [11]
 
 
 def test_the_writer_may_come_and_go(

@@ -57,3 +57,25 @@ BEGIN;
 BEGIN;
 -- error: ProgrammingError: a transaction is active already
 COMMIT;
+
+-- What only reads changes temporary tables at most.
+BEGIN TRANSACTION READ ONLY;
+
+CREATE TEMP TABLE counted AS SELECT 1 AS x;
+
+CREATE TABLE counts (x INTEGER);
+-- error: OperationalError: the transaction was begun with READ ONLY
+
+COMMIT;
+
+START TRANSACTION READ WRITE;
+
+CREATE TABLE counts AS FROM counted;
+
+COMMIT;
+
+BEGIN READ SOMETHING;
+-- error: ProgrammingError: syntax error at line 1, column 12: unexpected 'SOMETHING', expected ONLY or WRITE
+
+FROM counts;
+-- 1

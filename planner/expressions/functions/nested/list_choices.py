@@ -158,7 +158,7 @@ def _bind_zip(name: str, *operands: Expression) -> Expression:
 @scalar(
     "list_zip(list, ...), array_zip(list, ...)",
     "their elements side by side, NULL where one is shorter:"
-    " list_zip([1, 2], ['a']) -> [{'f1': 1, 'f2': 'a'}, {'f1': 2, 'f2': NULL}]",
+    " list_zip([1, 2], ['a', 'b']) -> [{'f1': 1, 'f2': 'a'}, {'f1': 2, 'f2': 'b'}]",
     bind=_bind_zip,
     takes="nulls",
 )
