@@ -34,6 +34,7 @@ from raydb.planner.expressions.nodes import Column, Literal
 from raydb.planner.lower import lower_deferred
 from raydb.planner.plan.nodes import (
     Aggregate,
+    AsofJoin,
     CommonTable,
     Filter,
     HashJoin,
@@ -159,6 +160,12 @@ def _run_job(plan: FusedJob, columns: Sequence[Column], sources: Sources) -> Rel
     return Relation({c: table.column(column_name(c)) for c in columns}, table.num_rows)
 
 
+def _run_asof_join(plan: AsofJoin, columns: list[Column], sources: Sources) -> Relation:
+    from raydb.engine.operators.join.asof import run_asof_join  # noqa: PLC0415  (few plans have one)
+
+    return run_asof_join(plan, columns, sources)
+
+
 def _run_window(plan: Window, columns: list[Column], sources: Sources) -> Relation:
     from raydb.engine.operators.window.run_window import run_window  # noqa: PLC0415  (few plans have one)
 
@@ -203,6 +210,7 @@ def _members(column: Column, values: pa.ChunkedArray | pa.Array) -> Literal:
 # How each node runs: a function of it, some of its columns in their order, and the sources.
 RUNNERS: Mapping[type[Node], Callable[[Any, list[Column], Sources], Relation]] = {
     Aggregate: run_aggregate,
+    AsofJoin: _run_asof_join,
     CommonTable: run_common_table,
     DeferredScan: _run_deferred,
     DeltaScan: _run_job,

@@ -27,6 +27,7 @@ from raydb.planner.expressions.nodes import (
 from raydb.planner.plan.common_tables import free_columns, reads_working_table, renumbered
 from raydb.planner.plan.nodes import (
     Aggregate,
+    AsofJoin,
     CommonTable,
     Filter,
     InnerJoin,
@@ -131,7 +132,7 @@ class _Domain:
         """Return new columns for the outer row's values."""
         return {c: self.builder.new_column(c.name, c.type) for c in self._columns}
 
-    def conditions(self, one: Names, other: Names) -> tuple[Expression, ...]:
+    def conditions(self, one: Names, other: Names) -> tuple[Call, ...]:
         """Return the conditions that two parts of the query are of the same outer row."""
         return tuple(
             Call(
@@ -192,7 +193,7 @@ def _push(plan: Plan, domain: _Domain) -> _Pushed:
             return _push(_one_by_one(plan, domain.builder), domain)
         case InnerJoin():
             return _push_inner_join(plan, domain)
-        case OuterJoin() | SemiJoin():
+        case OuterJoin() | SemiJoin() | AsofJoin():
             return _push_join(plan, domain)
         case Union(sources=sources, columns=columns):
             return _union([_push(source, domain) for source in sources], sources, columns, domain)
@@ -206,6 +207,23 @@ def _push(plan: Plan, domain: _Domain) -> _Pushed:
             return _Pushed(replace(plan, columns=(*columns, *names.values())), names)
         case _:
             raise AssertionError(f"{type(plan).__name__} reads no outer row")
+
+
+def _push_asof_join(plan: AsofJoin, domain: _Domain) -> _Pushed:
+    """Return the join with the values of the outer row among the keys."""
+    left, right = _push(plan.left, domain), _push(plan.right, domain)
+    conditions = domain.conditions(left.names, right.names)
+    first = len(plan.left_keys)
+    unsure = {first + n for n, each in enumerate(conditions) if each.function == "not_distinct"}
+    joined = replace(
+        plan,
+        left=left.plan,
+        right=right.plan,
+        left_keys=(*plan.left_keys, *left.names.values()),
+        right_keys=(*plan.right_keys, *right.names.values()),
+        null_safe=plan.null_safe | unsure,
+    )
+    return replace(left, plan=joined)
 
 
 def _has_working_table(plan: Plan) -> bool:
@@ -230,8 +248,10 @@ def _divide(call: WindowCall, names: Names) -> WindowCall:
     return replace(call, partition_by=(*names.values(), *call.partition_by))
 
 
-def _push_join(plan: OuterJoin | SemiJoin, domain: _Domain) -> _Pushed:
+def _push_join(plan: OuterJoin | SemiJoin | AsofJoin, domain: _Domain) -> _Pushed:
     """Push into the side that is kept; the rows of the other are found for its outer rows."""
+    if isinstance(plan, AsofJoin):
+        return _push_asof_join(plan, domain)
     if isinstance(plan, OuterJoin) and plan.kind == "full":
         return _push_full_join(plan, domain)
     if plan.kind == "right":

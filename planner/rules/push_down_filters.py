@@ -24,6 +24,7 @@ from raydb.planner.expressions.nodes import (
 from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.plan.nodes import (
     Aggregate,
+    AsofJoin,
     Filter,
     InnerJoin,
     NoStar,
@@ -78,7 +79,12 @@ def _push(predicates: Sequence[Expression], source: Plan) -> Plan:
             return replace(source, conditions=(*conditions, *predicates))
         case Filter(source=inner, predicate=predicate):
             return _push((*conjuncts(predicate), *predicates), inner)
-        case OuterJoin(kind="left", left=left) | SemiJoin(left=left) | Search(left=left):
+        case (
+            OuterJoin(kind="left", left=left)
+            | SemiJoin(left=left)
+            | AsofJoin(left=left)
+            | Search(left=left)
+        ):
             rest, (pushed,) = _distribute(predicates, (left,))
             return filter_rows(replace(source, left=pushed), rest)
         case Unnest(source=inner):

@@ -121,6 +121,7 @@ def take_apart(plan: Plan) -> Parts | NoStar:
         case _:
             names = {
                 "Aggregate": "it aggregates over another aggregate",
+                "AsofJoin": "it aggregates over an ASOF join",
                 "Values": "it reads no table",
                 "Limit": "it aggregates over a LIMIT",
                 "Unnest": "it aggregates over the elements of lists",

@@ -104,8 +104,8 @@ SELECT * FROM a NATURAL CROSS JOIN b;
 -- error: ProgrammingError: a join is NATURAL or CROSS, not both
 SELECT * FROM a JOIN b USING (p);
 -- error: ProgrammingError: column 'p' does not exist in 'b' (line 1, column 31)
-SELECT * FROM a ASOF JOIN b ON a.id >= b.id;
--- error: NotSupportedError: ASOF JOIN is not supported
+SELECT * FROM a POSITIONAL JOIN b;
+-- error: ProgrammingError: JOIN needs ON or USING
 
 SELECT * FROM (VALUES (1)) AS v(a) JOIN (VALUES (1)) AS w(a) USING (a, a);
 -- error: ProgrammingError: column 'a' is named twice in USING (line 1, column 33)

@@ -50,6 +50,7 @@ QUERIES = [
     "motif => 'a->b, b->c', delta => 5)",
     "SELECT k, sum(n) FROM day GROUP BY k",
     "SELECT k FROM day WHERE k < 5 ORDER BY n LIMIT 3",
+    "SELECT d.k FROM day d ASOF JOIN day e ON d.n = e.n AND d.k >= e.k",
     "SELECT d.k FROM day d JOIN day e ON d.n = e.n WHERE e.k = 3",
     "SELECT country, sum(price) FROM sale JOIN city ON city_id = id "
     "WHERE day < (SELECT max(k) FROM day) GROUP BY country",

@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
 
 # What the row numbers of a pair take while its columns are fetched.
-_BYTES_A_PAIR = 48
+BYTES_A_PAIR = 48
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Pairs:
+class Pairs:
     """Row numbers of both sides; None for all rows of a side, each once and in order."""
 
     left: NDArray[np.integer] | None
@@ -81,7 +81,7 @@ _DECISIVE: Mapping[str, tuple[str, ...]] = {
 _MANY_PAIRS = 2**20
 
 # Fewer pairs at a time take longer to begin than to make.
-_FEWEST_PAIRS = 2**12
+FEWEST_PAIRS = 2**12
 
 
 def run_join(plan: HashJoin, columns: Sequence[Column], sources: Sources) -> Relation:
@@ -113,7 +113,7 @@ def join_pieces(plan: HashJoin, columns: Sequence[Column], sources: Sources) -> 
     }
     found: dict[str, Side] = {}
     for name in ("left", "right") if plan.filtered == "right" else ("right", "left"):
-        found[name] = _run_side(*asked[name], sources)
+        found[name] = run_side(*asked[name], sources)
         if not found[name].rows.row_count and name in _DECISIVE[plan.kind]:
             yield Relation({c: pa.chunked_array([], c.type) for c in columns}, 0)
             return
@@ -151,10 +151,10 @@ def _join(
         if plan.kind in ("semi", "anti", "mark"):
             yield _left_rows(plan, left.rows, paired_left, columns)
         elif plan.kind in ("left", "full"):
-            yield _unpaired(left.rows, paired_left, columns)
+            yield unpaired_rows(left.rows, paired_left, columns)
     if plan.kind in ("right", "full"):
         for right, paired_right in zip(rights, paired_rights, strict=True):
-            yield _unpaired(right.rows, paired_right, columns)
+            yield unpaired_rows(right.rows, paired_right, columns)
 
 
 def _pairs_of_blocks(
@@ -176,14 +176,14 @@ def _pairs_of_blocks(
         return
     left_rows, right_rows = left.rows, right.rows
     # Two pieces are there at a time, and what comes of them.
-    pair_bytes = _BYTES_A_PAIR + 2 * _width(left_rows) + 2 * _width(right_rows)
-    most = max(memory.room() // 4 // pair_bytes, _FEWEST_PAIRS)
+    pair_bytes = BYTES_A_PAIR + 2 * row_width(left_rows) + 2 * row_width(right_rows)
+    most = max(memory.room() // 4 // pair_bytes, FEWEST_PAIRS)
     if partners.ranges is not None:
         most = min(most, max(row_count, _MANY_PAIRS))
     if partners.pair_count() <= most and not unchecked:
         _mark_pairs(plan, partners, paired)
         pairs = _sides_of(partners, partners.all_pairs())
-        yield _fetch_in_threads(left_rows, right_rows, pairs, columns)
+        yield fetch_in_threads(left_rows, right_rows, pairs, columns)
         return
     # Joined once, and not again for each part of the pairs.
     left_rows, right_rows = left_rows.combined(), right_rows.combined()
@@ -196,9 +196,9 @@ def _pairs_of_blocks(
             paired[0][pairs.left] = True
         if plan.kind in ("right", "full"):
             paired[1][pairs.right] = True
-        return _fetch(left_rows, right_rows, pairs, columns)
+        return fetch_pairs(left_rows, right_rows, pairs, columns)
 
-    step = max(most // results_at_a_time(), _FEWEST_PAIRS)
+    step = max(most // results_at_a_time(), FEWEST_PAIRS)
     yield from in_order(rows_of, partners.parts(step))
 
 
@@ -212,11 +212,12 @@ def _mark_pairs(
         paired[1][rows_in_pairs(partners, len(paired[1]), is_left=False)] = True
 
 
-def _width(rows: Relation) -> int:
+def row_width(rows: Relation) -> int:
+    """Return the bytes that a row takes, on average."""
     return -(-rows.size_bytes // max(rows.row_count, 1))
 
 
-def _run_side(
+def run_side(
     source: tuple[PhysicalPlan, Sequence[Column]],
     expressions: tuple[Sequence[Expression], Sequence[Expression], Sequence[Expression]],
     sources: Sources,
@@ -275,20 +276,20 @@ def _comparisons(
 
 def _sides_of(
     partners: Partners, pairs: tuple[NDArray[np.integer] | None, NDArray[np.integer]]
-) -> _Pairs:
+) -> Pairs:
     """Return pairs of probe and build rows as those of left and right."""
-    return _Pairs(*pairs) if partners.probe_is_left else _Pairs(pairs[1], pairs[0])
+    return Pairs(*pairs) if partners.probe_is_left else Pairs(pairs[1], pairs[0])
 
 
 def _check(
     partners: Partners, left: Relation, right: Relation, conditions: Sequence[Expression]
-) -> Callable[[Part], _Pairs]:
+) -> Callable[[Part], Pairs]:
     """Return what gives those of some pairs for which all conditions are true."""
     read = {column for condition in conditions for column in columns_of(condition)}
     left = left.select(column for column in left.columns if column in read).combined()
     right = right.select(column for column in right.columns if column in read).combined()
 
-    def check(part: Part) -> _Pairs:
+    def check(part: Part) -> Pairs:
         pairs = _sides_of(partners, part())
         ours, theirs = pairs.left, pairs.right
         assert ours is not None
@@ -302,7 +303,7 @@ def _check(
             kept = np.flatnonzero(_mask(evaluate(condition, values, len(ours))))
             if len(kept) < len(ours):
                 ours, theirs = ours[kept], theirs[kept]
-        return _Pairs(ours, theirs)
+        return Pairs(ours, theirs)
 
     return check
 
@@ -353,13 +354,15 @@ def _left_rows(
     return chosen if count == rows.row_count else chosen.filter(pa.array(kept), count)
 
 
-def _fetch(left: Relation, right: Relation, pairs: _Pairs, columns: Sequence[Column]) -> Relation:
+def fetch_pairs(
+    left: Relation, right: Relation, pairs: Pairs, columns: Sequence[Column]
+) -> Relation:
     """Return columns of the pairs."""
     return _fetch_by(map, left, right, pairs, columns)
 
 
-def _fetch_in_threads(
-    left: Relation, right: Relation, pairs: _Pairs, columns: Sequence[Column]
+def fetch_in_threads(
+    left: Relation, right: Relation, pairs: Pairs, columns: Sequence[Column]
 ) -> Relation:
     """Return columns of the pairs, each column in a thread."""
 
@@ -374,7 +377,7 @@ def _fetch_by(
     for_each: Callable[..., Iterable[pa.ChunkedArray | pa.Array]],
     left: Relation,
     right: Relation,
-    pairs: _Pairs,
+    pairs: Pairs,
     columns: Sequence[Column],
 ) -> Relation:
     numbers = {
@@ -391,7 +394,7 @@ def _fetch_by(
     return Relation(dict(zip(columns, for_each(fetch, columns), strict=True)), pairs.count())
 
 
-def _unpaired(rows: Relation, paired: NDArray[np.bool_], columns: Sequence[Column]) -> Relation:
+def unpaired_rows(rows: Relation, paired: NDArray[np.bool_], columns: Sequence[Column]) -> Relation:
     """Return the rows of one side that are in no pair, NULL in the other side's columns."""
     count = len(paired) - int(np.count_nonzero(paired))
     kept = rows.filter(pa.array(~paired), count).columns

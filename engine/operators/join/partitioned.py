@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from raydb.engine.operators.join.partners import Side
 from raydb.engine.operators.partition import part_count, split_by_hash, work_bytes
-from raydb.engine.operators.relation import Relation, joined
+from raydb.engine.operators.relation import Relation, concatenate, joined
 from raydb.planner.expressions.nodes import Column
 
 if TYPE_CHECKING:
@@ -45,6 +45,17 @@ def blocks_of_sides(left: Side, right: Side, memory: Memory) -> tuple[list[Side]
             blocks = list(_blocks(other, room - _need(whole)))
             return ([left], blocks) if whole is left else (blocks, [right])
     return list(_blocks(left, room // 2)), list(_blocks(right, room // 2))
+
+
+def some_of_side(side: Side, rows: pa.Array) -> Side:
+    """Return the rows of a side at some places."""
+    return _as_side(_as_relation(side).take(rows), side)
+
+
+def joined_sides(first: Side, second: Side) -> Side:
+    """Return the rows of two blocks of a side, one after the other."""
+    blocks = [_as_relation(first), _as_relation(second)]
+    return _as_side(concatenate(blocks, blocks[0].columns), first)
 
 
 def _need(*sides: Side) -> int:

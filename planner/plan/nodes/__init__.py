@@ -15,6 +15,7 @@ from raydb.planner.plan.nodes.common_table import CommonTable, Recursive, Workin
 from raydb.planner.plan.nodes.filter import Filter, filter_rows
 from raydb.planner.plan.nodes.join import (
     Apply,
+    AsofJoin,
     HashJoin,
     InnerJoin,
     OuterJoin,
@@ -46,7 +47,7 @@ ChosenNode: TypeAlias = (
     " | SearchRows | TopRows"
 )
 SharedNode: TypeAlias = (
-    "Scan | Values | Series | CommonTable | WorkingTable | Aggregate"
+    "Scan | Values | Series | CommonTable | WorkingTable | Aggregate | AsofJoin"
     " | Filter | Project | Unnest | Window | Union | Recursive | Sort | Limit"
 )
 Plan: TypeAlias = "LogicalNode | ChosenNode | SharedNode"
@@ -57,6 +58,7 @@ PhysicalPlan: TypeAlias = Plan
 __all__ = [
     "Aggregate",
     "Apply",
+    "AsofJoin",
     "CommonTable",
     "Filter",
     "Given",

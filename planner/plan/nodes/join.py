@@ -91,6 +91,39 @@ class SemiJoin(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class AsofJoin(Node):
+    """Each left row with the one right row that is nearest to it among those of equal keys.
+
+    Of the right rows for which `left_value <comparison> right_value`, which is an inequality, it
+    is one with the value nearest to the left one. NULL matches nothing, but NULL for the keys at
+    the places in `null_safe`. A left join keeps the left rows without a partner.
+    """
+
+    explain_name = "AsofJoin"
+    source_fields = ("left", "right")
+    expression_fields = ("left_keys", "right_keys", "left_value", "right_value")
+
+    kind: Literal["inner", "left"]
+    comparison: Literal["less", "less_equal", "greater", "greater_equal"]
+    left: Plan
+    right: Plan
+    left_keys: tuple[Expression, ...]
+    right_keys: tuple[Expression, ...]
+    left_value: Expression
+    right_value: Expression
+    null_safe: frozenset[int] = frozenset()
+
+    @property
+    def summary(self) -> str:
+        nearest = f"{show(self.left_value)} {INFIX[self.comparison]} {show(self.right_value)}"
+        equal = _shown_keys(self.left_keys, self.right_keys, self.null_safe)
+        return f"{self.kind.upper()} {' AND '.join((*equal, nearest))}"
+
+    def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
+        return self.left.never_null(catalog)
+
+
+@dataclass(frozen=True, slots=True)
 class Apply(Node):
     """LATERAL: each left row joined with the rows that the right plan has for it.
 
@@ -165,13 +198,19 @@ class HashJoin(Node):
 
     @property
     def summary(self) -> str:
-        keys = " AND ".join(
-            f"{show(one)} {INFIX['not_distinct'] if place in self.null_safe else '='} {show(other)}"
-            for place, (one, other) in enumerate(zip(self.left_keys, self.right_keys, strict=True))
-        )
+        keys = " AND ".join(_shown_keys(self.left_keys, self.right_keys, self.null_safe))
         kind = self.kind.upper() if self.left_keys or self.residual else "CROSS"
         return f"{kind} {keys}".rstrip()
 
     @property
     def details(self) -> dict[str, Any]:
         return {"also": " AND ".join(show(condition) for condition in self.residual)}
+
+
+def _shown_keys(
+    left: tuple[Expression, ...], right: tuple[Expression, ...], null_safe: frozenset[int]
+) -> list[str]:
+    return [
+        f"{show(one)} {INFIX['not_distinct'] if place in null_safe else '='} {show(other)}"
+        for place, (one, other) in enumerate(zip(left, right, strict=True))
+    ]

@@ -36,6 +36,7 @@ from raydb.planner.plan.table_function import (
 )
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import Resolve, bind_condition, bind_expression
+from raydb.sql.bind.query.asof_join import bind_asof_join, nearest_by_last
 from raydb.sql.bind.query.relations import bind_relation, scan_table
 from raydb.sql.bind.query.sample import with_sample
 from raydb.sql.bind.scope import (
@@ -299,7 +300,7 @@ def _bind_join(
     """Return a join; `arguments` are what the right side reads of the left one."""
     method, kind = join.args.get("method"), join.args.get("kind")
     side = join.args.get("side")
-    if method not in (None, "NATURAL"):
+    if method not in (None, "NATURAL", "ASOF"):
         raise NotSupportedError(f"{method} JOIN is not supported")
     require_only(join, "this", "on", "using", "side", "kind", "method")
     if kind not in _KINDS or (side and side not in _SIDES):
@@ -313,6 +314,13 @@ def _bind_join(
             " only an inner or a LEFT JOIN has a row for it"
         )
     conditions, scope = _bind_condition(join, left, right, binding, before_comma)
+    if method == "ASOF":
+        if arguments:
+            raise NotSupportedError("LATERAL in an ASOF JOIN is not supported")
+        if join.args.get("using"):
+            conditions = nearest_by_last(conditions)
+        plan = bind_asof_join(side, kind, left.plan, right.plan, conditions)
+        return Source(plan, left.scope if kind in ("SEMI", "ANTI") else scope)
     if kind in ("SEMI", "ANTI"):
         semi: Literal["semi", "anti"] = "semi" if kind == "SEMI" else "anti"
         return Source(SemiJoin(semi, left.plan, right.plan, tuple(conditions)), left.scope)
@@ -322,7 +330,7 @@ def _bind_join(
         return Source(_search_beside(left, right.plan, arguments, side, conditions), scope)
     if arguments:
         apply_kind: Literal["left", "inner"] = "left" if side == "LEFT" else "inner"
-        plan: Plan = Apply(apply_kind, left.plan, right.plan, arguments, tuple(conditions))
+        plan = Apply(apply_kind, left.plan, right.plan, arguments, tuple(conditions))
         return Source(plan, scope)
     if side is None:
         return replace(_inner_join(left, right, conditions), scope=scope)
