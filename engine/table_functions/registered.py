@@ -5,6 +5,7 @@ from __future__ import annotations
 from raydb.engine.table_functions.advise_bvh import AdviseBvh
 from raydb.engine.table_functions.bvhs import Bvhs
 from raydb.engine.table_functions.catalog_functions import CATALOG_FUNCTIONS
+from raydb.engine.table_functions.file_contents import FILE_CONTENTS
 from raydb.engine.table_functions.functions import Functions, Indexes, Sequences, Unnest
 from raydb.engine.table_functions.information_schema import INFORMATION_SCHEMA
 from raydb.engine.table_functions.motif.motif_function import MOTIF_FUNCTIONS
@@ -21,6 +22,7 @@ for _function in (
     AdviseBvh(),
     Bvhs(),
     *CATALOG_FUNCTIONS,
+    *FILE_CONTENTS,
     *FILE_FUNCTIONS,
     Functions(),
     IndexCalibrations(),

@@ -1,0 +1,186 @@
+"""Files as they are, and what Parquet files say of themselves.
+
+read_text('notes/*.md'), read_blob('images/*')    a row a file, with its bytes
+parquet_metadata('a.parquet')                     a row for each column of each row group
+parquet_file_metadata, parquet_kv_metadata        a row a file, and one for each key in it
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from raydb.engine.session.settings import check_file
+from raydb.errors import DataError, OperationalError
+from raydb.interrupts import check_interrupt
+from raydb.planner.expressions.types import TIMESTAMPTZ
+from raydb.planner.plan.function_arguments import NAME, Argument
+from raydb.planner.plan.table_function import OpenedFunction
+from raydb.room import check_room
+from raydb.storage.formats.paths import check_file as check_kind
+from raydb.storage.formats.paths import describe_failure, expand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from raydb.engine.context.statement_context import StatementContext
+    from raydb.planner.plan.table_function import FunctionCall
+
+    Row = tuple[Any, ...]
+
+
+class FileRows(OpenedFunction):
+    """A function of the files that a path or a pattern stands for; a row or several of each.
+
+    rows_of: returns those of a file; its errors of the system and of Arrow get a sentence.
+    """
+
+    arguments = (Argument("path", NAME, is_required=True),)
+    usage = "the path of a file, or a pattern"
+
+    def __init__(
+        self, name: str, schema: pa.Schema, rows_of: Callable[[str], Iterator[Row]]
+    ) -> None:
+        self.name, self._schema, self._rows_of = name, schema, rows_of
+
+    def open(self, call: FunctionCall, context: StatementContext) -> pa.Table:
+        pattern = call.value("path")
+        check_file(pattern, context.settings)
+        rows: list[Row] = []
+        for path in expand(pattern):
+            check_interrupt()
+            try:
+                check_kind(path, None)
+                rows += self._rows_of(path)
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"file '{path}' is no text in UTF-8, at byte {error.start + 1}; read_blob() has"
+                    " its bytes"
+                ) from error
+            except pa.ArrowException as error:
+                raise DataError(f"file '{path}' is no Parquet file, or is damaged") from error
+            except OSError as error:
+                raise OperationalError(describe_failure(path, error)) from error
+        columns = zip(*rows, strict=True) if rows else [()] * len(self._schema)
+        kinds = self._schema.types
+        arrays = [pa.array(each, kind) for each, kind in zip(columns, kinds, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=self._schema)
+
+
+def _content(path: str) -> tuple[bytes, int, dt.datetime]:
+    status = Path(path).stat()
+    check_room(2 * status.st_size, f"file '{path}'")
+    content = Path(path).read_bytes()
+    return content, len(content), dt.datetime.fromtimestamp(status.st_mtime, dt.UTC)
+
+
+def _text(path: str) -> Iterator[Row]:
+    content, size, modified = _content(path)
+    yield path, content.decode(), size, modified
+
+
+def _blob(path: str) -> Iterator[Row]:
+    yield (path, *_content(path))
+
+
+def _opened(path: str) -> Any:
+    from pyarrow import parquet  # noqa: PLC0415  (few statements need it)
+
+    return parquet.ParquetFile(path)
+
+
+def _columns(path: str) -> Iterator[Row]:
+    with _opened(path) as file:
+        metadata = file.metadata
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            for place in range(group.num_columns):
+                column = group.column(place)
+                statistics = column.statistics if column.is_stats_set else None
+                low, high, nulls, distinct = _statistics(statistics)
+                yield (
+                    *(path, number, group.num_rows, group.num_columns, group.total_byte_size),
+                    *(place, column.num_values, column.path_in_schema, column.physical_type),
+                    *(low, high, nulls, distinct, column.compression, ", ".join(column.encodings)),
+                    *(column.dictionary_page_offset, column.data_page_offset),
+                    *(column.total_compressed_size, column.total_uncompressed_size),
+                )
+
+
+def _statistics(found: Any) -> tuple[str | None, str | None, int | None, int | None]:
+    """Return the least and the greatest value as texts, and the counts of NULLs and of values."""
+    if found is None:
+        return None, None, None, None
+    try:
+        ends = (found.min, found.max) if found.has_min_max else (None, None)
+    except pa.ArrowNotImplementedError:  # Arrow has no values of the column's type.
+        ends = (None, None)
+    low, high = (None if each is None else _shown(each) for each in ends)
+    nulls = found.null_count if found.has_null_count else None
+    return low, high, nulls, found.distinct_count if found.has_distinct_count else None
+
+
+def _shown(value: object) -> str:
+    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else str(value)
+
+
+def _file(path: str) -> Iterator[Row]:
+    with _opened(path) as file:
+        metadata = file.metadata
+        size = Path(path).stat().st_size
+        yield (
+            *(path, metadata.created_by, metadata.num_rows, metadata.num_row_groups),
+            *(metadata.num_columns, str(metadata.format_version), size, metadata.serialized_size),
+        )
+
+
+def _keys(path: str) -> Iterator[Row]:
+    with _opened(path) as file:
+        for key, value in (file.metadata.metadata or {}).items():
+            yield path, key, value
+
+
+def _schema(text: str) -> pa.Schema:
+    kinds = {"t": pa.string(), "i": pa.int64(), "b": pa.binary()}
+    parts = (each.split(":") for each in text.split())
+    return pa.schema([(name, kinds[kind]) for name, kind in parts])
+
+
+def _of_content(kind: pa.DataType) -> pa.Schema:
+    return pa.schema(
+        [
+            ("filename", pa.string()),
+            ("content", kind),
+            ("size", pa.int64()),
+            ("last_modified", TIMESTAMPTZ),
+        ]
+    )
+
+
+FILE_CONTENTS = (
+    FileRows("read_text", _of_content(pa.string()), _text),
+    FileRows("read_blob", _of_content(pa.binary()), _blob),
+    FileRows(
+        "parquet_metadata",
+        _schema(
+            "file_name:t row_group_id:i row_group_num_rows:i row_group_num_columns:i"
+            " row_group_bytes:i column_id:i num_values:i path_in_schema:t type:t stats_min:t"
+            " stats_max:t stats_null_count:i stats_distinct_count:i compression:t encodings:t"
+            " dictionary_page_offset:i data_page_offset:i total_compressed_size:i"
+            " total_uncompressed_size:i"
+        ),
+        _columns,
+    ),
+    FileRows(
+        "parquet_file_metadata",
+        _schema(
+            "file_name:t created_by:t num_rows:i num_row_groups:i num_columns:i format_version:t"
+            " file_size_bytes:i footer_size:i"
+        ),
+        _file,
+    ),
+    FileRows("parquet_kv_metadata", _schema("file_name:t key:b value:b"), _keys),
+)
