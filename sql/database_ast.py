@@ -73,7 +73,8 @@ class Attach:
     """ATTACH [OR REPLACE] [DATABASE] [IF NOT EXISTS] 'path' [AS name] [(option, ...)].
 
     kind: raydb or sqlite, None where the file tells it. all_varchar: whether all columns of a
-    SQLite database are texts. read_only: None where nothing is said of it.
+    SQLite database are texts. read_only: None where nothing is said of it. without_effect: options
+    of the files of DuckDB.
     """
 
     path: str
@@ -81,6 +82,7 @@ class Attach:
     kind: str | None = None
     all_varchar: bool = False
     read_only: bool | None = None
+    without_effect: tuple[str, ...] = ()
     if_not_exists: bool = False
     or_replace: bool = False
 

@@ -177,7 +177,7 @@ class Attached:
         if holds:
             raise OperationalError(
                 f"database '{self.name}' was read by this transaction, which cannot change it;"
-                " ATTACH ... (READ_ONLY false) opens it for writing at once"
+                " ATTACH ... (READ_WRITE) opens it for writing at once"
             )
         read = self._source
         database = self._write_to(share(self.attach.path, Database))

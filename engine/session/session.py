@@ -293,6 +293,11 @@ class Session:
             case ast.Vacuum():
                 self.database.vacuum(context)
             case ast.Attach() | ast.Detach() | ast.Use():
+                if isinstance(statement, ast.Attach):
+                    context.warnings += [
+                        f"the option '{option}' is DuckDB's and has no effect"
+                        for option in statement.without_effect
+                    ]
                 self.databases.change(statement, self.settings, read_only=self.read_only)
             case ast.ExportDatabase() | ast.ImportDatabase():
                 self._back_up(statement, context)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _RESERVED = (MAIN, INFORMATION, CATALOG, TEMP, "system")
 
 _KINDS = ("raydb", "sqlite")
-_OPTIONS = ("type", "read_only", "sqlite_all_varchar")
+_WITHOUT_EFFECT = ("storage_version", "row_group_size", "block_size", "recovery_mode")
+_OPTIONS = ("type", "read_only", "read_write", "sqlite_all_varchar", *_WITHOUT_EFFECT)
 
 
 def read_attach(reader: TokenReader) -> ast.Attach:
@@ -46,6 +47,10 @@ def read_attach(reader: TokenReader) -> ast.Attach:
         owner = f"ATTACH of '{name}'"
         options = read_list(reader, _OPTIONS, "ATTACH", owner, partial(_value, reader=reader))
     kind, read_only = options.get("type"), options.get("read_only")
+    if options.get("read_write") is True:
+        if read_only is True:
+            raise ProgrammingError("ATTACH takes READ_ONLY or READ_WRITE, not both")
+        read_only = False
     if read_only is False and kind == "sqlite":
         raise NotSupportedError("READ_ONLY false is not supported: SQLite's files are only read")
     return ast.Attach(
@@ -54,6 +59,7 @@ def read_attach(reader: TokenReader) -> ast.Attach:
         kind if isinstance(kind, str) else None,
         options.get("sqlite_all_varchar") is True,
         read_only if isinstance(read_only, bool) else None,
+        tuple(option for option in options if option in _WITHOUT_EFFECT),
         if_not_exists,
         or_replace,
     )
@@ -62,6 +68,8 @@ def read_attach(reader: TokenReader) -> ast.Attach:
 def _value(option: str, reader: TokenReader) -> str | bool:
     """Return the value of an option: a type, or a switch, which is on where it stands alone."""
     reader.accept("=")
+    if option in _WITHOUT_EFFECT:
+        return reader.take().text
     if option != "type":
         if reader.at_any(",", ")"):
             return True

@@ -199,3 +199,16 @@ def test_the_same_statements_beside_duckdb(seed: int) -> None:
                 sums = f"SELECT count(*), sum(x) FROM {{{table}}}"
                 want = theirs.execute(sums.format(*names["memory"])).fetchone()
                 assert ours.execute(sums.format(*names["raydb"])).fetchone() == want
+
+
+def test_options_of_duckdb(con: raydb.Connection, tmp_path: Path) -> None:
+    cursor = con.execute(
+        f"ATTACH '{tmp_path / 'new'}' AS n (READ_WRITE, STORAGE_VERSION 'latest', BLOCK_SIZE 16384)"
+    )
+    assert [str(text) for _, text in cursor.messages] == [
+        "the option 'storage_version' is DuckDB's and has no effect",
+        "the option 'block_size' is DuckDB's and has no effect",
+    ]
+    con.execute("CREATE TABLE n.a (x INTEGER)")
+    with pytest.raises(raydb.ProgrammingError, match="READ_ONLY or READ_WRITE, not both"):
+        con.execute(f"ATTACH '{tmp_path / 'other'}' AS o (READ_ONLY, READ_WRITE)")
