@@ -302,6 +302,14 @@ def _insert(parser: PostgresParser) -> exp.Expr:
     return insert
 
 
+def _pivot(parser: PostgresParser) -> exp.Expr | None:
+    """Read PIVOT or UNPIVOT in place of a query, as SELECT * FROM (PIVOT ...)."""
+    is_unpivot = parser._prev.token_type is TokenType.UNPIVOT
+    turned = exp.Subquery(this=parser._parse_simplified_pivot(is_unpivot))
+    query = exp.Select(expressions=[exp.Star()], from_=exp.From(this=turned))
+    return parser._parse_query_modifiers(query)
+
+
 def _chosen(table: dict[Any, Any], *names: Any) -> dict[Any, Any]:
     return {name: table[name] for name in names}
 
@@ -354,6 +362,8 @@ class _Tables(PostgresParser):
     STATEMENT_PARSERS: ClassVar = {
         **_chosen(PostgresParser.STATEMENT_PARSERS, TokenType.UPDATE, TokenType.DELETE),
         TokenType.INSERT: _insert,
+        TokenType.PIVOT: _pivot,
+        TokenType.UNPIVOT: _pivot,
     }
 
 

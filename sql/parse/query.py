@@ -14,7 +14,7 @@ from raydb.sql.parse.reader import TokenReader, parse_tree
 if TYPE_CHECKING:
     from sqlglot import Token
 
-QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")
+QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "PIVOT", "UNPIVOT", "(")
 """What a query begins with."""
 
 

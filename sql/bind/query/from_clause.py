@@ -10,11 +10,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import Error, NotSupportedError, ProgrammingError, did_you_mean
-from raydb.names import is_same, needs_quotes
-from raydb.planner.expressions.nodes import Call, Expression, conjuncts, substitute
+from raydb.names import is_same
+from raydb.planner.expressions.nodes import Expression, conjuncts, substitute
 from raydb.planner.expressions.nodes import Literal as Constant
 from raydb.planner.expressions.signature import require_list
-from raydb.planner.expressions.typing_rules import compare, unify
 from raydb.planner.plan.common_tables import free_columns
 from raydb.planner.plan.nodes import (
     Apply,
@@ -37,15 +36,15 @@ from raydb.planner.plan.table_function import (
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import Resolve, bind_condition, bind_expression
 from raydb.sql.bind.query.asof_join import bind_asof_join, nearest_by_last
+from raydb.sql.bind.query.pivot import check_pivot, pivoted
 from raydb.sql.bind.query.relations import bind_relation, scan_table
 from raydb.sql.bind.query.sample import with_sample
+from raydb.sql.bind.query.using import bind_using, named_pairs, natural_pairs
 from raydb.sql.bind.scope import (
     Outer,
     Scope,
-    Visible,
     join_scopes,
     merge_columns,
-    resolve_visible,
     table_scope,
 )
 from raydb.sql.bind.table_functions.arguments import read_call, read_search
@@ -62,7 +61,6 @@ if TYPE_CHECKING:
 
 Side = Literal["left", "right", "full"]
 Arguments: TypeAlias = "tuple[tuple[Column, Expression], ...]"
-Pair: TypeAlias = tuple[Visible, Visible]
 _SIDES: dict[str, Side] = {"LEFT": "left", "RIGHT": "right", "FULL": "full"}
 _KINDS = (None, "INNER", "OUTER", "CROSS", "SEMI", "ANTI")
 
@@ -121,7 +119,11 @@ def _bind_source(node: exp.Expr, binding: Binding) -> Source:
 
 def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
     node = _series_as_unnest(node)
+    if pivots := node.args.get("pivots"):
+        return _bind_pivot(_without(node, "pivots", "joins"), pivots, node, binding)
     match node:
+        case exp.Subquery(this=exp.Pivot(this=table) as pivot):  # `(PIVOT t ON ...)`
+            return _bind_pivot(table, [pivot], node, binding)
         case exp.Table():
             require_only(node, "this", "db", "alias", "joins", "sample")
             source = _bind_table(node, binding)
@@ -155,6 +157,19 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
         right, arguments = _bind_beside(join.this, source.scope, binding)
         source = _bind_join(join, source, right, arguments, binding)
     return source
+
+
+def _bind_pivot(
+    source: exp.Expr, pivots: Sequence[exp.Expr], node: exp.Expr, binding: Binding
+) -> Source:
+    """Return a source that PIVOT or UNPIVOT turned, joined with what follows it."""
+    for pivot in pivots:
+        check_pivot(pivot)
+        query = pivoted(source, pivot, _bind_source(source, binding).scope)
+        alias = pivot.args.get("alias") or node.args.get("alias")
+        source = exp.Subquery(this=query, alias=alias)
+    source.set("joins", node.args.get("joins"))
+    return _bind_source(source, binding)
 
 
 def _bind_beside(node: exp.Expr, before: Scope, binding: Binding) -> tuple[Source, Arguments]:
@@ -393,9 +408,9 @@ def _bind_condition(
             return [], scope
         if join.args.get("kind") == "CROSS":
             raise ProgrammingError("a join is NATURAL or CROSS, not both")
-        pairs = _natural_pairs(left.scope, right.scope)
+        pairs = natural_pairs(left.scope, right.scope)
     elif using:
-        pairs = _named_pairs([name_in(name) for name in using], left.scope, right.scope)
+        pairs = named_pairs([name_in(name) for name in using], left.scope, right.scope)
     elif on is None:
         raise ProgrammingError("JOIN needs ON or USING")
     else:
@@ -404,7 +419,7 @@ def _bind_condition(
         find = partial(_resolve_in_join, context.resolve, hidden)
         condition = bind_condition(on, replace(context, resolve=find))
         return [part for part in conjuncts(condition) if not _is_true(part)], scope
-    conditions, merged = _bind_using(pairs, join.args.get("side"))
+    conditions, merged = bind_using(pairs, join.args.get("side"))
     return conditions, merge_columns(scope, merged, [each for pair in pairs for each in pair])
 
 
@@ -445,50 +460,3 @@ def _inner_join(left: Source, right: Source, conditions: Iterable[Expression]) -
                 sources.append(plan)
     scope = join_scopes(left.scope, right.scope)
     return Source(InnerJoin(tuple(sources), (*every, *conditions)), scope)
-
-
-def _named_pairs(names: Sequence[str], left: Scope, right: Scope) -> list[Pair]:
-    """Return the columns of both sides that USING names."""
-    pairs: list[Pair] = []
-    for name in names:
-        pair = resolve_visible(left, name), resolve_visible(right, name)
-        if any(pair[0] is ours for ours, _ in pairs):
-            raise ProgrammingError(f"column '{name}' is named twice in USING")
-        pairs.append(pair)
-    return pairs
-
-
-def _natural_pairs(left: Scope, right: Scope) -> list[Pair]:
-    """Return the columns of both sides that have a name in common, exactly or but for case."""
-    pairs: list[Pair] = []
-    for each in left.visible:
-        if right.index.places(each.name):
-            ours, theirs = resolve_visible(left, each.name), resolve_visible(right, each.name)
-            twice = [one.name for one, other in pairs if other is theirs]
-            if twice:
-                raise needs_quotes(theirs.name, "column", (*twice, ours.name))
-            pairs.append((ours, theirs))
-    return pairs
-
-
-def _bind_using(pairs: Sequence[Pair], side: str | None) -> tuple[list[Expression], list[Visible]]:
-    """Return the conditions of USING, and the columns that stand for both sides.
-
-    The merged column is the left one, in a RIGHT JOIN the right one (the left may be missing) and
-    in a FULL JOIN whichever is there; its name is that of the left one.
-    """
-    conditions: list[Expression] = []
-    merged: list[Visible] = []
-    for left, right in pairs:
-        ours, theirs = left.expression, right.expression
-        conditions.append(compare("equal", ours, theirs))
-        match side:
-            case "FULL":
-                both = unify((ours, theirs), "compare")
-                column: Expression = Call("coalesce", both, both[0].type)
-            case "RIGHT":
-                column = theirs
-            case _:
-                column = ours
-        merged.append(Visible(left.name, column, None))
-    return conditions, merged

@@ -110,7 +110,7 @@ def _each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
         raise NotSupportedError("different COLUMNS(...) in one expression are not supported")
     names = [each.name for each in scope.visible]
     found = []
-    for each in _matching(calls[0], scope):
+    for each in matching_columns(calls[0], scope):
         table = each.table if names.count(each.name) > 1 else None
         is_plain = each.name.isidentifier() and len(scope.index.places(Unquoted(each.name))) == 1
         column = exp.column(exp.to_identifier(each.name, quoted=not is_plain), table)
@@ -118,7 +118,7 @@ def _each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
     return found
 
 
-def _matching(call: exp.Expr, scope: Scope) -> list[Visible]:
+def matching_columns(call: exp.Expr, scope: Scope) -> list[Visible]:
     """Return the columns that COLUMNS(*), COLUMNS(* EXCLUDE (a)) or COLUMNS('pattern') names."""
     match call.expressions:
         case [exp.Star() as star]:

@@ -1,0 +1,87 @@
+CREATE TABLE sales (city VARCHAR, y INTEGER, q INTEGER, amount INTEGER);
+
+INSERT INTO sales VALUES ('Oslo', 2023, 1, 5), ('Oslo', 2023, 2, 7), ('Oslo', 2024, 1, 2), ('Lyon', 2024, 1, 9), ('Lyon', NULL, 2, 4);
+
+PIVOT sales ON y IN (2023, 2024) USING sum(amount) GROUP BY city ORDER BY city;
+-- 'Lyon' | NULL | 9
+-- 'Oslo' | 12 | 2
+
+PIVOT sales ON y IN (2023, 2025) USING sum(amount) GROUP BY city ORDER BY city;
+-- 'Lyon' | NULL | NULL
+-- 'Oslo' | 12 | NULL
+
+PIVOT sales ON y IN (2023, NULL) USING sum(amount) AS total, count(*) GROUP BY city ORDER BY city DESC LIMIT 1;
+-- 'Oslo' | 12 | 2 | NULL | 0
+
+PIVOT sales ON y IN (2024) USING sum(amount) ORDER BY ALL;
+-- 'Lyon' | 1 | 9
+-- 'Lyon' | 2 | NULL
+-- 'Oslo' | 1 | 2
+-- 'Oslo' | 2 | NULL
+
+PIVOT sales ON y IN (2023, 2024), q IN (1, 2) USING max(amount) GROUP BY city ORDER BY city;
+-- 'Lyon' | NULL | NULL | 9 | NULL
+-- 'Oslo' | 5 | 7 | 2 | NULL
+
+PIVOT sales ON y IN (2024) GROUP BY city ORDER BY city;
+-- 'Lyon' | 1
+-- 'Oslo' | 1
+
+PIVOT sales ON city || '!' IN ('Oslo!', 'Lyon!') USING sum(amount) FILTER (WHERE amount > 4) GROUP BY q ORDER BY q;
+-- 1 | 5 | 9
+-- 2 | 7 | NULL
+
+PIVOT (SELECT city, q, amount FROM sales) ON city IN (Oslo, 'Lyon') USING coalesce(sum(amount), 0) ORDER BY q;
+-- 1 | 7 | 9
+-- 2 | 7 | 4
+
+FROM sales PIVOT (sum(amount) AS s, max(amount) AS m FOR q IN (1, 2 AS second) GROUP BY city) ORDER BY city;
+-- 'Lyon' | 9 | 9 | 4 | 4
+-- 'Oslo' | 7 | 5 | 7 | 7
+
+SELECT p.a, p.b FROM sales PIVOT (sum(amount) FOR y IN (2023) q IN (1) GROUP BY city) AS p (a, b) ORDER BY a;
+-- 'Lyon' | NULL
+-- 'Oslo' | 5
+
+WITH p AS (PIVOT sales ON y IN (2023) USING sum(amount) GROUP BY city) SELECT count(*), sum("2023") FROM p;
+-- 2 | 12
+
+SELECT sum("2024") FROM (PIVOT sales ON y IN (2024) USING sum(amount) GROUP BY city) AS p;
+-- 11
+
+CREATE VIEW by_year AS PIVOT sales ON y IN (2024) USING sum(amount) GROUP BY city;
+
+SELECT * FROM by_year ORDER BY city;
+-- 'Lyon' | 9
+-- 'Oslo' | 2
+
+EXPLAIN PIVOT sales ON y IN (2024) USING sum(amount) GROUP BY city;
+-- 'path: general (there is no BVH on ''sales''; no scan, for ''sales'' has less than 100000 rows)'
+-- 'ComputeColumns: city, sum AS 2024'
+-- '  HashAggregate: sum(amount) FILTER (WHERE (y = 2024)) by city'
+-- '    general path: there is no BVH on ''sales''; no scan, for ''sales'' has less than 100000 rows'
+-- '    ScanTable: sales (city, y, amount)'
+
+PIVOT sales ON y USING sum(amount);
+-- error: NotSupportedError: PIVOT ON y is not supported; list the values that become columns, as in PIVOT t ON y IN (1, 2) (line 1, column 7)
+
+PIVOT sales ON y IN (SELECT 1) USING sum(amount);
+-- error: NotSupportedError: PIVOT ON y IN (SELECT 1) is not supported; list the values that become columns, as in PIVOT t ON y IN (1, 2) (line 1, column 7)
+
+PIVOT sales ON y IN (2023, 2023) USING sum(amount);
+-- error: ProgrammingError: PIVOT has '2023' twice in IN (line 1, column 7)
+
+PIVOT sales ON nothing IN (2023) USING sum(amount);
+-- error: ProgrammingError: column 'nothing' does not exist in 'sales' (line 1, column 16)
+
+PIVOT nothing ON y IN (2023) USING sum(amount);
+-- error: ProgrammingError: table 'nothing' does not exist (line 1, column 7)
+
+PIVOT sales ON y IN (2023) USING amount;
+-- error: ProgrammingError: PIVOT needs an aggregate, not amount (line 1, column 7)
+
+PIVOT sales ON y IN (2023) USING sum(amount) GROUP BY ALL;
+-- error: NotSupportedError: ALL is not supported (line 1, column 7)
+
+PIVOT sales ON y IN ('x') USING sum(amount);
+-- error: DataError: 'x' is not a valid INTEGER (line 1, column 16)
