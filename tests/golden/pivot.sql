@@ -55,13 +55,6 @@ SELECT * FROM by_year ORDER BY city;
 -- 'Lyon' | 9
 -- 'Oslo' | 2
 
-EXPLAIN PIVOT sales ON y IN (2024) USING sum(amount) GROUP BY city;
--- 'path: general (there is no BVH on ''sales''; no scan, for ''sales'' has less than 100000 rows)'
--- 'ComputeColumns: city, sum AS 2024'
--- '  HashAggregate: sum(amount) FILTER (WHERE (y = 2024)) by city'
--- '    general path: there is no BVH on ''sales''; no scan, for ''sales'' has less than 100000 rows'
--- '    ScanTable: sales (city, y, amount)'
-
 PIVOT sales ON y USING sum(amount);
 -- error: NotSupportedError: PIVOT ON y is not supported; list the values that become columns, as in PIVOT t ON y IN (1, 2) (line 1, column 7)
 
