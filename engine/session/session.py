@@ -294,10 +294,10 @@ class Session:
                 self.database.vacuum(context)
             case ast.Attach() | ast.Detach() | ast.Use():
                 if isinstance(statement, ast.Attach):
-                    context.warnings += [
+                    context.warnings.extend(
                         f"the option '{option}' is DuckDB's and has no effect"
                         for option in statement.without_effect
-                    ]
+                    )
                 self.databases.change(statement, self.settings, read_only=self.read_only)
             case ast.ExportDatabase() | ast.ImportDatabase():
                 self._back_up(statement, context)
