@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from raydb.errors import ProgrammingError
-from raydb.names import find_object
+from raydb.names import Unquoted, find_object, is_same
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ TEMP = "temp"
 """The name of the database of a connection's temporary tables and views."""
 
 MAIN = "main"
-"""The schema of all tables and views."""
+"""The schema of tables and views that name none."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
@@ -113,50 +113,140 @@ class CalibrationInfo:
         return self.calibration.rule.threshold < -sys.float_info.max / 2
 
 
+Place = tuple[str, str]
+"""A database and one of its schemas."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A table or a view: where it is, its name with the schema, and its key in the catalog."""
+
+    place: Place
+    name: str
+    key: str
+
+    @property
+    def bare(self) -> str:
+        """Its name without the schema."""
+        return without_schema(self.name, self.place[1])
+
+
 @dataclass(frozen=True, slots=True)
 class Relations:
     """Which table or view of which database a name means.
 
-    databases: of each database its tables and views by name, and by what key the catalog has them:
-    in the one that a statement writes to that is the name. views: the text of each view's query, by
-    its key. current: the database of names that name none and are not those of temporary tables.
+    databases: of each database its tables and views by name, with the schema where that is another
+    one than main, and by what key the catalog has them: in the one that a statement writes to that
+    is the name. views: the text of each view's query, by its key. schemas: those of each database
+    beside main. current: the place of names that name none and are not those of temporary tables.
     """
 
     databases: Mapping[str, Mapping[str, str]]
     views: Mapping[str, str]
-    current: str = CATALOG
+    schemas: Mapping[str, Iterable[str]]
+    current: Place = (CATALOG, MAIN)
 
-    def of(self, database: str | None) -> str | None:
-        """Return the name of a database as it was made; None if there is none such.
+    def places(
+        self, qualifiers: Sequence[str] = (), inside: Place | None = None
+    ) -> tuple[Place, ...]:
+        """Return where a table or a view is looked for, none where a qualifier is not known.
 
-        None stands for the current one. Raises ProgrammingError where that was detached.
+        qualifiers: a database and a schema, or one of them, that are written with it. inside: the
+        place of the view whose query names it; None for any other query, to which temporary ones
+        hide others. Raises ProgrammingError where the current database was detached.
         """
-        if database is None:
-            if self.current not in self.databases:
-                raise ProgrammingError(f"database '{self.current}' was detached; USE another one")
-            return self.current
-        return find_object(database, self.databases, "database")
+        database, schema = inside or self.current
+        if database not in self.databases:
+            raise ProgrammingError(f"database '{database}' was detached; USE another one")
+        if not qualifiers:
+            first = () if inside else ((TEMP, MAIN),)
+            return tuple(dict.fromkeys((*first, (database, schema), (database, MAIN))))
+        if len(qualifiers) == 2:
+            found = find_object(qualifiers[0], self.databases, "database")
+            made = None if found is None else self.schema(qualifiers[1], found)
+            return () if found is None or made is None else ((found, made),)
+        (name,) = qualifiers
+        if is_same(name, MAIN):
+            return (*(() if inside else ((TEMP, MAIN),)), (database, MAIN))
+        return one_place(
+            name,
+            find_object(name, self.databases, "database"),
+            self.schema(name, database),
+            database,
+        )
 
-    def home(self, name: str, database: str | None) -> str | None:
-        """Return the database that a table or a view is looked for in; None for an unknown one.
+    def schema(self, name: str, database: str) -> str | None:
+        """Return the name of a schema as it was made, None if there is none such."""
+        return find_object(name, (MAIN, *self.schemas.get(database, ())), "schema")
 
-        database: the one that is named; None where none is. Temporary ones hide others.
-        """
-        temporary = self.databases.get(TEMP, {}) if database is None else {}
-        return TEMP if find_object(name, temporary, "table") is not None else self.of(database)
+    def find(self, name: str, places: Iterable[Place]) -> Found | None:
+        """Return the first table or view of a name; None where there is none such."""
+        for place in places:
+            known = self.databases.get(place[0], {})
+            found = find_object(in_schema(name, place[1]), known, "table")
+            if found is not None and self.schema_of(found, place[0]) == place[1]:
+                return Found(place, found, known[found])
+        return None
 
-    def find(self, name: str, database: str | None = None) -> str | None:
-        """Return the key of a table or a view; None where there is none such."""
-        inside = self.home(name, database)
-        if inside is None:
-            return None
-        known = self.databases[inside]
-        found = find_object(name, known, "table")
-        return None if found is None else known[found]
+    def schema_of(self, name: str, database: str) -> str:
+        """Return the schema that a name of a database is in."""
+        return schema_of(name, self.schemas.get(database, ()))
 
-    def database_of(self, key: str) -> str:
-        """Return the database that a table or a view of the catalog is in."""
-        return next(name for name, known in self.databases.items() if key in known.values())
+    def names_at(self, place: Place) -> list[str]:
+        """Return the names of all tables and views of a schema, without it."""
+        database, schema = place
+        return [
+            without_schema(name, schema)
+            for name in self.databases.get(database, {})
+            if self.schema_of(name, database) == schema
+        ]
+
+    def place_of(self, key: str) -> Place:
+        """Return where a table or a view of the catalog is."""
+        for database, known in self.databases.items():
+            for name, each in known.items():
+                if each == key:
+                    return database, self.schema_of(name, database)
+        raise AssertionError(key)
+
+
+def one_place(
+    name: str, database: str | None, schema: str | None, current: str
+) -> tuple[Place, ...]:
+    """Return the place that one qualifier means: a database, or a schema of the current one.
+
+    Raises ProgrammingError for a name that both have.
+    """
+    if database is not None and schema is not None:
+        raise ProgrammingError(
+            f"'{name}' is a database and a schema of '{current}'; write {current}.{name} or"
+            f" {name}.{MAIN}"
+        )
+    if database is not None:
+        return ((database, MAIN),)
+    return () if schema is None else ((current, schema),)
+
+
+def in_schema(name: str, schema: str) -> str:
+    """Return the name of a table with its schema, as its database knows it."""
+    if schema == MAIN:
+        return name
+    whole = f"{schema}.{name}"
+    return Unquoted(whole) if isinstance(name, Unquoted) else whole
+
+
+def without_schema(name: str, schema: str) -> str:
+    """Return a name of a database without its schema."""
+    return name if schema == MAIN else name[len(schema) + 1 :]
+
+
+def schema_of(name: str, schemas: Iterable[str]) -> str:
+    """Return the schema that a name of a database is in, of those beside main.
+
+    >>> schema_of("sales.t", ["sales"]), schema_of("t", ["sales"])
+    ('sales', 'main')
+    """
+    return next((each for each in schemas if name.startswith(f"{each}.")), MAIN)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -166,8 +256,8 @@ class CatalogInfo:
     `views` maps a view's name to the text of its query; `vector_indexes` has the arrays of each
     index with `ivf`, by its name, and `calibrations` those of each that has any. What is in an
     attached database is there under a key, see `Relations`; `attached` has the keys of its tables
-    and views by name, `attached_types` its named types, and `current` is the database of names that
-    name none.
+    and views by name, `attached_types` its named types, `schemas` are those of each database, and
+    `current` is the place of names that name none.
     """
 
     tables: Mapping[str, TableInfo]
@@ -179,19 +269,21 @@ class CatalogInfo:
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
     attached: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     attached_types: Mapping[str, Mapping[str, pa.DataType]] = field(default_factory=dict)
-    current: str = CATALOG
+    schemas: Mapping[str, Iterable[str]] = field(default_factory=dict)
+    current: tuple[str, str] = (CATALOG, MAIN)
 
     @property
     def relations(self) -> Relations:
         """Which table or view a name means."""
-        return relations(self.tables, self.views, self.attached, self.current)
+        return relations(self.tables, self.views, self.attached, self.schemas, self.current)
 
 
 def relations(
     tables: Iterable[str],
     views: Mapping[str, str],
     attached: Mapping[str, Mapping[str, str]],
-    current: str,
+    schemas: Mapping[str, Iterable[str]],
+    current: Place,
 ) -> Relations:
     """Return which table or view a name means, of those of all databases by their keys.
 
@@ -200,6 +292,7 @@ def relations(
     others = {key for known in attached.values() for key in known.values()}
     rest = {key: key for key in (*tables, *views) if key not in others}
     if CATALOG not in attached:
-        return Relations({CATALOG: rest, **attached}, views, current)
-    here = {**attached.get(current, {}), **rest}
-    return Relations({**attached, current: here}, views, current)
+        return Relations({CATALOG: rest, **attached}, views, schemas, current)
+    name = current[0]
+    known = {**attached, name: {**attached.get(name, {}), **rest}}
+    return Relations(known, views, schemas, current)

@@ -41,11 +41,14 @@ from raydb.sql.parse.parser import parse as parse
 from raydb.sql.parse.reader import locate_name as locate_name
 from raydb.sql.parse.schema_names import unknown_database as unknown_database
 from raydb.sql.parse.schema_names import unknown_qualifier as unknown_qualifier
+from raydb.sql.parse.schema_names import unknown_schema as unknown_schema
 from raydb.sql.parse.stored_expressions import nextval_text as nextval_text
 from raydb.sql.parse.stored_expressions import renamed_check as renamed_check
 from raydb.sql.parse.stored_expressions import renamed_sequence as renamed_sequence
 from raydb.sql.parse.stored_expressions import sequences_of as sequences_of
 from raydb.sql.parse.stored_expressions import types_named as types_named
+from raydb.sql.placed import check_bare as check_bare
+from raydb.sql.placed import placed as placed
 from raydb.sql.template.folded_values import fold_values as fold_values
 from raydb.sql.template.parameter_rows import PARAMETER_ROWS as PARAMETER_ROWS
 from raydb.sql.template.parameter_rows import ParameterRows as ParameterRows

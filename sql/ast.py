@@ -62,12 +62,20 @@ class CreateTableAs:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """DROP {TABLE | VIEW | INDEX | BVH | SEQUENCE | TYPE} name, ... [CASCADE]."""
+    """DROP {TABLE | VIEW | INDEX | BVH | SEQUENCE | TYPE | SCHEMA} name, ... [CASCADE]."""
 
-    kind: Literal["table", "view", "index", "bvh", "sequence", "type"]
+    kind: Literal["table", "view", "index", "bvh", "sequence", "type", "schema"]
     names: tuple[str, ...]
     if_exists: bool
     cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSchema:
+    """CREATE SCHEMA [IF NOT EXISTS] name."""
+
+    name: str
+    if_not_exists: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +210,7 @@ class Explain:
     analyze: whether the query, or what gives the rows to write, is run and timed.
     """
 
-    statement: Select | Insert | Update | Delete | Execute | InDatabase
+    statement: Select | Insert | Update | Delete | Execute | InPlace
     format: Literal["text", "json", "html"]
     analyze: bool = False
 
@@ -328,18 +336,18 @@ class ShowOption:
 
 @dataclass(frozen=True, slots=True)
 class ShowTables:
-    """SHOW TABLES [FROM database]."""
+    """SHOW TABLES [FROM place]; place: a database and a schema, or one of them."""
 
-    database: str | None = None
+    place: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Describe:
-    """DESCRIBE table or DESCRIBE query; `table` is None for a query."""
+    """DESCRIBE table or DESCRIBE query; `table` is None for a query, `place` as in SHOW TABLES."""
 
     table: str | None
     select: Select
-    database: str | None = None
+    place: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,6 +363,7 @@ Definition = (
     | Drop
     | AlterTable
     | Truncate
+    | CreateSchema
     | CreateView
     | RenameView
     | CreateBvh
@@ -370,13 +379,13 @@ Write = Insert | Copy | Update | Delete
 
 
 @dataclass(frozen=True, slots=True)
-class InDatabase:
-    """A statement whose tables are written with a database, such as DROP TABLE shop.sale.
+class InPlace:
+    """A statement whose tables are written with a place, such as DROP TABLE shop.sale.
 
-    The names within are those of that database.
+    place: a database and a schema, or one of them. The names within are those of that place.
     """
 
-    database: str
+    place: tuple[str, ...]
     statement: Definition | Write
 
 
@@ -417,7 +426,7 @@ Statement = (
     | Summarize
     | Definition
     | Write
-    | InDatabase
+    | InPlace
     | Control
     | Setting
     | Prepared

@@ -97,9 +97,9 @@ class Detach:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """USE database: names that name none are in it from now on."""
+    """USE place, a database and a schema or one of them: names that name none are there now."""
 
-    name: str
+    place: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

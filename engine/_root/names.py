@@ -25,15 +25,18 @@ class Unquoted(str):
 
 
 class Qualified(str):
-    """The name of a table with the database that a statement says it is in, as in `shop.sale`."""
+    """The name of a table with what stands before it: a database, a schema or both.
 
-    __slots__ = ("database",)
-    database: str
+    place: these, the last first.
+    """
 
-    def __new__(cls, name: str, database: str) -> Self:
+    __slots__ = ("place",)
+    place: tuple[str, ...]
+
+    def __new__(cls, name: str, *place: str) -> Self:
         """Make a name of both."""
         made = super().__new__(cls, name)
-        made.database = database
+        made.place = place
         return made
 
 

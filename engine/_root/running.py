@@ -123,9 +123,9 @@ class Running:
     None where nothing has begun. temp_folder: for temporary files, None for the system's.
     time_zone: as SET says it. cuts_nanoseconds: whether what is finer than a TIMESTAMP is cut off.
     keep_rows: moves rows that wait to a file where they would fill the memory, None where they
-    stay. sequences: those that nextval() knows. types: those of CREATE TYPE. database: the current
-    one. setting: what SHOW says of a name. null_order: see `null_order()`. At the end an Interrupt
-    becomes an OperationalError.
+    stay. sequences: those that nextval() knows. types: those of CREATE TYPE. place: the
+    current database and schema. setting: what SHOW says of a name. null_order: see `null_order()`.
+    At the end an Interrupt becomes an OperationalError.
     """
 
     __slots__ = (
@@ -134,13 +134,13 @@ class Running:
         "_late",
         "_start",
         "cuts_nanoseconds",
-        "database",
         "device_memory",
         "is_over",
         "keep_rows",
         "listener",
         "memory_limit",
         "null_order",
+        "place",
         "remarks",
         "sequences",
         "setting",
@@ -169,7 +169,7 @@ class Running:
         self.keep_rows: Callable[[pa.Table, bool], pa.Table] | None = None
         self.sequences: Sequences | None = None
         self.types: Mapping[str, pa.DataType] = {}
-        self.database: str | None = None
+        self.place: tuple[str, str] | None = None
         self.null_order: tuple[bool, bool] | None = None
         self.setting: Callable[[str], str] | None = None
         self._began: dt.datetime | None = None
@@ -227,7 +227,7 @@ class Running:
         running.remarks, running.temp_folder = self.remarks, self.temp_folder
         running.time_zone, running.cuts_nanoseconds = self.time_zone, self.cuts_nanoseconds
         running.sequences, running.types = self.sequences, self.types
-        running.database, running.setting = self.database, self.setting
+        running.place, running.setting = self.place, self.setting
         return running
 
     def __enter__(self) -> Self:
@@ -288,10 +288,10 @@ def sequences() -> Sequences:
     return running.sequences
 
 
-def current_database() -> str | None:
-    """Return the current database of that statement, None for the connection's own."""
+def current_place() -> tuple[str, str] | None:
+    """Return the current database and schema of that statement, None outside of one."""
     running = current.get()
-    return None if running is None else running.database
+    return None if running is None else running.place
 
 
 def setting(name: str) -> str:

@@ -18,7 +18,7 @@ from raydb.engine.catalog.stored_bvh import (
     with_dead,
 )
 from raydb.engine.catalog.stored_calibration import DescribedCalibrations
-from raydb.planner.catalog import CATALOG, BvhDefinition, CatalogInfo, TableInfo, relations
+from raydb.planner.catalog import CATALOG, MAIN, BvhDefinition, CatalogInfo, TableInfo, relations
 from raydb.storage.tables.changes import apply_change
 from raydb.storage.tables.sample import ByColumn
 from raydb.values import dataclass
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 class Snapshot:
     """All tables, views (as the text of their query), BVHs, vector indexes and sequences, by name.
 
-    calibrations: those of each vector index that has any. types: those of CREATE TYPE.
+    calibrations: those of each vector index that has any. types: those of CREATE TYPE. schemas:
+    those beside main, each under its name; what is in one has a name that begins with it and a dot.
     """
 
     tables: Mapping[str, Table] = field(default_factory=dict)
@@ -52,6 +53,7 @@ class Snapshot:
     calibrations: Mapping[str, Deferred[Calibrations]] = field(default_factory=dict)
     sequences: Mapping[str, Sequence] = field(default_factory=dict)
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
+    schemas: Mapping[str, str] = field(default_factory=dict)
 
     def describe(self) -> CatalogInfo:
         """Return what the binder and the planner see."""
@@ -73,12 +75,15 @@ class Snapshot:
             calibrations=DescribedCalibrations(self.calibrations, self.tables),
             sequences=self.sequences,
             types=self.types,
+            schemas={CATALOG: tuple(self.schemas)},
         )
 
     @property
     def relations(self) -> Relations:
         """Which table or view a name means."""
-        return relations(self.tables, self.views, {}, CATALOG)
+        return relations(
+            self.tables, self.views, {}, {CATALOG: tuple(self.schemas)}, (CATALOG, MAIN)
+        )
 
     def calibrations_of(self, index: str) -> Calibrations:
         """Return the calibrations of a vector index, in order."""

@@ -33,6 +33,7 @@ from raydb.engine.catalog.stored_table import (
     describe_types,
     load_definition,
     load_part,
+    load_schemas,
     load_types,
 )
 from raydb.engine.catalog.vector_index import load_index
@@ -123,6 +124,7 @@ class Store:
         views = {name: text.text() for name, text in state["views"].entries().items()}
         sequences = load_sequences(state, tables)
         snapshot = Snapshot(tables, views, sequences=sequences, types=load_types(state))
+        snapshot = replace(snapshot, schemas=load_schemas(state))
         snapshot = self._load_vector_indexes(snapshot, state)
         for described in state["bvhs"].items():
             snapshot = self._load_bvh(snapshot, described)
@@ -188,6 +190,7 @@ class Store:
             moved = Moved.of(snapshot.sequences)
             state["sequences"] = describe_sequences(snapshot.sequences)
             state["types"] = describe_types(snapshot.types)
+            state["schemas"] = list(snapshot.schemas)
             hold_interrupt()
             self.directory.commit(json.dumps(state).encode(), files)
             moved.note_saved()

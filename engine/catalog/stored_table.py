@@ -148,6 +148,13 @@ def load_types(state: Described) -> dict[str, pa.DataType]:
     return {} if found is None else {name: _type(said) for name, said in found.entries().items()}
 
 
+def load_schemas(state: Described) -> dict[str, str]:
+    """Return the schemas of a state, none of one before there were any."""
+    found = state.find("schemas")
+    names = [] if found is None else [each.text() for each in found.items()]
+    return dict(zip(names, names, strict=True))
+
+
 def _type(described: Described) -> pa.DataType:
     try:
         text = base64.b64decode(described.text(), validate=True)

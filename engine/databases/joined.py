@@ -12,7 +12,7 @@ from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Protocol
 
 from raydb.engine.catalog.snapshot import Snapshot
-from raydb.planner.catalog import CATALOG, relations
+from raydb.planner.catalog import CATALOG, MAIN, relations
 from raydb.planner.expressions.nodes import Attribute, rewrite
 from raydb.planner.stars.star import canonical_definition
 from raydb.values import dataclass
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raydb.engine.catalog.stored_bvh import StoredBvh
-    from raydb.planner.catalog import BvhDefinition, CatalogInfo, Relations
+    from raydb.planner.catalog import BvhDefinition, CatalogInfo, Place, Relations
     from raydb.planner.expressions.nodes import Expression
     from raydb.storage.tables.table import ForeignKey, Table, TableDefinition
 
@@ -34,12 +34,13 @@ class JoinedSnapshot(Snapshot):
 
     attached: the key of each table and view of an attached database, by its name; those of the
     connection's own as well where the snapshot is of another one. attached_types: its named types.
-    current: the database of names that name none.
+    all_schemas: those of each database. current: the place of names that name none.
     """
 
     attached: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     attached_types: Mapping[str, Mapping[str, pa.DataType]] = field(default_factory=dict)
-    current: str = CATALOG
+    all_schemas: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    current: Place = (CATALOG, MAIN)
 
     def describe(self) -> CatalogInfo:
         """Return what the binder and the planner see."""
@@ -48,13 +49,14 @@ class JoinedSnapshot(Snapshot):
             info,
             attached=self.attached,
             attached_types=self.attached_types,
+            schemas=self.all_schemas,
             current=self.current,
         )
 
     @property
     def relations(self) -> Relations:
         """Which table or view a name means."""
-        return relations(self.tables, self.views, self.attached, self.current)
+        return relations(self.tables, self.views, self.attached, self.all_schemas, self.current)
 
 
 class Other(Protocol):
@@ -93,7 +95,7 @@ class Beside:
 
 
 def join_snapshots(
-    name: str, own: Snapshot, others: Sequence[Other], current: str
+    name: str, own: Snapshot, others: Sequence[Other], current: Place
 ) -> JoinedSnapshot:
     """Return the catalog of a statement: the database that it writes to, and those beside it.
 
@@ -112,7 +114,14 @@ def join_snapshots(
             joined["sequences"] = {**each.own.sequences, **own.sequences}
             joined["types"] = {**each.own.types, **own.types}
     types = {each.name: each.own.types for each in others if each.name != CATALOG}
-    return JoinedSnapshot(**joined, attached=keys, attached_types=types, current=current)
+    schemas = {each.name: tuple(each.own.schemas) for each in others}
+    return JoinedSnapshot(
+        **joined,
+        attached=keys,
+        attached_types=types,
+        all_schemas={name: tuple(own.schemas), **schemas},
+        current=current,
+    )
 
 
 def prefixes(own: Snapshot, others: Sequence[Other]) -> list[str]:

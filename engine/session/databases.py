@@ -25,11 +25,11 @@ from raydb.engine.session.settings import check_file
 from raydb.engine.statements.names import named_in
 from raydb.errors import OperationalError, ProgrammingError
 from raydb.names import find_object, is_same
-from raydb.planner.catalog import CATALOG, TEMP
-from raydb.sql import ast, unknown_database, unknown_qualifier
+from raydb.planner.catalog import CATALOG, MAIN, TEMP, in_schema, one_place
+from raydb.sql import ast, check_bare, placed, unknown_database, unknown_qualifier, unknown_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from raydb.engine.catalog.database import Database
     from raydb.engine.catalog.snapshot import Snapshot
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 class Databases:
     """A session's own database and the others.
 
-    current: the one of names that name none.
+    current, schema: the place of names that name none.
     """
 
     def __init__(self, own: Database) -> None:
@@ -50,7 +50,7 @@ class Databases:
         self._attachments: tuple[Attachment, ...] = ()  # those that it has seen
         self._only_reads = False
         self._joined: tuple[tuple[object, ...], Snapshot] | None = None
-        self.current = CATALOG
+        self.current, self.schema = CATALOG, MAIN
 
     # -- what statements read
 
@@ -61,17 +61,16 @@ class Databases:
 
     def beside(self, written: Snapshot, name: str = CATALOG) -> Snapshot:
         """Return a snapshot of a database, by its own names, with those of all others."""
-        if not self._attached:
+        if not self._attached and self.schema == MAIN:
             return written
+        current = self.current, self.schema
         others: list[Other] = [each for each in self._attached if each.name != name]
         if name != CATALOG:
-            return join_snapshots(
-                name, written, [Beside(self._own.snapshot), *others], self.current
-            )
-        parts = (written, self.current, *(each.own for each in self._attached))
+            return join_snapshots(name, written, [Beside(self._own.snapshot), *others], current)
+        parts = (written, self.current, self.schema, *(each.own for each in self._attached))
         known = self._joined
         if known is None or not _are_same(known[0], parts):
-            joined = join_snapshots(name, written, others, self.current)
+            joined = join_snapshots(name, written, others, current)
             known = self._joined = parts, joined
         return known[1]
 
@@ -153,6 +152,11 @@ class Databases:
             raise unknown_database(name, names)
         return found
 
+    @property
+    def place_of_names(self) -> tuple[str, str]:
+        """The database and the schema of names that name none."""
+        return self.current, self.schema
+
     def database(self, name: str) -> Database:
         """Return a database that statements have written to, or that is written to now."""
         if name == CATALOG:
@@ -160,32 +164,100 @@ class Databases:
         (found,) = (each for each in self._attached if each.name == name)
         return found.begin_writing(holds=self.in_transaction)
 
-    def written(self, name: str | None, kind: str, named: Iterable[str], *, read_only: bool) -> str:
-        """Return the name of the database that a statement writes to.
+    def written(
+        self, place: Sequence[str], kind: str, named: Iterable[str], *, read_only: bool
+    ) -> tuple[str, str | None]:
+        """Return the name of the database that a statement writes to, and the schema it names.
 
-        name: the one that it names, None where it names none: then it is that of temporary tables
-        where it changes some of them. named: what it changes, tables or what else `kind` says.
-        read_only: whether the session only reads. Raises OperationalError where the database can
-        only be read, ProgrammingError for an unknown one and for what is in several.
+        place: what it names, a database and a schema or one of them, or nothing: then it is that
+        of temporary tables where it changes some of them. named: what it changes, tables or what
+        else `kind` says. read_only: whether the session only reads. Raises OperationalError where
+        the database can only be read, ProgrammingError for an unknown one and for what is in
+        several.
         """
-        if name is not None and is_same(name, TEMP):
+        if place and is_same(place[0], TEMP):
             self._make_temporary()
-        names = [CATALOG, *(each.name for each in self._attached)]
-        if name is not None:
-            found = find_object(name, names, "database")
-            if found is None:
-                raise unknown_qualifier(name, names)
+        schema = None
+        if place and not (len(place) == 1 and is_same(place[0], MAIN)):
+            found, schema = self.place(place)
         else:
             found = TEMP if self._are_temporary(kind, named) else self.current
-            if found not in names:
+            if found not in (CATALOG, *(each.name for each in self._attached)):
                 raise ProgrammingError(f"database '{found}' was detached; USE another one")
+            schema = MAIN if place else None
+            if schema is None and self.schema not in (MAIN, *self._schemas(self.current)):
+                raise ProgrammingError(f"schema '{self.schema}' was dropped; USE another one")
         if read_only and self._is_on_disk(found):
             raise OperationalError("the database is opened read-only")
         if self.in_transaction and self._only_reads and found != TEMP:
             raise OperationalError("the transaction was begun with READ ONLY")
         self.database(found)
         self._check_alone(found)
-        return found
+        return found, schema
+
+    def place(self, written: Sequence[str]) -> tuple[str, str]:
+        """Return the database and the schema that a statement names.
+
+        Raises ProgrammingError for unknown ones.
+        """
+        names = [CATALOG, *(each.name for each in self._attached)]
+        database = find_object(written[0], names, "database")
+        if len(written) == 2:
+            if database is None:
+                raise unknown_database(written[0], names)
+            schemas = self._schemas(database)
+            schema = find_object(written[1], (MAIN, *schemas), "schema")
+            if schema is None:
+                raise unknown_schema(written[1], schemas)
+            return database, schema
+        (name,) = written
+        schemas = self._schemas(self.current)
+        schema = find_object(name, (MAIN, *schemas), "schema")
+        found = one_place(name, database, schema, self.current)
+        if not found:
+            raise unknown_qualifier(name, (*schemas, *names))
+        return found[0]
+
+    def _schemas(self, database: str) -> Sequence[str]:
+        if database == CATALOG:
+            return tuple(self._own.snapshot.schemas)
+        (found,) = (each.own for each in self._attached if each.name == database)
+        return tuple(found.schemas)
+
+    def placed(
+        self,
+        statement: ast.Definition | ast.Write,
+        target: tuple[str, str | None],
+        snapshot: Snapshot,
+    ) -> ast.Definition | ast.Write:
+        """Return a statement whose names are those of the database that it writes to.
+
+        target: that one, and the schema that the statement names.
+        """
+        database, schema = target
+        current = self.schema if database == self.current else MAIN
+        if not (snapshot.schemas or isinstance(statement, ast.CreateTable | ast.AlterTable)):
+            return statement
+
+        def made(name: str) -> str:
+            inside = schema or current
+            if inside == MAIN:
+                check_bare(name, snapshot.schemas)
+            return in_schema(name, inside)
+
+        def known(kind: str, name: str) -> str:
+            if kind in ("index", "bvh", "type", "schema"):
+                return name
+            for inside in (schema,) if schema else (current, MAIN):
+                if inside == MAIN:
+                    check_bare(name, snapshot.schemas)
+                    return name
+                whole = in_schema(name, inside)
+                if schema or find_object(whole, named_in(snapshot, kind), kind) is not None:
+                    return whole
+            return name
+
+        return placed(statement, made, known)
 
     def _check_alone(self, name: str) -> None:
         """Raise OperationalError where the transaction has changed another database than this one.
@@ -334,8 +406,15 @@ class Databases:
                 names = [each.name for each in self._attached]
                 if not (statement.if_exists and find_object(name, names, "database") is None):
                     self._detach(self.called(name))
-            case ast.Use(name=name):
-                self.current = self.called(name)
+            case ast.Use(place=place):
+                self.use(place)
+
+    def use(self, place: Sequence[str]) -> None:
+        """Let names that name no place be in one from now on."""
+        if len(place) == 1 and is_same(place[0], MAIN):
+            self.current, self.schema = CATALOG, MAIN
+        else:
+            self.current, self.schema = self.place(place)
 
     def _attach(self, statement: ast.Attach, settings: Settings, *, read_only: bool) -> None:
         known = next((each for each in self._attached if is_same(each.name, statement.name)), None)

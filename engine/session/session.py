@@ -101,6 +101,7 @@ class Session:
         session.databases.release()
         if self.databases.current != TEMP:
             session.databases.current = self.databases.current
+            session.databases.schema = self.databases.schema
         return session
 
     def execute(
@@ -230,7 +231,7 @@ class Session:
         running.remarks = Remarks(warnings)
         own = self.databases.named()
         running.sequences, running.types = self._sequences, own.types
-        running.database, running.setting = self.databases.current, settings.text
+        running.place, running.setting = self.databases.place_of_names, settings.text
         running.null_order = settings.planner.null_order
         if not self.database.in_transaction:
             self._moment = None
@@ -304,7 +305,7 @@ class Session:
             case _ if isinstance(statement, ast.Control):
                 self.changes.control(statement)
             case _:
-                assert not isinstance(statement, ast.InDatabase), statement
+                assert not isinstance(statement, ast.InPlace), statement
                 return self.changes.define(statement, context)
         return Result(None, (), -1)
 
@@ -359,18 +360,21 @@ class Session:
         explains: whether it is not run. Raises OperationalError where it writes to a database that
         can only be read.
         """
-        name = None
-        if isinstance(statement, ast.InDatabase):
-            name, statement = statement.database, statement.statement
+        place: tuple[str, ...] = ()
+        if isinstance(statement, ast.InPlace):
+            place, statement = statement.place, statement.statement
         if not isinstance(statement, WRITING):
             return statement, context
         kind, names = ast.written_names(statement)
         read_only = self.read_only and not explains
-        target = self.databases.written(name, kind, names, read_only=read_only)
+        target, schema = self.databases.written(place, kind, names, read_only=read_only)
+        snapshot = self.databases.database(target).snapshot
+        if isinstance(statement, ast.Definition | ast.Write):
+            statement = self.databases.placed(statement, (target, schema), snapshot)
         if target == CATALOG:
             return statement, context
         database = self.databases.database(target)
-        snapshot, own = database.snapshot, self.databases.named()
+        own = self.databases.named()
         self._sequences.begin({**own.sequences, **snapshot.sequences})
         context.running.types = {**own.types, **snapshot.types}
         there = replace(
@@ -389,7 +393,7 @@ class Session:
             values = sql.bind_arguments(explained, prepared, context.parameters)
             context = replace(context, parameters=values)
             (explained,) = sql.parse(prepared.text)
-        if isinstance(explained, ast.Write | ast.InDatabase):
+        if isinstance(explained, ast.Write | ast.InPlace):
             explained, context = self._directed(explained, context, explains=True)
         return self.queries.explain(statement, explained, context)
 

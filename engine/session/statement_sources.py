@@ -12,7 +12,6 @@ from raydb import sql
 from raydb.engine.session.settings import EXTERNAL_ACCESS, REPLACEMENT_SCANS, check_file
 from raydb.errors import ProgrammingError
 from raydb.names import index_names
-from raydb.planner.catalog import TEMP
 from raydb.planner.plan.table_function import OpenedFunction
 from raydb.storage.formats.sources import open_rows
 from raydb.storage.tables.parts import ArrowPart
@@ -44,7 +43,7 @@ def open_sources(
             raise ProgrammingError(f"the table '{name}' is called as the file is; rename it")
         rows = open_rows(source, context.whole_sample)
         tables[name] = Table(TableDefinition(name, rows.schema), rows, 0)
-    known = [index_names(relations.databases.get(each, {})) for each in (TEMP, relations.current)]
+    known = [index_names(relations.names_at(place)) for place in relations.places()]
     named = sql.tables_named(statement)
     unknown = [name for name in named if not any(each.places(name) for each in known)]
     if unknown and context.python is not None:

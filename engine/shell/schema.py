@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -15,32 +16,46 @@ from raydb.names import find_object, fold
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-_COLUMNS = """
-SELECT table_name, column_name, declared_type, is_nullable = 'YES', coalesce(
+# A table with its schema, as messages name it.
+_TABLE = "CASE table_schema WHEN 'main' THEN '' ELSE table_schema || '.' END || table_name"
+_COLUMNS = f"""
+SELECT {_TABLE}, column_name, declared_type, is_nullable = 'YES', coalesce(
     'DEFAULT ' || column_default,
     'GENERATED ' || identity_generation || ' AS IDENTITY (START WITH ' || identity_start
         || ' INCREMENT BY ' || identity_increment || ' MINVALUE ' || identity_minimum
         || ' MAXVALUE ' || identity_maximum
         || CASE identity_cycle WHEN 'YES' THEN ' CYCLE)' ELSE ')' END)
-FROM information_schema.columns WHERE table_catalog = 'raydb' ORDER BY table_name, ordinal_position
+FROM information_schema.columns WHERE table_catalog = 'raydb'
+ORDER BY 1, ordinal_position
+"""  # noqa: S608  (no value of a user)
+_RELATIONS = f"""
+SELECT {_TABLE}
+FROM information_schema.tables WHERE table_catalog = 'raydb'
+"""  # noqa: S608  (no value of a user)
+_SCHEMAS = """
+SELECT schema_name FROM information_schema.schemata
+WHERE catalog_name = 'raydb' AND schema_name NOT IN ('main', 'information_schema')
 """
-_CONSTRAINTS = """
-SELECT table_name, constraint_name, constraint_type FROM information_schema.table_constraints
-"""
-_KEYS = """
-SELECT table_name, constraint_name, column_name, position_in_unique_constraint
+_CONSTRAINTS = f"""
+SELECT {_TABLE}, constraint_name, constraint_type
+FROM information_schema.table_constraints
+"""  # noqa: S608  (no value of a user)
+_KEYS = f"""
+SELECT {_TABLE}, constraint_name, column_name,
+    position_in_unique_constraint
 FROM information_schema.key_column_usage ORDER BY ordinal_position
-"""
+"""  # noqa: S608  (no value of a user)
 _REFERENCES = """
 SELECT constraint_name, unique_constraint_name, delete_rule
 FROM information_schema.referential_constraints
 """
 _CHECKS = "SELECT constraint_name, check_clause FROM information_schema.check_constraints"
 _SEQUENCES = """
-SELECT sequence_name, ' START ' || start_value || ' INCREMENT ' || increment || ' MINVALUE '
-    || minimum_value || ' MAXVALUE ' || maximum_value
+SELECT CASE sequence_schema WHEN 'main' THEN '' ELSE sequence_schema || '.' END || sequence_name,
+    ' START ' || start_value || ' INCREMENT ' || increment || ' MINVALUE ' || minimum_value
+    || ' MAXVALUE ' || maximum_value
     || CASE cycle_option WHEN 'YES' THEN ' CYCLE' ELSE '' END
 FROM information_schema.sequences
 """
@@ -52,17 +67,18 @@ SELECT CASE WHEN table_name IS NULL THEN 'ALTER SEQUENCE ' ELSE 'ALTER TABLE ' E
     coalesce(table_name, name), column_name, ' RESTART WITH ' || next_value || ';'
 FROM sequences() WHERE next_value <> start_value
 """
-_VIEWS = """
-SELECT table_name, view_definition FROM information_schema.views WHERE table_catalog = 'raydb'
-"""
+_VIEWS = f"""
+SELECT {_TABLE}, view_definition FROM information_schema.views WHERE table_catalog = 'raydb'
+"""  # noqa: S608  (no value of a user)
 _ATTACHED = """
 SELECT table_catalog, table_name FROM information_schema.tables
 WHERE table_catalog <> 'raydb' ORDER BY 1, 2
 """
 _IDENTITIES = "SELECT table_name, column_name, name FROM sequences() WHERE table_name IS NOT NULL"
-_OPTIONS = """
-SELECT table_name, column_name, option_name, option_value FROM information_schema.column_options
-"""
+_OPTIONS = f"""
+SELECT {_TABLE}, column_name, option_name, option_value
+FROM information_schema.column_options
+"""  # noqa: S608  (no value of a user)
 
 _LINE = ",\n    "
 
@@ -88,8 +104,7 @@ class _Constraint:
 
 def relation_names(connection: Any, pattern: str | None = None) -> list[str]:
     """Return the tables and views: all, or those whose names match, as in `lo_%` or `lo_*`."""
-    query = "SELECT table_name FROM information_schema.tables WHERE table_catalog = 'raydb'"
-    rows = connection.execute(query).fetchall()
+    rows = connection.execute(_RELATIONS).fetchall()
     return [name for (name,) in rows if pattern is None or _matches(name, pattern)]
 
 
@@ -100,6 +115,23 @@ def attached_names(connection: Any) -> dict[str, list[str]]:
     for database, name in connection.execute(_ATTACHED) if found else ():
         found[database].append(name)
     return found
+
+
+def schema_names(connection: Any) -> list[str]:
+    """Return the schemas beside main."""
+    return [name for (name,) in connection.execute(_SCHEMAS).fetchall()]
+
+
+def quoted_in(name: str, schemas: Iterable[str]) -> str:
+    """Return a name as SQL has to write it, of something in one of some schemas or in main.
+
+    >>> quoted_in("sales.Odd name", ["sales"]), quoted_in("t", ["sales"])
+    ('sales."Odd name"', 't')
+    """
+    for schema in schemas:
+        if name.startswith(f"{schema}."):
+            return f"{quoted(schema)}.{quoted(name[len(schema) + 1 :])}"
+    return quoted(name)
 
 
 def columns_by_relation(connection: Any) -> dict[str, list[ColumnInfo]]:
@@ -150,33 +182,47 @@ def schema_parts(
     if pattern is not None and not names:
         near = did_you_mean(pattern, relation_names(connection))
         raise ProgrammingError(f"there is no table or view '{pattern}'{near}")
+    schemas = schema_names(connection)
+    written = partial(quoted_in, schemas=schemas)
     views = dict(connection.execute(_VIEWS))
     options = dict(connection.execute("SELECT name, options FROM vector_indexes()"))
     indexes, own = [], []
     for name, table, listed, is_unique in connection.execute("SELECT * FROM indexes()"):
         if table in names and name in options:
-            where = f"{quoted(table)} USING ivf ({quoted(listed)})"
+            where = f"{written(table)} USING ivf ({quoted(listed)})"
             own.append(f"CREATE INDEX {quoted(name)} ON {where} WITH ({options[name]});")
         elif table in names:
             unique = "UNIQUE " if is_unique else ""
             keys = ", ".join(map(_index_key, listed.split(", ")))
-            indexes.append(f"CREATE {unique}INDEX {quoted(name)} ON {quoted(table)} ({keys});")
+            indexes.append(f"CREATE {unique}INDEX {quoted(name)} ON {written(table)} ({keys});")
     sequences = [] if pattern is not None else connection.execute(_SEQUENCES).fetchall()
     tables, references = _tables(
-        connection, [name for name in names if name not in views], self_later
+        connection, [name for name in names if name not in views], self_later, written
     )
     columns = columns_by_relation(connection)
     made = {name: columns[name] for name, _ in tables}
     return SchemaParts(
-        list(_types(connection, names)),
-        [f"CREATE SEQUENCE {quoted(name)}{options};" for name, options in sequences],
+        [
+            *(f"CREATE SCHEMA {quoted(each)};" for each in _used(schemas, names, pattern)),
+            *_types(connection, names),
+        ],
+        [f"CREATE SEQUENCE {written(name)}{options};" for name, options in sequences],
         tables,
-        [*_renames(connection, made, {name for name, _ in sequences}), *references],
+        [*_renames(connection, made, {name for name, _ in sequences}, written), *references],
         indexes,
-        [f"CREATE VIEW {quoted(name)} AS {views[name]};" for name in names if name in views],
+        [f"CREATE VIEW {written(name)} AS {views[name]};" for name in names if name in views],
         [*own, *_bvhs(connection, names)],
-        list(_restarts(connection, None if pattern is None else names)),
+        list(_restarts(connection, None if pattern is None else names, written)),
     )
+
+
+def _used(schemas: list[str], names: list[str], pattern: str | None) -> list[str]:
+    """Return the schemas of some tables and views; all of them where there is no pattern."""
+    return [
+        each
+        for each in schemas
+        if pattern is None or any(name.startswith(f"{each}.") for name in names)
+    ]
 
 
 def _types(connection: Any, tables: list[str]) -> Iterator[str]:
@@ -189,16 +235,21 @@ def _types(connection: Any, tables: list[str]) -> Iterator[str]:
             yield f"CREATE TYPE {quoted(name)} AS {written};"
 
 
-def _restarts(connection: Any, tables: list[str] | None) -> Iterator[str]:
+def _restarts(
+    connection: Any, tables: list[str] | None, written: Callable[[str], str]
+) -> Iterator[str]:
     """Yield the statements for sequences: of the columns of some tables, or for all."""
     for begin, name, column, end in connection.execute(_RESTARTS):
         if tables is None or (column is not None and name in tables):
             altered = "" if column is None else f" ALTER {quoted(column)}"
-            yield f"{begin}{quoted(name)}{altered}{end}"
+            yield f"{begin}{written(name)}{altered}{end}"
 
 
 def _renames(
-    connection: Any, tables: dict[str, list[ColumnInfo]], others: set[str]
+    connection: Any,
+    tables: dict[str, list[ColumnInfo]],
+    others: set[str],
+    written: Callable[[str], str],
 ) -> Iterator[str]:
     """Yield what gives identities' sequences their names, where CREATE TABLE makes other ones.
 
@@ -226,7 +277,14 @@ def _renames(
             to = next(each for each in (f"{name}{n}" for n in count()) if each not in taken)
             pending[to] = final
         taken = {*taken, to} - {name}
-        yield f"ALTER SEQUENCE {quoted(name)} RENAME TO {quoted(to)};"
+        yield f"ALTER SEQUENCE {written(name)} RENAME TO {_bare(to, written)};"
+
+
+def _bare(name: str, written: Callable[[str], str]) -> str:
+    """Return a name without its schema, as SQL has to write it."""
+    if written(name) == quoted(name):
+        return quoted(name)
+    return quoted(name.partition(".")[2])
 
 
 def _matches(name: str, pattern: str) -> bool:
@@ -239,7 +297,7 @@ def _index_key(text: str) -> str:
 
 
 def _tables(
-    connection: Any, names: list[str], self_later: bool
+    connection: Any, names: list[str], self_later: bool, written: Callable[[str], str]
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Return some tables and their CREATE TABLE, those that others refer to before these.
 
@@ -247,7 +305,7 @@ def _tables(
     defaults that need another table.
     """
     columns = columns_by_relation(connection)
-    constraints = _constraints(connection)
+    constraints = _constraints(connection, written)
     options = defaultdict[str, list[str]](list)
     for table, column, option, value in connection.execute(_OPTIONS):
         options[table].append(f"{quoted(column)}.{option} = {value}")
@@ -264,7 +322,7 @@ def _tables(
         lines = []
         for column in columns[name]:
             if _takes_of_another(column, name, identities):
-                altered = f"ALTER TABLE {quoted(name)} ALTER {quoted(column.name)}"
+                altered = f"ALTER TABLE {written(name)} ALTER {quoted(column.name)}"
                 defaults.append(f"{altered} SET {column.default};")
                 lines.append(_column(replace(column, default=None)))
             else:
@@ -272,11 +330,11 @@ def _tables(
         for constraint in constraints[name]:
             text = _named(name, constraint)
             if constraint.target in left or (self_later and constraint.target == name):
-                references.append(f"ALTER TABLE {quoted(name)} ADD {text};")
+                references.append(f"ALTER TABLE {written(name)} ADD {text};")
             else:
                 lines.append(text)
         text = f"{_LINE.join(lines)}\n){_with(options[name])};"
-        tables.append((name, f"CREATE TABLE {quoted(name)} (\n    {text}"))
+        tables.append((name, f"CREATE TABLE {written(name)} (\n    {text}"))
     return tables, [*references, *defaults]
 
 
@@ -309,7 +367,7 @@ def _named(table: str, constraint: _Constraint) -> str:
     return f"CONSTRAINT {quoted(constraint.name)} {constraint.text}"
 
 
-def _constraints(connection: Any) -> dict[str, list[_Constraint]]:
+def _constraints(connection: Any, written: Callable[[str], str]) -> dict[str, list[_Constraint]]:
     keys = defaultdict[tuple[str, str], list[tuple[str, int | None]]](list)
     for table, name, column, place in connection.execute(_KEYS):
         keys[table, name].append((column, place))
@@ -342,7 +400,10 @@ def _constraints(connection: Any) -> dict[str, list[_Constraint]]:
                 places = [place or 1 for _, place in keys[table, name]]
                 wanted = ", ".join(quoted(there[place - 1]) for place in places)
                 action = " ON DELETE CASCADE" if rule == "CASCADE" else ""
-                text = f"FOREIGN KEY ({listed}) REFERENCES {quoted(target)} ({wanted}){action}"
+                there_is = written(target)
+                if there_is == quoted(target) and written(table) != quoted(table):
+                    there_is = f"main.{there_is}"
+                text = f"FOREIGN KEY ({listed}) REFERENCES {there_is} ({wanted}){action}"
                 constraint = _Constraint(name, text, target)
             case _:
                 constraint = _Constraint(name, f"{kind} ({listed})")

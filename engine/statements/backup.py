@@ -55,22 +55,27 @@ def export_database(
 
 def _write(folder: Path, file_format: str, run: Callable[[str], Result]) -> None:
     # The shell writes schemas as well, and neither is there where the other is used.
-    from raydb.engine.shell.schema import schema_parts  # noqa: PLC0415
-    from raydb.keywords import quoted  # noqa: PLC0415
+    from raydb.engine.shell.schema import (  # noqa: PLC0415
+        quoted_in,
+        schema_names,
+        schema_parts,
+    )
 
     parts = schema_parts(_Asked(run))
+    schemas = schema_names(_Asked(run))
     loads = []
     for number, (table, _) in enumerate(parts.tables, 1):
         name = f"{number}.{file_format}"
+        written = quoted_in(table, schemas)
         path = str(folder / str(number)).replace("'", "''")
         try:
-            run(f"COPY {CATALOG}.{quoted(table)} TO '{path}.{file_format}'")
+            run(f"COPY {CATALOG}.{written} TO '{path}.{file_format}'")
         except NotSupportedError:  # Parquet lacks a type
             if file_format != "parquet":
                 raise
             name = f"{number}.flat"
-            run(f"COPY {CATALOG}.{quoted(table)} TO '{path}.flat'")
-        loads.append(f"COPY {quoted(table)} FROM '{name}';")
+            run(f"COPY {CATALOG}.{written} TO '{path}.flat'")
+        loads.append(f"COPY {written} FROM '{name}';")
     tables = [text for _, text in parts.tables]
     _write_text(folder / "schema.sql", [*parts.types, *parts.sequences, *tables])
     _write_text(
@@ -113,9 +118,11 @@ def statements_of(statement: ast.ImportDatabase, settings: Settings) -> Iterator
         except UnicodeDecodeError as error:
             raise DataError(f"file '{folder / name}' cannot be read: it is not UTF-8") from error
         for each in sql.parse(text) if text.strip() else ():
-            if isinstance(each, ast.Copy):
-                yield replace(each, path=str(folder / each.path))
-            elif isinstance(each, ast.Definition):
+            inside = each.statement if isinstance(each, ast.InPlace) else each
+            if isinstance(inside, ast.Copy):
+                copied = replace(inside, path=str(folder / inside.path))
+                yield replace(each, statement=copied) if isinstance(each, ast.InPlace) else copied
+            elif isinstance(inside, ast.Definition):
                 yield each
             else:
                 raise DataError(

@@ -16,7 +16,16 @@ from raydb.engine.statements.alter import alter_table, drop_references
 from raydb.engine.statements.calibrate import calibrate_index, recalibrated
 from raydb.engine.statements.dependents import bind_view, settle
 from raydb.engine.statements.load import append_batches, are_read, rows_of_query
-from raydb.engine.statements.names import check_free, names_to_drop, table_called, view_called
+from raydb.engine.statements.names import (
+    check_free,
+    create_schema,
+    names_inside,
+    names_to_drop,
+    schemas_to_drop,
+    table_called,
+    view_called,
+    without_schema_named,
+)
 from raydb.engine.statements.sequences import (
     alter_sequence,
     check_all_defaults,
@@ -62,14 +71,14 @@ def apply_definition(statement: ast.Definition, context: StatementContext) -> tu
             return _create_table_as(statement, context)
         case ast.CreateTable():
             return _create_table(statement, context), -1
-        case ast.CreateView():
-            return _create_view(statement, context), -1
+        case ast.CreateSchema():
+            return create_schema(statement, snapshot), -1
+        case ast.CreateView() | ast.RenameView():
+            return _change_view(statement, context), -1
         case ast.CreateBvh():
             return _create_bvh(statement, context), -1
         case ast.AlterTable():
             return alter_table(statement, context), -1
-        case ast.RenameView():
-            return _rename_view(statement, context), -1
         case ast.Truncate():
             return _truncate(statement, context), -1
         case ast.Drop():
@@ -101,6 +110,8 @@ def _drop(statement: ast.Drop, context: StatementContext) -> Snapshot:
             return drop_sequences(statement, snapshot)
         case "type":
             return drop_types(statement, snapshot)
+        case "schema":
+            return _drop_schemas(statement, context)
         case "bvh":
             names = names_to_drop("BVH", statement.names, snapshot.bvhs, statement.if_exists)
             return replace(snapshot, bvhs=_without(snapshot.bvhs, names))
@@ -242,7 +253,33 @@ def _emptied(table: Table) -> Table:
     return Table(definition, Rows(definition.schema), table.version + 1, pointers)
 
 
+# -- schemas
+
+
+def _drop_schemas(statement: ast.Drop, context: StatementContext) -> Snapshot:
+    """Drop schemas, and with CASCADE all that is in them."""
+    snapshot = context.snapshot
+    for name in schemas_to_drop(statement, snapshot):
+        for kind in ("view", "table", "sequence"):
+            inside = names_inside(name, kind, snapshot)
+            if inside and not statement.cascade:
+                raise ProgrammingError(
+                    f"schema '{name}' cannot be dropped: the {kind} '{inside[0]}' is in it;"
+                    " CASCADE drops it too"
+                )
+            drop = ast.Drop(kind, inside, if_exists=True, cascade=True)
+            snapshot = _drop(drop, replace(context, snapshot=snapshot)) if inside else snapshot
+        snapshot = without_schema_named(name, snapshot)
+    return snapshot
+
+
 # -- views
+
+
+def _change_view(statement: ast.CreateView | ast.RenameView, context: StatementContext) -> Snapshot:
+    if isinstance(statement, ast.RenameView):
+        return _rename_view(statement, context)
+    return _create_view(statement, context)
 
 
 def _create_view(statement: ast.CreateView, context: StatementContext) -> Snapshot:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from raydb import sql
 from raydb.engine.session.statement_sources import open_sources
 from raydb.errors import Error, ProgrammingError
-from raydb.planner.catalog import CATALOG, TEMP
+from raydb.planner.catalog import CATALOG, MAIN, TEMP, schema_of
 from raydb.planner.stars.star import canonical_definition
 from raydb.sql import ast
 
@@ -90,16 +90,17 @@ def bind_view(name: str, snapshot: Snapshot, context: StatementContext) -> None:
     alone = replace(context, snapshot=replace(snapshot, views=others), python=None, parameters=())
     try:
         opened = open_sources(select, alone)
+        schema = schema_of(name, snapshot.schemas)
         catalog = alone.all_databases.with_changes(opened).describe()
-        sql.bind_select(select, _as_in_view(catalog, context.target))
+        sql.bind_select(select, _as_in_view(catalog, context.target, schema))
     except Error as error:
         error.position = None
         raise
 
 
-def _as_in_view(catalog: CatalogInfo, database: str) -> CatalogInfo:
-    """Return a catalog in which names that name no database are in one, or temporary."""
+def _as_in_view(catalog: CatalogInfo, database: str, schema: str) -> CatalogInfo:
+    """Return a catalog in which names that name no place are in one, or temporary."""
     if database == TEMP:
-        return replace(catalog, current=CATALOG)
+        return replace(catalog, current=(CATALOG, MAIN))
     lasting = {name: keys for name, keys in catalog.attached.items() if name != TEMP}
-    return replace(catalog, attached=lasting, current=database)
+    return replace(catalog, attached=lasting, current=(database, schema))

@@ -1,16 +1,19 @@
-"""Names of a snapshot: errors for those that are taken and those that do not exist."""
+"""Names of a snapshot, and its schemas: errors for what is taken and what does not exist."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
-from raydb.errors import ProgrammingError
-from raydb.names import find_object, known_object
+from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.names import find_object, fold, is_same, known_object
+from raydb.planner.catalog import CATALOG, MAIN, TEMP, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.sql import ast
 
 
 def _relation(name: str, snapshot: Snapshot) -> str | None:
@@ -67,3 +70,58 @@ def names_to_drop(
         for name in names
     )
     return list(dict.fromkeys(name for name in found if name is not None))
+
+
+# -- schemas
+
+_SYSTEM = ("information_schema", "pg_catalog", CATALOG, TEMP)
+
+
+def create_schema(statement: ast.CreateSchema, snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot with a new schema, in which nothing is."""
+    name = statement.name
+    known = find_object(name, (MAIN, *snapshot.schemas), "schema")
+    if known is not None and statement.if_not_exists:
+        return snapshot
+    if known is not None or any(is_same(name, each) for each in _SYSTEM):
+        raise ProgrammingError(f"schema '{known or name}' exists already")
+    if "." in name or not name:
+        raise NotSupportedError(f"the name of a schema has no dot, unlike '{name}'")
+    for kind in ("table", "sequence"):
+        for each in named_in(snapshot, kind):
+            if fold(each).startswith(f"{fold(name)}."):
+                raise ProgrammingError(
+                    f"schema '{name}' cannot be made: the {kind} '{each}' of the schema '{MAIN}'"
+                    " is called as one in it; rename it first"
+                )
+    return replace(snapshot, schemas={**snapshot.schemas, name: name})
+
+
+def schemas_to_drop(statement: ast.Drop, snapshot: Snapshot) -> list[str]:
+    """Return the names of the schemas that a DROP is for."""
+    for name in statement.names:
+        if any(is_same(name, each) for each in (MAIN, *_SYSTEM)):
+            raise ProgrammingError(f"schema '{name}' cannot be dropped: it is always there")
+    return names_to_drop("schema", statement.names, snapshot.schemas, statement.if_exists)
+
+
+def names_inside(
+    schema: str, kind: Literal["view", "table", "sequence"], snapshot: Snapshot
+) -> tuple[str, ...]:
+    """Return what there is of a kind in a schema, sequences of columns left out."""
+    known = {"view": snapshot.views, "table": snapshot.tables, "sequence": snapshot.sequences}
+    owned = {
+        each.sequence for table in snapshot.tables.values() for each in table.definition.identities
+    }
+    return tuple(
+        name
+        for name in known[kind]
+        if schema_of(name, snapshot.schemas) == schema
+        and not (kind == "sequence" and name in owned)
+    )
+
+
+def without_schema_named(name: str, snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot without a schema that is empty."""
+    left = {each: made for each, made in snapshot.schemas.items() if each != name}
+    return replace(snapshot, schemas=left)

@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from raydb.engine.table_functions.functions import Functions
 from raydb.engine.table_functions.information_schema import rows_by_name
-from raydb.names import Unquoted, known_object
-from raydb.planner.catalog import CATALOG, MAIN, TEMP
+from raydb.errors import ProgrammingError, did_you_mean
+from raydb.names import Unquoted
+from raydb.planner.catalog import CATALOG, MAIN, TEMP, in_schema
 from raydb.planner.plan.function_arguments import NAME, Argument
 from raydb.planner.plan.table_function import RowsFunction
 from raydb.storage.tables.table import Check, ForeignKey, UniqueKey, constraint_names
@@ -56,13 +57,13 @@ class TableInfoFunction(CatalogFunction):
 
 
 def _tables(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
-    for database, _, name, kind in _information("tables", call):
-        info = _table_of(call, database, name)
+    for database, schema, name, kind in _information("tables", call):
+        info = _table_of(call, database, in_schema(name, schema))
         if kind == "VIEW" or info is None:
             continue
         own = info.definition
         yield (
-            *(database, MAIN, name, False, database == TEMP, own.primary_key is not None),
+            *(database, schema, name, False, database == TEMP, own.primary_key is not None),
             info.row_count,
             *(len(own.schema), len(own.indexes), len(own.checks)),
         )
@@ -79,16 +80,17 @@ def _columns(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
 
 
 def _views(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
-    widths: dict[tuple[str, str], int] = {}
-    for database, _, table, *_ in _information("columns", call):
-        widths[database, table] = widths.get((database, table), 0) + 1
+    widths: dict[tuple[str, str, str], int] = {}
+    for database, schema, table, *_ in _information("columns", call):
+        place = database, schema, table
+        widths[place] = widths.get(place, 0) + 1
     for database, schema, name, text in _information("views", call):
-        yield database, schema, name, False, database == TEMP, widths[database, name], text
+        yield database, schema, name, False, database == TEMP, widths[database, schema, name], text
 
 
 def _schemas(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
     for database, schema in _information("schemata", call):
-        yield database, schema, schema != MAIN
+        yield database, schema, schema == "information_schema" or database == TEMP
 
 
 def _databases(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
@@ -102,16 +104,18 @@ def _functions(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
 
 
 def _indexes(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
-    for database, _, name, kind in _information("tables", call):
-        info = None if kind == "VIEW" else _table_of(call, database, name)
+    for database, schema, name, kind in _information("tables", call):
+        whole = in_schema(name, schema)
+        info = None if kind == "VIEW" else _table_of(call, database, whole)
         for index in () if info is None else info.definition.indexes:
             columns = f"[{', '.join(index.columns)}]"
-            yield database, MAIN, index.name, name, index.unique, False, columns
+            yield database, schema, index.name, name, index.unique, False, columns
 
 
 def _constraints(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
-    for database, _, name, kind in _information("tables", call):
-        info = None if kind == "VIEW" else _table_of(call, database, name)
+    for database, schema, name, kind in _information("tables", call):
+        whole = in_schema(name, schema)
+        info = None if kind == "VIEW" else _table_of(call, database, whole)
         if info is None:
             continue
         definition = info.definition
@@ -119,7 +123,7 @@ def _constraints(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
             if not field.nullable:
                 yield (
                     database,
-                    MAIN,
+                    schema,
                     name,
                     "NOT NULL",
                     [field.name],
@@ -134,7 +138,7 @@ def _constraints(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
                     found, columns = "FOREIGN KEY", constraint.columns
                 case Check():
                     found, columns = "CHECK", ()
-            yield database, MAIN, name, found, list(columns), label
+            yield database, schema, name, found, list(columns), label
 
 
 def _sequences(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
@@ -146,15 +150,18 @@ def _sequences(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
 
 def _table_info(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
     wanted, relations = call.value("table"), call.catalog.relations
-    home = relations.home(Unquoted(wanted), None)
-    assert home is not None, "the current database exists"
-    name = known_object(Unquoted(wanted), relations.databases[home], "table")
-    info = _table_of(call, home, name)
+    *before, bare = map(Unquoted, wanted.split("."))
+    places = relations.places(before[-2:])
+    found = relations.find(bare, places)
+    if found is None:
+        near = did_you_mean(bare, [each for place in places for each in relations.names_at(place)])
+        raise ProgrammingError(f"table '{wanted}' does not exist{near}")
+    info = call.catalog.tables.get(found.key)
     primary = None if info is None else info.definition.primary_key
     keys = () if primary is None else primary.columns
     for row in _information("columns", call):
-        database, _, table, column, place, default, is_nullable, kind, *_ = row
-        if (database, table) == (home, name):
+        database, schema, table, column, place, default, is_nullable, kind, *_ = row
+        if (database, schema, table) == (*found.place, found.bare):
             yield place - 1, column, kind, is_nullable == "NO", default, column in keys
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 
 from raydb.errors import DatabaseError
-from raydb.planner.catalog import CATALOG, MAIN, TEMP
+from raydb.planner.catalog import CATALOG, MAIN, TEMP, without_schema
 from raydb.planner.plan.table_function import RowsFunction
 from raydb.running import current
 from raydb.sql.parse.schema_names import INFORMATION
@@ -58,15 +58,24 @@ class InformationTable(RowsFunction):
 
 
 def _schemata(call: FunctionCall) -> Iterator[Row]:
-    for database in call.catalog.relations.databases:
+    relations = call.catalog.relations
+    for database in relations.databases:
         yield database, MAIN
+        yield from ((database, each) for each in relations.schemas.get(database, ()))
     yield CATALOG, INFORMATION
+
+
+def _split(call: FunctionCall, database: str, name: str) -> tuple[str, str]:
+    """Return the schema of what a database has, and its name there."""
+    schema = call.catalog.relations.schema_of(name, database)
+    return schema, without_schema(name, schema)
 
 
 def _tables(call: FunctionCall) -> Iterator[Row]:
     for database, name, key in _relations(call):
         kind = "LOCAL TEMPORARY" if database == TEMP else "BASE TABLE"
-        yield database, MAIN, name, "VIEW" if key in call.catalog.views else kind
+        place = (database, *_split(call, database, name))
+        yield *place, "VIEW" if key in call.catalog.views else kind
 
 
 def _relations(call: FunctionCall) -> Iterator[tuple[str, str, str]]:
@@ -103,7 +112,7 @@ def _columns(call: FunctionCall) -> Iterator[Row]:
             identity = identities.get(field.name)
             default = None if identity else defaults.get(field.name)
             yield (
-                *(database, MAIN, name, field.name, number, default),
+                *(database, *_split(call, database, name), field.name, number, default),
                 "YES" if field.nullable else "NO",
                 sql_type_name(field.type),
                 *_digits(field.type),
@@ -147,7 +156,7 @@ def _sequences(call: FunctionCall) -> Iterator[Row]:
     owned = {each.sequence for table in _own_tables(call) for each in table.definition.identities}
     for name, sequence in call.catalog.sequences.items():
         if name not in owned:
-            yield CATALOG, MAIN, name, "BIGINT", *_numbers_of(sequence.options)
+            yield CATALOG, *_split(call, CATALOG, name), "BIGINT", *_numbers_of(sequence.options)
 
 
 def _own_tables(call: FunctionCall) -> Iterator[TableInfo]:
@@ -167,7 +176,7 @@ def _digits(data_type: pa.DataType) -> tuple[int | None, int | None]:
 def _views(call: FunctionCall) -> Iterator[Row]:
     for database, name, key in _relations(call):
         if key in call.catalog.views:
-            yield database, MAIN, name, call.catalog.views[key]
+            yield database, *_split(call, database, name), call.catalog.views[key]
 
 
 def _constraints(call: FunctionCall) -> Iterator[tuple[TableDefinition, Constraint, str]]:
@@ -187,9 +196,11 @@ def _table_constraints(call: FunctionCall) -> Iterator[Row]:
                 kind = "FOREIGN KEY"
             case Check():
                 kind = "CHECK"
-        yield CATALOG, MAIN, name, CATALOG, MAIN, definition.name, kind, "NO", "NO"
-    for table, _, name in _not_null(call):
-        yield CATALOG, MAIN, name, CATALOG, MAIN, table, "CHECK", "NO", "NO"
+        schema, table = _split(call, CATALOG, definition.name)
+        yield CATALOG, schema, name, CATALOG, schema, table, kind, "NO", "NO"
+    for whole, _, name in _not_null(call):
+        schema, table = _split(call, CATALOG, whole)
+        yield CATALOG, schema, name, CATALOG, schema, table, "CHECK", "NO", "NO"
 
 
 def _not_null(call: FunctionCall) -> Iterator[tuple[str, str, str]]:
@@ -210,8 +221,9 @@ def _key_column_usage(call: FunctionCall) -> Iterator[Row]:
             if isinstance(constraint, ForeignKey):
                 target, _ = _referenced(constraint, call)
                 position = target.columns.index(constraint.references[number - 1]) + 1
+            schema, table = _split(call, CATALOG, definition.name)
             yield (
-                *(CATALOG, MAIN, name, CATALOG, MAIN, definition.name),
+                *(CATALOG, schema, name, CATALOG, schema, table),
                 *(column, number, position),
             )
 
@@ -225,19 +237,24 @@ def _referenced(key: ForeignKey, call: FunctionCall) -> tuple[UniqueKey, str]:
 
 
 def _referential_constraints(call: FunctionCall) -> Iterator[Row]:
-    for _, constraint, name in _constraints(call):
+    for definition, constraint, name in _constraints(call):
         if isinstance(constraint, ForeignKey):
             _, target = _referenced(constraint, call)
             delete_rule = "CASCADE" if constraint.cascades else "NO ACTION"
-            yield CATALOG, MAIN, name, CATALOG, MAIN, target, "NONE", "NO ACTION", delete_rule
+            schema, _ = _split(call, CATALOG, definition.name)
+            there, _ = _split(call, CATALOG, constraint.table)
+            yield (
+                *(CATALOG, schema, name, CATALOG, there, target),
+                *("NONE", "NO ACTION", delete_rule),
+            )
 
 
 def _check_constraints(call: FunctionCall) -> Iterator[Row]:
-    for _, constraint, name in _constraints(call):
+    for definition, constraint, name in _constraints(call):
         if isinstance(constraint, Check):
-            yield CATALOG, MAIN, name, constraint.text
-    for _, column, name in _not_null(call):
-        yield CATALOG, MAIN, name, f"{column} IS NOT NULL"
+            yield CATALOG, _split(call, CATALOG, definition.name)[0], name, constraint.text
+    for table, column, name in _not_null(call):
+        yield CATALOG, _split(call, CATALOG, table)[0], name, f"{column} IS NOT NULL"
 
 
 def _column_options(call: FunctionCall) -> Iterator[Row]:
@@ -250,7 +267,7 @@ def _column_options(call: FunctionCall) -> Iterator[Row]:
             ("offset_index", switches),
         ):
             for column, value in chosen:
-                yield CATALOG, MAIN, name, column, option, str(value)
+                yield CATALOG, *_split(call, CATALOG, name), column, option, str(value)
 
 
 _CONSTRAINT = "constraint_catalog constraint_schema constraint_name"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from sqlglot import exp
 
-    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.catalog import CatalogInfo, Place
     from raydb.planner.plan.nodes import Plan, WorkingTable
     from raydb.sql.template.parameterize import Slots
 
@@ -33,7 +33,7 @@ class Binding:
     `queries` are the common table expressions in sight, by their folded names; `views` those that
     are being bound and `bound_views` those that were;
     `outer` is the row outside of the query that is being bound, if it is inside another;
-    `database` is that of names which name none, None for the catalog's current one.
+    `inside` is the place of the view that is being bound, where its names are.
     """
 
     catalog: CatalogInfo
@@ -46,7 +46,7 @@ class Binding:
     outer: Outer | None = None
     slots: Slots | None = None
     clock_reads: list[Expression] = field(default_factory=list)
-    database: str | None = None
+    inside: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)

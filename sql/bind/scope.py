@@ -22,14 +22,14 @@ class ScopeTable:
     """A table, view, derived table or common table expression under the name it has in FROM.
 
     `columns` holds the columns under the names they have here: `t(a, b)` gives them new ones.
-    `written` is the name that the alias `name` replaces; `database` is where a table without an
+    `written` is the name that the alias `name` replaces; `place` is where a table without an
     alias is.
     """
 
     name: str
     columns: tuple[tuple[str, Column], ...]
     written: str
-    database: str = ""
+    place: tuple[str, str] = ("", "")
 
     @cached_property
     def index(self) -> Names:
@@ -110,11 +110,12 @@ def table_scope(
     columns: Sequence[Column],
     names: Sequence[str] = (),
     written: str = "",
-    database: str = "",
+    place: tuple[str, str] = ("", ""),
 ) -> Scope:
     """Return the scope of one table; `names` replace the first names of its columns.
 
-    database: where a table without an alias is, for names such as `shop.sale.amount`.
+    place: the database and the schema of a table without an alias, for names such as
+    `shop.sale.amount`.
 
     A table without a name ('') can't be used as a qualifier. Raises ProgrammingError for more
     names than columns.
@@ -126,7 +127,7 @@ def table_scope(
     all_names = (*names, *(column.name for column in columns[len(names) :]))
     named = tuple(zip(all_names, columns, strict=True))
     return Scope(
-        (ScopeTable(table, named, written, database),),
+        (ScopeTable(table, named, written, place),),
         tuple(Visible(name, column, table) for name, column in named),
     )
 
@@ -137,7 +138,7 @@ def join_scopes(left: Scope, right: Scope) -> Scope:
         for used in left.tables:
             if not table.name or not is_same(used.name, table.name):
                 continue
-            if not (used.database and table.database) or is_same(used.database, table.database):
+            if not (used.place[0] and table.place[0]) or used.place == table.place:
                 raise ProgrammingError(
                     f"table name '{used.name}' is used twice in FROM; give one of them an alias"
                 )
@@ -229,27 +230,39 @@ def find_table(scope: Scope, name: str) -> ScopeTable:
     if alias:
         raise ProgrammingError(f"table '{name}' is not in FROM; did you mean its alias '{alias}'?")
     if isinstance(name, Qualified):
-        raise ProgrammingError(f"table '{name.database}.{name}' is not in FROM")
+        whole = ".".join((*reversed(name.place), name))
+        raise ProgrammingError(f"table '{whole}' is not in FROM")
     known = [table.name for table in scope.tables if table.name]
     raise ProgrammingError(f"table '{name}' is not in FROM{did_you_mean(name, known)}")
 
 
 def _hides(table: ScopeTable, name: str) -> bool:
     """Say whether a table has another name in FROM than one that is written before a column."""
-    if isinstance(name, Qualified) and table.database:
-        return is_same(table.written, name) and is_same(table.database, name.database)
+    if isinstance(name, Qualified) and table.place[0]:
+        return is_same(table.written, name) and _is_at(table, name.place)
     return is_same(table.written, name)
+
+
+def _is_at(table: ScopeTable, place: Sequence[str]) -> bool:
+    """Say whether a table is in a database or a schema, or in both, the schema first."""
+    database, schema = table.place
+    if len(place) == 2:
+        return is_same(place[0], schema) and is_same(place[1], database)
+    return any(is_same(part, place[0]) for part in table.place)
 
 
 def _table(scope: Scope, name: str) -> ScopeTable | None:
     """Return the table that a name means, None if there is none such."""
     found = [table for table in scope.tables if is_same(table.name, name)]
     if isinstance(name, Qualified):
-        found = [table for table in found if is_same(table.database, name.database)]
+        found = [table for table in found if _is_at(table, name.place)]
     if len(found) > 1:
-        where = " and in ".join(f"'{table.database}'" for table in found)
+        databases = {table.place[0] for table in found}
+        part = 0 if len(databases) == len(found) else 1
+        where = " and in ".join(f"'{table.place[part]}'" for table in found)
         raise ProgrammingError(
-            f"table '{name}' is ambiguous: it is in {where}; name the database with it"
+            f"table '{name}' is ambiguous: it is in {where};"
+            f" name the {('database', 'schema')[part]} with it"
         )
     return found[0] if found else None
 

@@ -11,7 +11,7 @@ from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.sql import ast
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.options import SWITCH
-from raydb.sql.parse.query import as_query, query_of, select_columns
+from raydb.sql.parse.query import as_query, qualifiers_of, query_of, select_columns
 from raydb.sql.parse.reader import TokenReader, name_in, parse_tree, syntax_error
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def read_change(reader: TokenReader) -> ast.Statement:
     match statement:
         case ast.Insert() if overrides:
             return replace(statement, overrides=True)
-        case ast.InDatabase(statement=ast.Insert() as insert) if overrides:
+        case ast.InPlace(statement=ast.Insert() as insert) if overrides:
             return replace(statement, statement=replace(insert, overrides=True))
         case _:
             return statement
@@ -91,15 +91,16 @@ def as_query_or_change(tree: exp.Expr) -> ast.Statement:
 
 def _written(
     table: exp.Expr, statement: str, make: Callable[[str], ast.Write]
-) -> ast.Write | ast.InDatabase:
+) -> ast.Write | ast.InPlace:
     """Return the statement that writes to a table, whose name is left without its database."""
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
         raise ProgrammingError(f"{statement} needs the name of a table")
-    require_only(table, "this", "alias", "db")
-    database = table.args.get("db")
+    require_only(table, "this", "alias", "catalog", "db")
+    place = qualifiers_of(table)
+    table.set("catalog", None)
     table.set("db", None)
     made = make(name_in(table.this))
-    return made if database is None else ast.InDatabase(name_in(database), made)
+    return ast.InPlace(place, made) if place else made
 
 
 _OLD_OPTIONS = ("DELIMITER", "NULL", "QUOTE", "ESCAPE", "ENCODING")
@@ -118,7 +119,7 @@ def read_copy(reader: TokenReader) -> ast.Copy | ast.CopyTo:
     table = reader.relation("the name of a table")
     columns = reader.names("the name of a column") if reader.at_any("(") else None
     if reader.accept("TO"):
-        select = select_columns(table, columns, reader.database)
+        select = select_columns(table, columns, reader.place)
         return ast.CopyTo(select, *_file_and_options(reader, "TO STDOUT"))
     reader.expect("FROM")
     return ast.Copy(table, columns, *_file_and_options(reader, "FROM STDIN"))

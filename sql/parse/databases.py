@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from sqlglot import TokenType
 
@@ -14,11 +13,8 @@ from raydb.planner.catalog import CATALOG, MAIN, TEMP
 from raydb.sql import ast
 from raydb.sql.parse.options import SWITCH, read_list
 from raydb.sql.parse.query import query_of
-from raydb.sql.parse.reader import tokenize
-from raydb.sql.parse.schema_names import INFORMATION, unknown_schema
-
-if TYPE_CHECKING:
-    from raydb.sql.parse.reader import TokenReader
+from raydb.sql.parse.reader import TokenReader, tokenize
+from raydb.sql.parse.schema_names import INFORMATION
 
 # What names of attached databases would hide, here or in DuckDB.
 _RESERVED = (MAIN, INFORMATION, CATALOG, TEMP, "system")
@@ -93,12 +89,22 @@ def read_detach(reader: TokenReader) -> ast.Detach:
 
 def read_use(reader: TokenReader) -> ast.Use:
     """Read USE, that word being read."""
-    name = reader.name("the name of a database")
-    if reader.accept("."):
-        schema = reader.name("the name of a schema")
-        if fold(schema) != MAIN:
-            raise unknown_schema(schema)
-    return ast.Use(CATALOG if fold(name) == MAIN else name)
+    return ast.Use(reader.place_named())
+
+
+def read_place(reader: TokenReader) -> tuple[str, ...]:
+    """Read the value of SET schema or search_path: one place, as a name or as a text."""
+    token = reader.peek()
+    if token is None or token.token_type is not TokenType.STRING:
+        return reader.place_named()
+    text = reader.string("the name of a schema")
+    (tokens,) = tokenize(text) or ((),)
+    inside = TokenReader(text, tokens)
+    place = inside.place_named()
+    if inside.at_any(","):
+        raise NotSupportedError("a search path of several schemas is not supported; it names one")
+    inside.finish()
+    return place
 
 
 def read_pragma(reader: TokenReader) -> ast.Statement:

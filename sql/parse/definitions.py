@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import is_same
-from raydb.planner.catalog import TEMP
+from raydb.planner.catalog import MAIN, TEMP
 from raydb.sql import alter, ast
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.options import SWITCH, one_of, read_options, whole_number
@@ -21,7 +21,9 @@ from raydb.sql.types import data_type_of
 from raydb.storage.enums import enum_of
 from raydb.storage.tables.table import Index, IvfOptions
 
-_DROPPED: dict[str, tuple[Literal["table", "view", "index", "bvh", "sequence", "type"], str]] = {
+_Kind = Literal["table", "view", "index", "bvh", "sequence", "type", "schema"]
+_DROPPED: dict[str, tuple[_Kind, str]] = {
+    "SCHEMA": ("schema", "a schema"),
     "TABLE": ("table", "a table"),
     "VIEW": ("view", "a view"),
     "INDEX": ("index", "an index"),
@@ -44,11 +46,11 @@ def read_create(reader: TokenReader) -> ast.Definition:
         kind = reader.take().text.upper()
         raise NotSupportedError(f"CREATE TEMP {kind} is not supported")
     made = _create(reader, replace)
-    if reader.database is not None and not is_same(reader.database, TEMP):
+    if reader.place and not any(is_same(reader.place[0], each) for each in (TEMP, MAIN)):
         raise ProgrammingError(
-            f"what is temporary is in the database '{TEMP}', not in '{reader.database}'"
+            f"what is temporary is in the database '{TEMP}', not in '{reader.place[0]}'"
         )
-    reader.database = TEMP
+    reader.place = (TEMP,)
     return made
 
 
@@ -59,6 +61,9 @@ def _create(reader: TokenReader, replace: bool) -> ast.Definition:
             return _create_table(reader, replace)
         case "VIEW":
             return _create_view(reader, replace)
+        case "SCHEMA" if not replace:
+            if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+            return ast.CreateSchema(str(reader.relation("the name of a schema")), if_not_exists)
         case "SEQUENCE":
             return read_sequence(reader, replace)
         case "TYPE":

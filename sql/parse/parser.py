@@ -21,6 +21,7 @@ from raydb.sql.parse.databases import (
     read_detach,
     read_export,
     read_import,
+    read_place,
     read_pragma,
     read_use,
     read_value,
@@ -89,8 +90,8 @@ def _parse_statement(text: str, tokens: tuple[Token, ...]) -> ast.Statement:
         if reader.accept(word):
             statement = read(reader)
             reader.finish()
-            if reader.database is not None and isinstance(statement, ast.Definition | ast.Write):
-                return ast.InDatabase(reader.database, statement)
+            if reader.place and isinstance(statement, ast.Definition | ast.Write):
+                return ast.InPlace(reader.place, statement)
             return statement
     word = tokens[0].text.upper()
     if reader.at_any(*_UNSUPPORTED.split()):
@@ -120,7 +121,7 @@ def _explain(reader: TokenReader) -> ast.Explain:
     statement = _parse_statement(reader.text, reader.rest())
     assert isinstance(
         statement,
-        ast.Select | ast.Insert | ast.Update | ast.Delete | ast.Execute | ast.InDatabase,
+        ast.Select | ast.Insert | ast.Update | ast.Delete | ast.Execute | ast.InPlace,
     ), statement
     return ast.Explain(statement, written, analyze)
 
@@ -145,21 +146,21 @@ def _describe(reader: TokenReader) -> ast.Describe:
     if reader.at_any(*QUERY_WORDS):
         return ast.Describe(None, read_query(reader))
     table = reader.relation("the name of a table")
-    return ast.Describe(table, select_columns(table, None, reader.database), reader.database)
+    return ast.Describe(table, select_columns(table, None, reader.place), reader.place)
 
 
 def _summarize(reader: TokenReader) -> ast.Summarize:
     if reader.at_any(*QUERY_WORDS):
         return ast.Summarize(read_query(reader))
     table = reader.relation("the name of a table")
-    return ast.Summarize(select_columns(table, None, reader.database))
+    return ast.Summarize(select_columns(table, None, reader.place))
 
 
 def _show(reader: TokenReader) -> ast.Catalog:
     if reader.accept("TABLES"):
         if not reader.accept_any("FROM", "IN"):
             return ast.ShowTables()
-        return ast.ShowTables(reader.name("the name of a database"))
+        return ast.ShowTables(reader.place_named())
     if reader.accept("DATABASES"):
         return ast.ShowDatabases()
     if reader.at_any("ALL"):
@@ -167,7 +168,7 @@ def _show(reader: TokenReader) -> ast.Catalog:
     return ast.ShowOption(reader.word("TABLES or the name of a setting"))
 
 
-def _set(reader: TokenReader) -> ast.SetOption:
+def _set(reader: TokenReader) -> ast.SetOption | ast.Use:
     if scope := reader.accept_any("LOCAL", "GLOBAL"):
         raise NotSupportedError(f"SET {scope} is not supported")
     reader.accept("SESSION")
@@ -177,6 +178,8 @@ def _set(reader: TokenReader) -> ast.SetOption:
         name = reader.word("the name of a setting")
         if not reader.accept("="):
             reader.expect("TO")
+        if name in ("schema", "search_path"):
+            return ast.Use(read_place(reader))
     return ast.SetOption(name, read_value(reader, name))
 
 

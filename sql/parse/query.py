@@ -9,7 +9,7 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import Unquoted
 from raydb.sql.ast import Select
-from raydb.sql.parse.reader import TokenReader, parse_tree
+from raydb.sql.parse.reader import TokenReader, name_in, parse_tree
 
 if TYPE_CHECKING:
     from sqlglot import Token
@@ -38,12 +38,12 @@ def query_of(text: str, tokens: tuple[Token, ...]) -> Select:
 
 
 def select_columns(
-    table: str, columns: tuple[str, ...] | None = None, database: str | None = None
+    table: str, columns: tuple[str, ...] | None = None, place: tuple[str, ...] = ()
 ) -> Select:
-    """Return `SELECT columns FROM database.table`, of names as the reader gives them."""
+    """Return `SELECT columns FROM place.table`, of names as the reader gives them."""
     items = [exp.column(_identifier(name)) for name in columns or ()]
-    place = None if database is None else _identifier(database)
-    source = exp.From(this=exp.Table(this=_identifier(table), db=place))
+    catalog, schema = (None, None, *map(_identifier, place))[-2:]
+    source = exp.From(this=exp.Table(this=_identifier(table), db=schema, catalog=catalog))
     return Select(exp.Select(expressions=items or [exp.Star()], from_=source))
 
 
@@ -61,3 +61,9 @@ def refuse_parameters(tree: exp.Expr, owner: str) -> None:
     """Raise ProgrammingError for a parameter in what is kept."""
     if tree.find(exp.Parameter, exp.Placeholder) is not None:
         raise ProgrammingError(f"{owner} can't have parameters")
+
+
+def qualifiers_of(table: exp.Table) -> tuple[str, ...]:
+    """Return the database and the schema, or one of them, that are written before a table."""
+    parts = (table.args.get("catalog"), table.args.get("db"))
+    return tuple(name_in(each) for each in parts if each is not None)

@@ -20,7 +20,7 @@ from raydb.sql.parse.dialect import (
     split_tokens,
 )
 from raydb.sql.parse.nodes import MOST_NESTED, nodes_of, part_exponents, refuse_deep_tokens
-from raydb.sql.parse.schema_names import database_of, resolve_schema
+from raydb.sql.parse.schema_names import check_writable, resolve_schema
 from raydb.sql.parse.searched_tables import name_searched_tables
 
 if TYPE_CHECKING:
@@ -305,7 +305,7 @@ class TokenReader:
         self.text = text
         self._tokens = tokens
         self._index = 0
-        self.database: str | None = None
+        self.place: tuple[str, ...] = ()
         self._has_relation = False
 
     def peek(self) -> Token | None:
@@ -355,18 +355,21 @@ class TokenReader:
         return fold(self.name(what))
 
     def relation(self, what: str) -> str:
-        """Read the name of a table or view; `database` is the one that is written before it."""
+        """Read the name of a table or view; `place` is what is written before it."""
         names = [self.name(what)]
         while len(names) < 3 and self.accept("."):
             names.append(self.name(what))
-        *before, name = names
-        database = None
-        if before:
-            database = database_of(before[0] if len(before) > 1 else None, before[-1])
-        if self._has_relation and database != self.database:
+        *place, name = names
+        check_writable(place)
+        if self._has_relation and tuple(place) != self.place:
             raise ProgrammingError("what one statement changes is in one database")
-        self.database, self._has_relation = database, True
+        self.place, self._has_relation = tuple(place), True
         return name
+
+    def place_named(self) -> tuple[str, ...]:
+        """Read the name of a database, a schema, or a schema of a database."""
+        first = self.name("the name of a database or a schema")
+        return (first, self.name("the name of a schema")) if self.accept(".") else (first,)
 
     def separated(self, read: Callable[[], _Part]) -> tuple[_Part, ...]:
         """Read parts with commas between them, each by `read`; there is one at least."""

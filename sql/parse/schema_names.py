@@ -1,6 +1,6 @@
 """Names with a schema or a database before them.
 
-main.t                         t
+main.t, sales.t                t of a schema
 shop.t, shop.main.t            t of the database shop, which was attached
 information_schema.tables      a table function's call
 """
@@ -12,40 +12,45 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError, did_you_mean
-from raydb.names import fold
+from raydb.names import find_object, fold
 from raydb.planner.catalog import CATALOG, MAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from raydb.planner.catalog import Relations
 
 INFORMATION = "information_schema"
 """The schema of what describes the tables and views."""
 
 
-def database_of(database: str | None, schema: str) -> str | None:
-    """Return the database that `database.schema.t` or `schema.t` names; None for the current one.
-
-    What stands alone before a table may be either. Raises ProgrammingError for what has no tables
-    that can be written.
-    """
-    if fold(schema) == INFORMATION:
+def check_writable(place: Sequence[str]) -> None:
+    """Raise ProgrammingError for a place whose tables cannot be written."""
+    if place and fold(place[-1]) == INFORMATION:
         raise ProgrammingError(f"the schema '{INFORMATION}' can only be read")
-    if database is None:
-        return None if fold(schema) == MAIN else schema
-    if fold(schema) != MAIN:
-        raise unknown_schema(schema)
-    return database
 
 
-def unknown_schema(name: str) -> ProgrammingError:
+def unknown_place(place: Sequence[str], relations: Relations) -> ProgrammingError:
+    """Return the error for what stands before a table and is no database and no schema."""
+    if len(place) == 2:
+        database = find_object(place[0], relations.databases, "database")
+        if database is None:
+            return unknown_database(place[0], relations.databases)
+        return unknown_schema(place[1], relations.schemas.get(database, ()))
+    (name,) = place
+    schemas = relations.schemas.get(relations.current[0], ())
+    return unknown_qualifier(name, (*schemas, *relations.databases))
+
+
+def unknown_schema(name: str, schemas: Iterable[str] = ()) -> ProgrammingError:
     """Return the error for a schema of a database that there is not."""
-    near = did_you_mean(name, (MAIN, INFORMATION))
+    near = did_you_mean(name, (MAIN, INFORMATION, *schemas))
     return ProgrammingError(f"schema '{name}' does not exist{near}")
 
 
-def unknown_qualifier(name: str, databases: Iterable[str]) -> ProgrammingError:
-    """Return the error for what stands before a table and is none of the databases."""
-    near = did_you_mean(name, (MAIN, INFORMATION, *databases))
+def unknown_qualifier(name: str, known: Iterable[str]) -> ProgrammingError:
+    """Return the error for what stands before a table and is none of databases and schemas."""
+    near = did_you_mean(name, (MAIN, INFORMATION, *known))
     return ProgrammingError(
         f"schema '{name}' does not exist, and no database is attached as '{name}'{near}"
     )
@@ -57,10 +62,10 @@ def unknown_database(name: str, databases: Iterable[str]) -> ProgrammingError:
 
 
 def resolve_schema(node: exp.Table | exp.Column) -> None:
-    """Take the schema out of a name; what is left in "db" is a database.
+    """Settle the schema of a name: that of a column is gone where it is main.
 
     A table of the information schema becomes a call in FROM, which nothing can write to; it is one
-    for all databases. Raises ProgrammingError for unknown schemas.
+    for all databases. Raises ProgrammingError for one that names a database with it.
     """
     if (written := node.args.get("db")) is None:
         return
@@ -69,18 +74,13 @@ def resolve_schema(node: exp.Table | exp.Column) -> None:
         # Another name may be that of a struct, as in s.inner.field.
         if schema == MAIN or (schema == INFORMATION and database is None):
             node.set("db", None)
-        return
-    if schema == INFORMATION:
+    elif schema == INFORMATION:
         if database is not None and fold(database.name) != CATALOG:
             raise ProgrammingError(
                 f"the schema '{INFORMATION}' is one for all databases; name it alone"
             )
         _call_information(node)
-    elif database is not None and schema != MAIN:
-        raise unknown_schema(written.name)
-    elif schema == MAIN or database is not None:
-        node.set("db", database)
-    node.set("catalog", None)
+        node.set("catalog", None)
 
 
 def _call_information(node: exp.Table) -> None:

@@ -9,8 +9,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
-from raydb.names import fold, known_name
+from raydb.names import Qualified, fold, known_name
 from raydb.sql.parse.nodes import require_only
+from raydb.sql.parse.query import qualifiers_of
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.sequence import column_type, identity, is_serial
 from raydb.sql.parse.stored_expressions import stored_check, stored_text
@@ -210,13 +211,15 @@ def _foreign_key(kind: exp.Expr, written: _Written) -> ForeignKey:
     if isinstance(target, exp.Schema):
         references = tuple(map(name_in, target.expressions))
         target = target.this
-    require_only(target, "this")
+    require_only(target, "this", "catalog", "db")
+    name, place = name_in(target.this), qualifiers_of(target)
     if references and len(references) != len(own):
         raise ProgrammingError(
             f"the foreign key ({', '.join(own)}) has {len(own)} columns,"
             f" but it references {len(references)}"
         )
-    return ForeignKey(own, name_in(target.this), references, written.name, _CASCADE in options)
+    there = Qualified(name, *reversed(place)) if place else name
+    return ForeignKey(own, there, references, written.name, _CASCADE in options)
 
 
 def _constraint_name(kind: exp.Expr) -> str:

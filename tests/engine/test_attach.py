@@ -160,7 +160,7 @@ def test_use(con: raydb.Connection) -> None:
     assert ask(con, "SELECT current_database(), current_schema") == [("raydb", "main")]
     assert ask(con, "SELECT count(*) FROM sale") == [4]
     assert ask(con, "SHOW TABLES FROM shop") == ["big", "city", "sale"]
-    with pytest.raises(raydb.ProgrammingError, match="'nope' is not attached"):
+    with pytest.raises(raydb.ProgrammingError, match="no database is attached as 'nope'"):
         con.execute("USE nope")
 
 

@@ -82,7 +82,7 @@ def test_syntax_errors(text: str, message: str, caplog: pytest.LogCaptureFixture
         ("EXPLAIN ANALYZE CREATE TABLE t AS SELECT 1", "EXPLAIN CREATE"),
         ("PREPARE p AS DROP TABLE t", "PREPARE of DROP"),
         ("CREATE INDEX i ON t (lower(a))", "an index of an expression"),
-        ("CREATE TEMP TYPE t AS INT", "CREATE TEMP TYPE"),
+        ("CREATE TEMP INDEX t ON u (a)", "CREATE TEMP INDEX"),
         ("CREATE TABLE t (a INT GENERATED ALWAYS AS (1) STORED)", "a generated column"),
         ("CREATE TABLE t (a INT REFERENCES u ON DELETE SET NULL)", "ON DELETE SET NULL of a"),
         ("ALTER TABLE t RENAME CONSTRAINT a TO b", "RENAME CONSTRAINT"),
@@ -174,9 +174,11 @@ def test_a_view_keeps_its_text() -> None:
 
 def test_small_statements() -> None:
     assert parse_one("DROP TABLE IF EXISTS T") == ast.Drop("table", ("T",), if_exists=True)
-    assert parse_one('DROP VIEW "V", main.w CASCADE') == ast.Drop(
-        "view", ("V", "w"), if_exists=False, cascade=True
-    )
+    drop = ast.Drop("view", ("V", "w"), if_exists=False, cascade=True)
+    assert parse_one('DROP VIEW "V", w CASCADE') == drop
+    assert parse_one('DROP VIEW main."V", main.w CASCADE') == ast.InPlace(("main",), drop)
+    with pytest.raises(ProgrammingError, match="is in one"):
+        parse_one('DROP VIEW "V", main.w')
     assert parse_one("drop bvh b") == ast.Drop("bvh", ("b",), if_exists=False)
     assert parse_one("SET Backend = 'cpu'") == ast.SetOption("backend", "cpu")
     assert parse_one("SET backend TO CPU") == ast.SetOption("backend", "cpu")
@@ -209,7 +211,7 @@ def test_defaults_and_checks_are_kept_as_text() -> None:
 
 def test_alter_table() -> None:
     statement = parse_one(
-        "ALTER TABLE IF EXISTS main.t ADD COLUMN IF NOT EXISTS a DECIMAL(4, 1) DEFAULT 1, "
+        "ALTER TABLE IF EXISTS t ADD COLUMN IF NOT EXISTS a DECIMAL(4, 1) DEFAULT 1, "
         "DROP b CASCADE, RENAME c TO d, ALTER e TYPE TEXT USING f(e, 1), ALTER g DROP NOT NULL, "
         "ADD CHECK (a > 1), DROP CONSTRAINT IF EXISTS k"
     )
@@ -231,8 +233,10 @@ def test_alter_table() -> None:
 
 def test_a_schema() -> None:
     statement = parse_one("UPDATE main.t SET a = 1 FROM main.u WHERE main.t.b = u.b")
-    assert isinstance(statement, ast.Update)
-    assert statement.table == "t"
+    assert isinstance(statement, ast.InPlace)
+    assert statement.place == ("main",)
+    assert isinstance(statement.statement, ast.Update)
+    assert statement.statement.table == "t"
 
 
 @pytest.mark.parametrize(

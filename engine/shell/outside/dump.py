@@ -15,7 +15,13 @@ import pyarrow as pa
 
 from raydb.engine.session.python_values import python_values
 from raydb.engine.shell.render.words import word
-from raydb.engine.shell.schema import ColumnInfo, columns_by_relation, schema_parts
+from raydb.engine.shell.schema import (
+    ColumnInfo,
+    columns_by_relation,
+    quoted_in,
+    schema_names,
+    schema_parts,
+)
 from raydb.keywords import quoted
 
 if TYPE_CHECKING:
@@ -38,10 +44,11 @@ def dump(connection: Any, pattern: str | None = None) -> Iterator[str]:
         parts = schema_parts(connection, pattern, self_later=True)
         yield "BEGIN TRANSACTION;"
         columns = columns_by_relation(connection)
+        schemas = schema_names(connection)
         yield from (*parts.types, *parts.sequences)
         for name, statement in parts.tables:
             yield statement
-            yield from _rows(connection, name, columns[name])
+            yield from _rows(connection, quoted_in(name, schemas), columns[name])
         yield from (*parts.indexes, *parts.views, "COMMIT;")
         yield from (*parts.references, *parts.restarts, *parts.own)
     finally:
@@ -54,8 +61,8 @@ def _rows(connection: Any, table: str, columns: list[ColumnInfo]) -> Iterator[st
     listed = ", ".join(quoted(column.name) for column in columns)
     always = any((column.default or "").startswith("GENERATED ALWAYS") for column in columns)
     overriding = " OVERRIDING SYSTEM VALUE" if always else ""
-    begin = f"INSERT INTO {quoted(table)} ({listed}){overriding} VALUES"
-    for batch in connection.stream(f"SELECT {listed} FROM raydb.{quoted(table)}"):  # noqa: S608  (names)
+    begin = f"INSERT INTO {table} ({listed}){overriding} VALUES"
+    for batch in connection.stream(f"SELECT {listed} FROM raydb.{table}"):  # noqa: S608  (names)
         for start in range(0, batch.num_rows, _ROWS_A_STATEMENT):
             arrays = batch.slice(start, _ROWS_A_STATEMENT).columns
             values = [_literals(*each) for each in zip(arrays, columns, strict=True)]

@@ -12,7 +12,7 @@ from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, scalar
 from raydb.planner.expressions.signature import constant_text
 from raydb.planner.expressions.types import TEXT
-from raydb.running import current_database, setting
+from raydb.running import current_place, setting
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -42,19 +42,17 @@ def _pg_typeof(_: str, operand: Expression) -> Expression:
     return Literal(name + list_mark, TEXT)
 
 
-for _calls, _says, _text in (
-    (
-        "version()",
-        "the version of RayDB: version() LIKE 'RayDB %' -> true",
-        f"RayDB {version('raydb')}",
-    ),
-    (
-        "current_schema(), current_schema",
-        "the schema of the tables: current_schema() -> 'main'",
-        MAIN,
-    ),
-):
-    composed(_calls, _says)(lambda _, text=_text: Literal(text, TEXT))
+composed("version()", "the version of RayDB: version() LIKE 'RayDB %' -> true")(
+    lambda _: Literal(f"RayDB {version('raydb')}", TEXT)
+)
+
+
+@composed(
+    "current_schema(), current_schema",
+    "the schema that USE has named, 'main' at first: current_schema() -> 'main'",
+)
+def _current_schema(_: str) -> Expression:
+    return Literal((current_place() or (CATALOG, MAIN))[1], TEXT)
 
 
 @composed(
@@ -62,7 +60,7 @@ for _calls, _says, _text in (
     "the database that USE has named, 'raydb' at first: current_database() -> 'raydb'",
 )
 def _current_database(_: str) -> Expression:
-    return Literal(current_database() or CATALOG, TEXT)
+    return Literal((current_place() or (CATALOG, MAIN))[0], TEXT)
 
 
 def _bind_setting(name: str, operand: Expression) -> Expression:

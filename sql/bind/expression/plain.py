@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -56,6 +57,10 @@ def _qualified(
     """Return the column that begins a name of several parts, and the fields that follow."""
     first, second = name_in(parts[0]), name_in(parts[1])
     wrong = None
+    if len(parts) > 3:
+        with suppress(ProgrammingError):
+            place = Qualified(name_in(parts[2]), second, first)
+            return context.resolve(name_in(parts[3]), place), parts[4:]
     if len(parts) > 2:
         try:
             return context.resolve(name_in(parts[2]), Qualified(second, first)), parts[3:]

@@ -125,7 +125,7 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
         case exp.Subquery(this=exp.Pivot(this=table) as pivot):  # `(PIVOT t ON ...)`
             return _bind_pivot(table, [pivot], node, binding)
         case exp.Table():
-            require_only(node, "this", "db", "alias", "joins", "sample")
+            require_only(node, "this", "catalog", "db", "alias", "joins", "sample")
             source = _bind_table(node, binding)
         case exp.Subquery(this=inner) if _holds_join(inner):  # `(a JOIN b ON ...)`
             require_only(node, "this", "alias", "joins", "sample")
@@ -299,8 +299,8 @@ def _bind_table(node: exp.Table, binding: Binding) -> Source:
         raise unsupported(node.this)
     found = bind_relation(node, binding)
     name, names = _alias(node, found.name)
-    database = found.database if node.args.get("alias") is None else ""
-    scope = table_scope(name, found.plan.columns, names, written=found.name, database=database)
+    place = found.place if node.args.get("alias") is None else ("", "")
+    scope = table_scope(name, found.plan.columns, names, written=found.name, place=place)
     return Source(found.plan, scope)
 
 

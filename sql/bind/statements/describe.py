@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from raydb.planner.catalog import TEMP
 from raydb.planner.plan.table_function import constant_rows
 from raydb.sql.bind.binding import Binding, new_column
 from raydb.sql.bind.query.query import bind_query, statement_binding
-from raydb.sql.parse.schema_names import unknown_database
+from raydb.sql.parse.schema_names import unknown_place
 from raydb.storage.enums import typed_schema
 from raydb.storage.type_names import sql_type_name
 
@@ -38,9 +37,11 @@ def bind_describe(describe: Describe, catalog: CatalogInfo, parameters: Paramete
     """
     tree = describe.select.tree
     with statement_binding(tree, catalog, parameters) as binding:
-        table = describe.table and catalog.relations.find(describe.table, describe.database)
-        if table and table in catalog.tables:
-            rows = _described(catalog.tables[table].definition)
+        relations = catalog.relations
+        places = relations.places(describe.place)
+        found = describe.table and relations.find(describe.table, places)
+        if found and found.key in catalog.tables:
+            rows = _described(catalog.tables[found.key].definition)
         else:
             columns = bind_query(tree, binding).columns
             rows = (
@@ -70,15 +71,12 @@ def _described(definition: TableDefinition) -> Iterator[Row]:
 def bind_show_tables(statement: ShowTables, catalog: CatalogInfo) -> Values:
     """Return the names of all tables and views of a database, in order.
 
-    Where none is named the temporary ones are among them.
+    Where none is named the temporary ones are among them, and those that no schema is needed for.
     """
     relations = catalog.relations
-    database = relations.of(statement.database)
-    if database is None:
-        assert statement.database is not None
-        raise unknown_database(statement.database, relations.databases)
-    names = set(relations.databases[database])
-    if statement.database is None:
-        names |= relations.databases.get(TEMP, {}).keys()
+    places = relations.places(statement.place)
+    if not places:
+        raise unknown_place(statement.place, relations)
+    names = {name for place in places for name in relations.names_at(place)}
     new = partial(new_column, Binding(catalog, {}, bind_query))
     return constant_rows(pa.schema({"name": pa.string()}), ((name,) for name in sorted(names)), new)

@@ -22,7 +22,7 @@ from raydb.sql.bind.statements.assignment import (
     target_definition,
 )
 from raydb.sql.bind.statements.constraint import bind_default
-from raydb.sql.bind.statements.returning import bind_returning, written_name
+from raydb.sql.bind.statements.returning import bind_returning, own_name, written_name
 from raydb.sql.bind.statements.value import bind_value
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import name_in
@@ -74,7 +74,8 @@ def bind_insert(insert: Insert, catalog: CatalogInfo, parameters: Parameters = (
     with statement_binding(tree, catalog, parameters) as binding:
         plan = _bind_rows(tree, definition, with_queries(tree, binding))
         columns = plan.columns
-        scope = table_scope(written_name(tree.this, insert.table), columns, written=insert.table)
+        name, own = (each(tree.this, insert.table) for each in (written_name, own_name))
+        scope = table_scope(name, columns, written=own)
         returning = bind_returning(tree, scope, binding)
     if not returning:
         return plan

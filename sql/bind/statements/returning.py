@@ -31,11 +31,18 @@ def bind_returning(
 
 
 def written_name(target: exp.Expr, table: str) -> str:
-    """Return the name that a statement has for the table that it writes to."""
+    """Return the name that a statement has for the table that it writes to, given by its key."""
     if isinstance(target, exp.Schema):
         target = target.this
     alias = target.args.get("alias")
     if alias is None:
-        return table
+        return own_name(target, table)
     require_only(alias, "this")
     return str(alias.this.name)
+
+
+def own_name(target: exp.Expr, table: str) -> str:
+    """Return the name of the table that a statement writes to: its key without a schema."""
+    if isinstance(target, exp.Schema):
+        target = target.this
+    return table[-len(target.name) :]

@@ -15,7 +15,7 @@ from raydb.sql.bind.expression.expression import bind_condition
 from raydb.sql.bind.query.query import statement_binding
 from raydb.sql.bind.scope import Scope, table_scope
 from raydb.sql.bind.statements.assignment import field_of, target_definition
-from raydb.sql.bind.statements.returning import written_name
+from raydb.sql.bind.statements.returning import own_name, written_name
 from raydb.sql.bind.statements.update_delete import Matching, bind_assignments, changed_rows
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import name_in
@@ -123,7 +123,7 @@ def bind_upsert(
         name = written_name(tree.this, insert.table)
         number, old, new = scanned[0], scanned[1 : 1 + width], scanned[1 + width :]
         names = definition.schema.names
-        own = table_scope(name, old, names, written=insert.table)
+        own = table_scope(name, old, names, written=own_name(tree.this, insert.table))
         excluded = table_scope(EXCLUDED, new, names)
         # Without a qualifier a name means the row that is there.
         scope = Scope(own.tables + excluded.tables, own.visible)

@@ -258,11 +258,9 @@ def _view_columns(view: str, binding: Binding) -> Sequence[Column]:
     """Return the columns of a view; none of one that is broken."""
     (select,) = parse(binding.catalog.views[view])
     assert isinstance(select, Select), "a view holds a query"
-    home = binding.catalog.relations.database_of(view)
-    database = None if home == TEMP else home
-    alone = replace(
-        binding, parameters={}, queries={}, views=(view,), outer=None, database=database
-    )
+    place = binding.catalog.relations.place_of(view)
+    inside = None if place[0] == TEMP else place
+    alone = replace(binding, parameters={}, queries={}, views=(view,), outer=None, inside=inside)
     try:
         return alone.bind_query(select.tree, alone).columns
     except Error:

@@ -16,6 +16,7 @@ from raydb.sql.bind.table_functions.arguments import read_call
 from raydb.sql.bind.table_functions.file_functions import file_source, file_table, is_file
 from raydb.sql.parse.nodes import nodes_of
 from raydb.sql.parse.parser import parse
+from raydb.sql.parse.query import qualifiers_of
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.searched_tables import function_called
 from raydb.sql.template.parameters import Parameters, bind_parameters
@@ -23,7 +24,7 @@ from raydb.sql.template.parameters import Parameters, bind_parameters
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from raydb.planner.catalog import Relations
+    from raydb.planner.catalog import Place, Relations
     from raydb.planner.expressions.nodes import Literal
     from raydb.planner.plan.table_function import FunctionCall
     from raydb.storage.formats.sources import FileSource
@@ -96,20 +97,18 @@ def tables_in(tree: exp.Expr, relations: Relations) -> Iterator[exp.Table]:
 
 
 def _tables(
-    tree: exp.Expr, relations: Relations, inside: str | None, seen: set[str]
+    tree: exp.Expr, relations: Relations, inside: Place | None, seen: set[str]
 ) -> Iterator[exp.Table]:
-    """Yield the tables in a tree; inside: the database whose view it is, None for no view."""
+    """Yield the tables in a tree; inside: the place of the view that it is of, None for no view."""
     for table in nodes_of(tree, exp.Table):
         yield table
         if not relations.views or not isinstance(table.this, exp.Identifier):
             continue
-        qualifier = table.args.get("db")
-        named = inside if qualifier is None else name_in(qualifier)
-        database = relations.home(name_in(table.this), named)
-        name = relations.find(name_in(table.this), database) if database else None
-        if name is not None and name in relations.views and name not in seen:
-            seen.add(name)
-            (view,) = parse(relations.views[name])
+        places = relations.places(qualifiers_of(table), inside)
+        found = relations.find(name_in(table.this), places)
+        if found is not None and found.key in relations.views and found.key not in seen:
+            seen.add(found.key)
+            (view,) = parse(relations.views[found.key])
             assert isinstance(view, ast.Select), "a view holds a query"
-            within = None if database == TEMP else database
+            within = None if found.place[0] == TEMP else found.place
             yield from _tables(view.tree, relations, within, seen)
