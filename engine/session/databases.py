@@ -221,8 +221,9 @@ class Databases:
     def _schemas(self, database: str) -> Sequence[str]:
         if database == CATALOG:
             return tuple(self._own.snapshot.schemas)
-        (found,) = (each.own for each in self._attached if each.name == database)
-        return tuple(found.schemas)
+        return [
+            name for each in self._attached if each.name == database for name in each.own.schemas
+        ]
 
     def placed(
         self,

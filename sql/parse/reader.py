@@ -367,7 +367,7 @@ class TokenReader:
         return name
 
     def place_named(self) -> tuple[str, ...]:
-        """Read the name of a database, a schema, or a schema of a database."""
+        """Read `database`, `schema` or `database.schema`."""
         first = self.name("the name of a database or a schema")
         return (first, self.name("the name of a schema")) if self.accept(".") else (first,)
 

@@ -122,7 +122,7 @@ SELECT * FROM other.nation;
 -- error: ProgrammingError: schema 'other' does not exist, and no database is attached as 'other' (line 1, column 15)
 
 SELECT * FROM db.main.nation;
--- error: ProgrammingError: schema 'db' does not exist, and no database is attached as 'db' (line 1, column 15)
+-- error: ProgrammingError: database 'db' is not attached (line 1, column 15)
 
 CREATE TABLE mian.x (a INTEGER);
 -- error: ProgrammingError: schema 'mian' does not exist, and no database is attached as 'mian'; did you mean 'main'? (line 1, column 14)
@@ -134,7 +134,6 @@ SELECT other.nation.id FROM nation;
 -- error: ProgrammingError: table 'other.nation' is not in FROM (line 1, column 8)
 
 CREATE SCHEMA s;
--- error: NotSupportedError: CREATE SCHEMA is not supported
 
 CREATE TABLE pet (id INTEGER, caption VARCHAR) WITH (chunk_rows = 1000, caption.encoding = fsst, caption.offset_index = on);
 
