@@ -359,17 +359,17 @@ class TokenReader:
         names = [self.name(what)]
         while len(names) < 3 and self.accept("."):
             names.append(self.name(what))
-        *place, name = names
+        place = tuple(names[:-1])
         check_writable(place)
-        if self._has_relation and tuple(place) != self.place:
+        if self._has_relation and place != self.place:
             raise ProgrammingError("what one statement changes is in one database")
-        self.place, self._has_relation = tuple(place), True
-        return name
+        self.place, self._has_relation = place, True
+        return names[-1]
 
     def place_named(self) -> tuple[str, ...]:
-        """Read `database`, `schema` or `database.schema`."""
+        """Read a database, a schema, or both."""
         first = self.name("the name of a database or a schema")
-        return (first, self.name("the name of a schema")) if self.accept(".") else (first,)
+        return (first, self.name("a schema")) if self.accept(".") else (first,)
 
     def separated(self, read: Callable[[], _Part]) -> tuple[_Part, ...]:
         """Read parts with commas between them, each by `read`; there is one at least."""
@@ -480,8 +480,7 @@ class TokenReader:
 
     def _until_comma(self, *words: str) -> tuple[Token, ...]:
         """Read up to the comma, the parenthesis or the word that ends an expression."""
-        start, depth = self._index, 0
-        ends = (TokenType.COMMA, TokenType.R_PAREN)
+        start, depth, ends = self._index, 0, (TokenType.COMMA, TokenType.R_PAREN)
         while (token := self.peek()) is not None:
             if depth == 0 and (token.token_type in ends or _word(token) in words):
                 break
