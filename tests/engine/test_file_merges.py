@@ -98,11 +98,11 @@ def test_large_files_and_memory_follow_memory_limit(tmp_path, monkeypatch):
     path = tmp_path / "db"
     unmerged(path, 24, monkeypatch)
     with raydb.connect(path) as con:
-        # Of some 20 bytes a row, 10 rows are decoded at a time.
+        # Of some 20 bytes a row, 10 rows are decoded at a time; the DELETE has left 192 decoded.
         con.execute("SET memory_limit = '800B'; CHECKPOINT; SET memory_limit = 'none'")
         assert 2 <= len(files(path)) <= 6
         assert con.execute(CHECK).fetchall() == [(24, 276, 24)]
-        con.execute("DELETE FROM t WHERE a % 2 = 0; SET memory_limit = '400B'; VACUUM")
+        con.execute("DELETE FROM t WHERE a % 2 = 0; SET memory_limit = '600B'; VACUUM")
         con.execute("SET memory_limit = 'none'")
         assert 2 <= len(files(path)) <= 4
         assert con.execute(CHECK).fetchall() == [(12, 144, 12)]

@@ -55,7 +55,7 @@ def test_no_statement(text: str) -> None:
         ("COPY t FROM x", "line 1, column 13: unexpected 'x', expected the path of a file"),
         ("SET x", "line 1, column 6: the statement ends too early, expected 'TO'"),
         ("DROP TABLE t u", "line 1, column 14: unexpected 'u', expected the end"),
-        ("BEGIN TRANSACTION READ ONLY", "line 1, column 19: unexpected 'READ'"),
+        ("BEGIN TRANSACTION ISOLATED", "line 1, column 19: unexpected 'ISOLATED'"),
         ("CREATE TABLE t (a INT) foo", "line 1, column 24: unexpected 'foo'"),
         ("CREATE TABLE t (a INT b INT)", "line 1, column 23: unexpected 'b'"),
         ("CREATE BVH b ON t ()", "column 20: unexpected ')', expected SCAN, GROUP BY or AGG"),
