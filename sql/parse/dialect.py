@@ -302,12 +302,17 @@ def _insert(parser: PostgresParser) -> exp.Expr:
     return insert
 
 
+def _array_call(parser: PostgresParser) -> exp.Expr:
+    """Read ARRAY(SELECT ...), in parentheses: sqlglot takes `array(..)[1]` for ARRAY[1]."""
+    arguments = parser._parse_csv(parser._parse_select_or_expression)
+    return exp.Paren(this=exp.Anonymous(this="array", expressions=arguments))
+
+
 def _pivot(parser: PostgresParser) -> exp.Expr | None:
     """Read PIVOT or UNPIVOT in place of a query, as SELECT * FROM (PIVOT ...)."""
     is_unpivot = parser._prev.token_type is TokenType.UNPIVOT
     turned = exp.Subquery(this=parser._parse_simplified_pivot(is_unpivot))
-    query = exp.Select(expressions=[exp.Star()], from_=exp.From(this=turned))
-    return parser._parse_query_modifiers(query)
+    return parser._parse_query_modifiers(exp.Select(expressions=[exp.Star()]).from_(turned))
 
 
 def _chosen(table: dict[Any, Any], *names: Any) -> dict[Any, Any]:
@@ -326,6 +331,7 @@ class _Tables(PostgresParser):
         PostgresParser.FUNCTION_PARSERS,
         *("CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTRING", "TRIM", "TRY_CAST"),
     )
+    FUNCTION_PARSERS["ARRAY"] = _array_call
     NO_PAREN_FUNCTION_PARSERS: ClassVar = {
         name: _nested(PostgresParser.NO_PAREN_FUNCTION_PARSERS[name]) for name in ("ANY", "CASE")
     }
@@ -362,8 +368,7 @@ class _Tables(PostgresParser):
     STATEMENT_PARSERS: ClassVar = {
         **_chosen(PostgresParser.STATEMENT_PARSERS, TokenType.UPDATE, TokenType.DELETE),
         TokenType.INSERT: _insert,
-        TokenType.PIVOT: _pivot,
-        TokenType.UNPIVOT: _pivot,
+        **dict.fromkeys((TokenType.PIVOT, TokenType.UNPIVOT), _pivot),
     }
 
 

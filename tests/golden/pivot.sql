@@ -78,3 +78,13 @@ PIVOT sales ON y IN (2023) USING sum(amount) GROUP BY ALL;
 
 PIVOT sales ON y IN ('x') USING sum(amount);
 -- error: DataError: 'x' is not a valid INTEGER (line 1, column 16)
+
+PIVOT sales ON (y, q) IN ((2023, 1), (NULL, 2)) USING sum(amount) GROUP BY city ORDER BY city;
+-- 'Lyon' | NULL | 4
+-- 'Oslo' | 5 | NULL
+
+PIVOT sales USING sum(amount);
+-- error: NotSupportedError: PIVOT without ON is not supported; SELECT gives its aggregates (line 1, column 7)
+
+PIVOT sales ON y IN (?) USING sum(amount);
+-- error: ProgrammingError: the statement has 1 parameter, but 0 values were given

@@ -72,3 +72,7 @@ FROM months UNPIVOT (v FOR a IN (jan) b IN (feb));
 
 UNPIVOT nothing ON jan;
 -- error: ProgrammingError: table 'nothing' does not exist (line 1, column 9)
+
+UNPIVOT (SELECT 1 AS "Jan", 2 AS feb) ON jan, FEB;
+-- 'Jan' | 1
+-- 'feb' | 2

@@ -23,7 +23,12 @@ from raydb.sql.bind.expression.aggregate_call import (
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
 from raydb.sql.bind.expression.lambdas import LAMBDA_FUNCTIONS, bind_lambda_call
 from raydb.sql.bind.expression.plain import bind_struct
-from raydb.sql.bind.expression.subquery import bind_exists, bind_scalar_subquery, query_in
+from raydb.sql.bind.expression.subquery import (
+    bind_array_subquery,
+    bind_exists,
+    bind_scalar_subquery,
+    query_in,
+)
 from raydb.sql.bind.expression.window_call import bind_window
 
 if TYPE_CHECKING:
@@ -97,6 +102,8 @@ for _kind, (_, _parts) in _SYNTAX.items():
 @binds(exp.Anonymous, reads="this expressions")
 def _function(node: exp.Expr, context: Context) -> Expression:
     name = function_name(node)
+    if name == "array" and len(node.expressions) == 1 and query_in(node.expressions[0]):
+        return bind_array_subquery(node.expressions[0], context)
     if name == "exists" and len(node.expressions) == 1 and query_in(node.expressions[0]):
         return bind_exists(node.expressions[0], context)  # EXISTS (VALUES ...)
     if is_aggregate(name) or name in WINDOW_FUNCTIONS:

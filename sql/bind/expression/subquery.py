@@ -69,6 +69,20 @@ def bind_scalar_subquery(node: exp.Expr, context: Context) -> Expression:
     return Subquery("scalar", plan, arguments, None, columns[0].type)
 
 
+def bind_array_subquery(node: exp.Expr, context: Context) -> Expression:
+    """Return the value of `ARRAY(SELECT ...)`: the list of its rows, [] without any."""
+    name = exp.to_identifier("element")
+    alias = exp.TableAlias(this=exp.to_identifier("elements"), columns=[name])
+    rows = exp.Subquery(this=node.copy(), alias=alias)
+    elements = exp.Anonymous(this="list", expressions=[exp.Column(this=name.copy())])
+    listed = exp.Anonymous(this="coalesce", expressions=[elements, exp.Array()])
+    query = exp.Select(expressions=[listed], from_=exp.From(this=rows))
+    columns = _bind(node, context)[0].columns
+    if len(columns) != 1:
+        raise ProgrammingError(f"the query of ARRAY() must have one column, not {len(columns)}")
+    return bind_scalar_subquery(query, context)
+
+
 def bind_exists(node: exp.Expr, context: Context) -> Expression:
     """Return whether a query has a row."""
     plan, arguments = _bind(node, context)

@@ -11,6 +11,7 @@ g are the columns of t that neither of them names.
 from __future__ import annotations
 
 import itertools
+from math import prod
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 # Tells the columns of unnest() from those of the table.
 _UNPIVOTED = "unpivoted values"
 
+_MOST_COLUMNS = 10_000
+
 
 def pivoted(source: exp.Expr, pivot: exp.Expr, scope: Scope) -> exp.Select:
     """Return the query that a PIVOT or an UNPIVOT of a source is; `scope` has its columns."""
@@ -40,13 +43,18 @@ def pivoted(source: exp.Expr, pivot: exp.Expr, scope: Scope) -> exp.Select:
         exp.Anonymous(this="count", expressions=[exp.Star()])
     ]
     group = pivot.args.get("group")
+    if not fields:
+        raise NotSupportedError("PIVOT without ON is not supported; SELECT gives its aggregates")
     named = [each for field in fields for each in field.find_all(exp.Column)]
     named += [each for call in aggregates for each in call.find_all(exp.Column)]
     if group:
         require_only(group, "expressions")
     keys = group.expressions if group else _others(scope, (each.name for each in named))
     items = [key.copy() for key in keys]
-    for choice in itertools.product(*(_values(field) for field in fields)):
+    choices = [_values(field) for field in fields]
+    if prod(map(len, choices)) * len(aggregates) > _MOST_COLUMNS:
+        raise NotSupportedError(f"PIVOT makes {_MOST_COLUMNS} columns at most")
+    for choice in itertools.product(*choices):
         condition = exp.and_(*(test for _, test in choice), copy=True)
         name = "_".join(name for name, _ in choice)
         for call in aggregates:
@@ -78,9 +86,18 @@ def _values(field: exp.Expr) -> list[tuple[str, exp.Expr]]:
         name = each.args["alias"].name if has_alias else name
         if any(fold(name) == fold(other) for other, _ in found):
             raise ProgrammingError(f"PIVOT has '{name}' twice in IN")
-        operator = exp.NullSafeEQ if isinstance(value, exp.Null) else exp.EQ
-        found.append((name, operator(this=field.this.copy(), expression=value.copy())))
+        found.append((name, _is_value(field.this, value)))
     return found
+
+
+def _is_value(pivoted: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """Return the condition that an expression has a value, NULL among them."""
+    are_rows = isinstance(pivoted, exp.Tuple) and isinstance(value, exp.Tuple)
+    if are_rows and len(pivoted.expressions) == len(value.expressions):
+        parts = zip(pivoted.expressions, value.expressions, strict=True)
+        return exp.and_(*(_is_value(one, other) for one, other in parts))
+    operator = exp.NullSafeEQ if isinstance(value, exp.Null) else exp.EQ
+    return operator(this=pivoted.copy(), expression=value.copy())
 
 
 def _filtered(call: exp.Expr, condition: exp.Expr) -> exp.Expr:
@@ -156,7 +173,9 @@ def _columns(entry: exp.Expr, scope: Scope) -> Iterable[tuple[str, list[exp.Expr
     values = entry.this if isinstance(entry, exp.Alias | exp.PivotAlias) else entry
     held = values.expressions if isinstance(values, exp.Tuple) else [values.unnest()]
     alias = entry.args.get("alias")
-    yield (alias.name if alias else "_".join(each.name or text_of(each) for each in held)), held
+    known = {fold(each.name): each.name for each in scope.visible}
+    names = (known.get(fold(each.name), each.name) or text_of(each) for each in held)
+    yield (alias.name if alias else "_".join(names)), held
 
 
 def _others(scope: Scope, names: Iterable[str]) -> Sequence[exp.Expr]:
