@@ -153,3 +153,13 @@ def test_another_connection_drops_the_current_schema() -> None:
         with pytest.raises(raydb.ProgrammingError, match="schema 's' was dropped"):
             con.execute("CREATE TABLE t (x INTEGER)")
         con.execute("USE main; CREATE TABLE t (x INTEGER)")
+
+
+def test_a_variable_of_python_hides_no_table_that_is_written_to() -> None:
+    with raydb.connect() as con:
+        con.execute("CREATE SCHEMA s; CREATE TABLE s.rows_of (x INTEGER)")
+        rows_of = [1]
+        con.execute("INSERT INTO s.rows_of VALUES (?)", rows_of)
+        con.execute("INSERT INTO s.rows_of (x) VALUES (2); UPDATE s.rows_of SET x = x + 1")
+        con.execute("DELETE FROM s.rows_of WHERE x = 2")
+        assert con.execute("SELECT x FROM s.rows_of").fetchall() == [(3,)]

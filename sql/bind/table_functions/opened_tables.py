@@ -86,7 +86,14 @@ def tables_named(statement: ast.Select | ast.Insert | ast.Update | ast.Delete) -
     """
     nodes = nodes_of(statement.tree, exp.CTE, exp.Table)
     common = {fold(node.args["alias"].this.name) for node in nodes if isinstance(node, exp.CTE)}
-    tables = [node for node in nodes if isinstance(node, exp.Table) and not node.db]
+    written = None if isinstance(statement, ast.Select) else statement.tree.this
+    if isinstance(written, exp.Schema):
+        written = written.this
+    tables = [
+        node
+        for node in nodes
+        if isinstance(node, exp.Table) and not node.db and node is not written
+    ]
     names = [name_in(table.this) for table in tables if isinstance(table.this, exp.Identifier)]
     return list(dict.fromkeys(name for name in names if fold(name) not in common))
 
