@@ -18,7 +18,7 @@ from raydb.planner.expressions.nodes import (
 from raydb.planner.index_lookup import find_lookup
 from raydb.planner.key_filters import KeySending, send_keys
 from raydb.planner.optimizer import optimize_apart, optimize_unfused
-from raydb.planner.plan.common_tables import highest_number, reads_working_table
+from raydb.planner.plan.common_tables import fresh_numbers, reads_working_table
 from raydb.planner.plan.nodes import (
     Aggregate,
     Apply,
@@ -93,8 +93,7 @@ class Lowering:
 
 def lower(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan:
     """Choose how to run each node."""
-    fresh = (highest_number(plan) + 1 + place for place in itertools.count())
-    return _lower(plan, Lowering(catalog, options, fresh))
+    return _lower(plan, Lowering(catalog, options, fresh_numbers(plan)))
 
 
 def _lower(plan: Plan, lowering: Lowering) -> PhysicalPlan:
@@ -209,7 +208,7 @@ def lower_deferred(plan: DeferredScan, values: Mapping[Column, Literal] | None) 
     reason = "a subquery's value is no constant"
     if values is not None:
         general = partial(_unfused, plan.aggregate, "", plan.catalog)
-        fresh = itertools.count(highest_number(plan.aggregate) + 1)
+        fresh = fresh_numbers(plan.aggregate)
         star = with_values(plan.star, values)
         fused = choose_job(star, plan.catalog, plan.options, general, fresh)
         if not isinstance(fused, str):

@@ -104,12 +104,12 @@ def optimize(plan: Plan, catalog: CatalogInfo) -> Plan:
         plan = _apply(inline_common_tables, catalog, plan)
         plan = _apply(unnest_subqueries, catalog, plan)
         found = contents(plan)
+    rules = [rule for rule in RULES if rule not in NEEDS or NEEDS[rule] in found]
     if CommonTable not in found:
-        for rule in RULES:
-            if rule not in NEEDS or NEEDS[rule] in found:
-                plan = _apply(rule, catalog, plan)
+        for rule in rules:
+            plan = _apply(rule, catalog, plan)
         return plan
-    for rule in RULES:
+    for rule in rules:
         plan = map_queries(plan, partial(_apply, rule, catalog))
     return reduce_pairs_of_common_tables(prune_common_tables(plan))
 

@@ -5,10 +5,19 @@ The query of a reference is a plan of its own: the rules run on it once, however
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, Subquery, rewrite
+from raydb.planner.expressions.nodes import (
+    Attribute,
+    Call,
+    Column,
+    Expression,
+    Literal,
+    Subquery,
+    rewrite,
+)
 from raydb.planner.plan.nodes import Apply, CommonTable, Node, Plan, Scan, WorkingTable
 from raydb.storage.enums import EnumType, has_enums
 
@@ -18,6 +27,14 @@ if TYPE_CHECKING:
 
 # Of values of other types.
 _MAKE_ENUMS = ("enum_value", "try_enum_value")
+
+# By the type of a value in a plan: its fields that may have nodes or columns in them.
+_fields_of_type: dict[type, tuple[str, ...]] = {
+    Attribute: (),
+    Call: ("arguments",),
+    Column: (),
+    Literal: (),
+}
 
 
 def subqueries_in(plan: Plan) -> list[Plan]:
@@ -91,9 +108,9 @@ def map_references(plan: Plan, change: Callable[[CommonTable], Plan]) -> Plan:
 
     if isinstance(plan, CommonTable):
         return change(plan)
-    if next(references_in(plan), None) is None:
-        return plan
     plan = plan.map_sources(lambda source: map_references(source, change))
+    if all(next(references_in(query), None) is None for query in subqueries_in(plan)):
+        return plan
     return plan.map_expressions(lambda expression: rewrite(expression, change_subquery))
 
 
@@ -158,6 +175,11 @@ def free_columns(plan: Plan | Subquery) -> frozenset[Column]:
 def highest_number(plan: Plan) -> int:
     """Return the highest number of a column in a plan and in the queries in it."""
     return max((part.number for part in _parts(plan) if isinstance(part, Column)), default=-1)
+
+
+def fresh_numbers(plan: Plan) -> Iterator[int]:
+    """Yield numbers of columns that are in no part of a plan, which is searched when asked for."""
+    yield from itertools.count(highest_number(plan) + 1)
 
 
 def renumbered(plan: Plan, numbers: Iterator[int]) -> Plan:
@@ -234,15 +256,20 @@ def _parts(whole: Any) -> Iterator[Any]:
     while waiting:
         part = waiting.pop()
         yield part
-        if isinstance(part, CommonTable):
+        kind = type(part)
+        if kind is tuple:
+            waiting += part
+        elif kind is CommonTable:
             waiting += part.columns
             if id(part.query) not in seen:
                 seen.add(id(part.query))
                 waiting.append(part.query)
-        elif isinstance(part, tuple):
-            waiting += part
-        elif is_dataclass(part) and not isinstance(part, type | Literal):
-            waiting += (getattr(part, field.name) for field in fields(part))
+        else:
+            names = _fields_of_type.get(kind)
+            if names is None:
+                names = tuple([field.name for field in fields(part)]) if is_dataclass(kind) else ()
+                _fields_of_type[kind] = names
+            waiting += [getattr(part, name) for name in names]
 
 
 def tables_of(plan: Plan) -> frozenset[str]:

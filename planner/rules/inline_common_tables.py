@@ -9,14 +9,13 @@ BVH, the aggregates above each copy of it may be fused.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.plan.common_tables import (
     free_columns,
-    highest_number,
+    fresh_numbers,
     map_references,
     queries_in,
     references_in,
@@ -47,7 +46,7 @@ def inline_common_tables(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Inline every reference that is the only one of its query, or whose query is cheap."""
     if next(references_in(plan), None) is None:
         return plan
-    numbers = itertools.count(highest_number(plan) + 1)
+    numbers = fresh_numbers(plan)
     kept: dict[int, Plan] = {}
     # Each query comes before those that it refers to: all references to it are in sight then.
     for number in reversed(queries_in(plan)):

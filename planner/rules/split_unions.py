@@ -9,12 +9,11 @@ union is joined to each branch.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Column, Expression, map_call, substitute
-from raydb.planner.plan.common_tables import highest_number
+from raydb.planner.plan.common_tables import fresh_numbers
 from raydb.planner.plan.nodes import (
     Aggregate,
     Filter,
@@ -51,7 +50,7 @@ def split_unions(plan: Plan, catalog: CatalogInfo) -> Plan:
 
 def split_aggregates(plan: Plan, catalog: CatalogInfo, split: Split) -> Plan:
     """Return the plan with `split` applied to each aggregate over one set of keys, if it can be."""
-    numbers = itertools.count(highest_number(plan) + 1)
+    numbers = fresh_numbers(plan)
 
     def change(plan: Plan) -> Plan:
         plan = plan.map_sources(change)

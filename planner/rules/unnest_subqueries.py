@@ -31,7 +31,7 @@ from raydb.planner.expressions.nodes import (
     rewrite,
     substitute,
 )
-from raydb.planner.plan.common_tables import highest_number, map_queries, nodes_in, subqueries_in
+from raydb.planner.plan.common_tables import fresh_numbers, map_queries, nodes_in, subqueries_in
 from raydb.planner.plan.nodes import (
     Aggregate,
     Apply,
@@ -63,7 +63,7 @@ def unnest_subqueries(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Replace every Subquery and every Apply."""
     if not _is_nested(plan):
         return plan
-    builder = PlanBuilder(itertools.count(highest_number(plan) + 1), catalog)
+    builder = PlanBuilder(fresh_numbers(plan), catalog)
     unnested = map_queries(plan, lambda query: unnest(query, builder))
     # Rows that serve at two places are a common table, which is kept only where it pays.
     return inline_common_tables(unnested, catalog)
