@@ -84,10 +84,14 @@ class Beside:
 
     def __init__(self, own: Snapshot) -> None:
         self.own = own
+        self._known: tuple[str, Snapshot] | None = None
 
     def under(self, prefix: str) -> Snapshot:
         """Return the version that statements read, with a prefix before all names."""
-        return under_prefix(self.own, prefix)
+        known = self._known
+        if known is None or known[0] != prefix:
+            known = self._known = prefix, under_prefix(self.own, prefix)
+        return known[1]
 
     def keys(self, prefix: str) -> Mapping[str, str]:
         """Return the key of each table and view by its name, with a prefix before all names."""

@@ -49,7 +49,9 @@ class Databases:
         self._attached: tuple[Attached, ...] = ()
         self._attachments: tuple[Attachment, ...] = ()  # those that it has seen
         self._only_reads = False
-        self._joined: tuple[tuple[object, ...], Snapshot] | None = None
+        # By the database that is written to.
+        self._joined: dict[str, tuple[tuple[object, ...], Snapshot]] = {}
+        self._beside: Beside | None = None
         self.current, self.schema = CATALOG, MAIN
 
     # -- what statements read
@@ -63,16 +65,23 @@ class Databases:
         """Return a snapshot of a database, by its own names, with those of all others."""
         if not self._attached and self.schema == MAIN:
             return written
-        current = self.current, self.schema
-        others: list[Other] = [each for each in self._attached if each.name != name]
-        if name != CATALOG:
-            return join_snapshots(name, written, [Beside(self._own.snapshot), *others], current)
-        parts = (written, self.current, self.schema, *(each.own for each in self._attached))
-        known = self._joined
+        others = self._others(name)
+        parts = (written, self.current, self.schema, *(each.own for each in others))
+        known = self._joined.get(name)
         if known is None or not _are_same(known[0], parts):
-            joined = join_snapshots(name, written, others, current)
-            known = self._joined = parts, joined
+            joined = join_snapshots(name, written, others, self.place_of_names)
+            known = self._joined[name] = parts, joined
         return known[1]
+
+    def _others(self, name: str) -> list[Other]:
+        """Return the databases beside one of them."""
+        others: list[Other] = [each for each in self._attached if each.name != name]
+        if name == CATALOG:
+            return others
+        own = self._own.snapshot
+        if self._beside is None or self._beside.own is not own:
+            self._beside = Beside(own)
+        return [self._beside, *others]
 
     def named(self) -> Snapshot:
         """Return the own snapshot with the sequences and types that are temporary.
@@ -103,7 +112,7 @@ class Databases:
         temporary = [each for each in self._attached if each.name == TEMP]
         known = {each.attachment: each for each in self._attached if each not in temporary}
         self._attached = (*temporary, *(known.get(each) or Attached(each) for each in attachments))
-        self._attachments, self._joined = attachments, None
+        self._attachments, self._joined = attachments, {}
         for attachment, each in known.items():
             if attachment not in attachments:
                 each.close()
@@ -131,9 +140,7 @@ class Databases:
         written.use_bvhs(tables)
         if not self._attached:
             return
-        others: list[Other] = [each for each in self._attached if each.name != name]
-        if name != CATALOG:
-            others.insert(0, Beside(self._own.snapshot))
+        others = self._others(name)
         before = prefixes(written.snapshot, others)
         for each, prefix in zip(others, before, strict=True):
             if isinstance(each, Attached):
@@ -474,7 +481,7 @@ class Databases:
             )
         (gone,) = (each for each in self._attached if each.name == name)
         self._attached = tuple(each for each in self._attached if each is not gone)
-        self._joined = None
+        self._joined = {}
         self._own.shared.attach(None, gone.attachment)
         gone.close()
 
