@@ -76,10 +76,15 @@ class Memory:
             return True
         if short > others:
             return False
-        freed = decoded_columns.drop(short, beside=rows)
+        self._drop_columns(short, beside=rows)
+        return True
+
+    def _drop_columns(self, size_bytes: int, beside: Rows | None = None) -> None:
+        """Let columns that tables keep go, so that there is so much more room."""
+        assert self.limit is not None
+        freed = decoded_columns.drop(size_bytes, beside=beside)
         self.limit += freed
         self._before -= freed
-        return True
 
     def is_crowded(self, held: int) -> bool:
         """Tell whether rows that wait should go to a file; `held` is the size of some of them."""
@@ -92,10 +97,12 @@ class Memory:
     def check(self, need: int, what: str) -> None:
         """Raise OperationalError if `what`, which cannot do with less, needs too many bytes.
 
-        It may take the whole limit beside what waits.
+        It may take the whole limit beside what waits; columns that tables keep make way for it.
         """
         if self.limit is not None and need > self.limit:
-            raise self.too_small(need, what)
+            self._drop_columns(need - self.limit)
+            if need > self.limit:
+                raise self.too_small(need, what)
 
     def too_small(self, need: int, what: str) -> OperationalError:
         """Return the error that says what the limit is too small for."""

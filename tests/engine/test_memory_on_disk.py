@@ -16,8 +16,9 @@ from raydb.engine.operators.scan import scan
 from raydb.errors import IntegrityError, OperationalError, ProgrammingError
 from raydb.storage.flat import write
 from raydb.storage.tables.decoded import decoded_columns
-from raydb.storage.tables.parts import FilePart
+from raydb.storage.tables.parts import FilePart, MadePart
 from raydb.storage.tables.row_hashes import add_to_hashes
+from raydb.storage.tables.rows import Rows
 
 ROWS = 60_000
 LIMIT = "2MB"
@@ -322,3 +323,18 @@ def test_columns_of_all_tables_share_the_limit(tmp_path):
         kept = con._session.database.snapshot.tables[f"t{tables - 1}"].rows
         assert kept.is_decoded("id")
         assert [ask(n) for n in range(tables)] == first
+
+
+def test_columns_that_are_kept_make_way_for_what_can_do_with_no_less():
+    numbers = pa.chunked_array([range(9)])
+    rows = Rows(pa.schema({"x": pa.int64()}), (MadePart(9, lambda _: numbers),))
+    rows.column("x")
+    before = decoded_columns.size_bytes
+    assert before >= numbers.nbytes
+    memory = Memory(10_000)
+    memory.check(9000, "a scan")
+    assert decoded_columns.size_bytes == before
+    memory.check(10_000 + before, "a scan")
+    assert decoded_columns.size_bytes == 0
+    with pytest.raises(OperationalError, match="a scan needs about 90 KB"):
+        memory.check(90_000, "a scan")
