@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from random import Random
 
 SEED = int(os.environ.get("RAYDB_FUZZ_SEED", "20250917"))
-CASES = int(os.environ.get("RAYDB_FUZZ_CASES", "400"))
+CASES = int(os.environ.get("RAYDB_FUZZ_CASES", "300"))
 
 INTEGER_BOUNDS = {
     "TINYINT": (-(2**7) + 1, 2**7 - 1),

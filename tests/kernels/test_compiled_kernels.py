@@ -25,7 +25,7 @@ TESTS = Path(__file__).parent.parent
 OF_THE_HOST = "sent_in_turns or several_devices or dead_rows"
 
 FILES = (
-    "kernels/cuda_compiled.py",
+    pytest.param("kernels/cuda_compiled.py", marks=pytest.mark.long),
     "kernels/cuda_in_simulator.py",
     "kernels/nearest_on_cuda.py",
     "kernels/ptx_faults.py",
