@@ -267,7 +267,8 @@ def _parts(whole: Any) -> Iterator[Any]:
         else:
             names = _fields_of_type.get(kind)
             if names is None:
-                names = tuple([field.name for field in fields(part)]) if is_dataclass(kind) else ()
+                is_whole = issubclass(kind, Literal) or not is_dataclass(kind)
+                names = () if is_whole else tuple([field.name for field in fields(kind)])
                 _fields_of_type[kind] = names
             waiting += [getattr(part, name) for name in names]
 

@@ -91,6 +91,33 @@ def test_rules_run_once_for_all_constants(
         assert ("match_stars" in ran) == (day in (1, 2))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT count(*) FROM t WHERE b IN (SELECT b FROM v WHERE a < {})",
+        "SELECT count(*) FROM t WHERE EXISTS (SELECT a FROM v WHERE v.b = t.b AND v.a < {})",
+        "SELECT count(*) FROM t WHERE b > (SELECT min(b) FROM v WHERE a > {})",
+        "WITH q AS (SELECT b FROM v WHERE a < {}) SELECT count(*) FROM q",
+        "SELECT count(v.b) FROM t LEFT JOIN v ON v.b = t.b AND v.a < {}",
+        "SELECT sum(n) FROM (SELECT b AS n FROM t WHERE a < {} UNION ALL SELECT a FROM v) AS u",
+        "SELECT e, sum(b) FROM t GROUP BY e HAVING sum(b) > {}",
+        "SELECT count(*) FROM (SELECT DISTINCT e FROM t WHERE a < {}) AS q",
+    ],
+)
+def test_rules_run_once_for_constants_anywhere_in_conditions(
+    con: raydb.Connection, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    ran = []
+    monkeypatch.setattr(optimizer, "watchers", [lambda rule, *_: ran.append(rule)])
+    found = [rows(con, text.format(number)) for number in (1, 2)]
+    ran.clear()
+    found += [rows(con, text.format(number)) for number in (3, 4)]
+    # Of an aggregate that is not fused some run when it is placed.
+    assert "fold_constants" not in ran
+    con.execute("SET plan_cache = 'off'")
+    assert found == [rows(con, text.format(number)) for number in (1, 2, 3, 4)]
+
+
 def test_rules_run_again_where_they_read_a_constant(
     con: raydb.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -243,9 +243,13 @@ def _named(plan: Plan, node: exp.Expr, name: str) -> Source:
 
 
 def _without(node: exp.Expr, *arguments: str) -> exp.Expr:
-    bare = node.copy()
-    for argument in arguments:
-        bare.set(argument, None)
+    """Return what a node is without some arguments, in its place: the others are those of both.
+
+    A copy of them would be outside of the text, whose constants may differ.
+    """
+    kept = {name: value for name, value in node.args.items() if name not in arguments}
+    bare = type(node)(**kept)
+    bare.parent, bare.arg_key, bare.index = node.parent, node.arg_key, node.index
     return bare
 
 

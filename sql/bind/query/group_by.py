@@ -196,9 +196,17 @@ def over_groups(
 
     `results` says what stands for the columns of aggregates; `outside` are those of outer queries.
     """
+    # A call is compared only with computed keys, for that reads the constants in it.
+    has_computed = not all(isinstance(key, Column) for key in groups.keys)
+
+    def is_key(expression: Expression) -> bool:
+        may_be = isinstance(expression, Column) or (
+            has_computed and not isinstance(expression, Literal)
+        )
+        return may_be and expression in groups.keys
 
     def change(expression: Expression) -> Expression:
-        if expression in groups.keys and not isinstance(expression, Literal):
+        if is_key(expression):
             return groups.keys[expression]
         match expression:
             case Literal() | Lambda():
