@@ -12,6 +12,7 @@ from raydb.planner.plan.nodes import Apply, CommonTable, Limit, NoStar, OuterJoi
 from raydb.planner.rules.compare_dates import compare_dates
 from raydb.planner.rules.compare_instants import compare_instants
 from raydb.planner.rules.factor_disjunctions import factor_disjunctions
+from raydb.planner.rules.filter_common_tables import filter_common_tables
 from raydb.planner.rules.fix_clock import fix_clock
 from raydb.planner.rules.fold_constants import fold_constants
 from raydb.planner.rules.imply_filters import imply_filters
@@ -66,6 +67,7 @@ RULES: tuple[Rule, ...] = (
     inline_projects,
     strengthen_joins,
     merge_joins,
+    filter_common_tables,
     split_unions,
     split_outer_joins,
     match_stars,
@@ -81,12 +83,16 @@ NEEDS: Mapping[Rule, type | str] = {
     compare_dates: "cast",
     factor_disjunctions: "or",
     strengthen_joins: OuterJoin,
+    filter_common_tables: CommonTable,
     split_unions: Union,
     split_outer_joins: OuterJoin,
     lift_outer_joins: OuterJoin,
     push_down_semi_joins: SemiJoin,
     push_down_limits: Limit,
 }
+
+# Rules that look at a query together with those of WITH that it reads.
+_OF_ALL_QUERIES: tuple[Rule, ...] = (filter_common_tables,)
 
 # Who is shown each rule's name, the plan before it and the plan after it: a verifier, a debugger.
 watchers: list[Callable[[str, Plan, Plan, CatalogInfo], None]] = []
@@ -110,7 +116,8 @@ def optimize(plan: Plan, catalog: CatalogInfo) -> Plan:
             plan = _apply(rule, catalog, plan)
         return plan
     for rule in rules:
-        plan = map_queries(plan, partial(_apply, rule, catalog))
+        apply = partial(_apply, rule, catalog)
+        plan = apply(plan) if rule in _OF_ALL_QUERIES else map_queries(plan, apply)
     return reduce_pairs_of_common_tables(prune_common_tables(plan))
 
 

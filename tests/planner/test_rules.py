@@ -165,7 +165,8 @@ def test_rules_that_are_left_out_would_change_nothing(
     def compare(name: str, before: Plan, after: Plan, _: Any) -> None:
         if name == optimizer.RULES[0].__name__:
             first.append(before)
-        if name in needs and needs[name] not in contents(first[-1]):
+        # The query as a whole comes before those of WITH in it.
+        if name in needs and needs[name] not in contents(first[0]):
             assert before == after, name
             compared.add(name)
 
@@ -174,5 +175,6 @@ def test_rules_that_are_left_out_would_change_nothing(
         for statement in path.read_text(encoding="utf-8").split(";\n"):
             sql = "\n".join(line for line in statement.splitlines() if line[:2] != "--").strip()
             is_query = sql.startswith(("SELECT", "WITH"))
+            first.clear()
             connection.execute(f"EXPLAIN {sql}" if is_query else sql or "CHECKPOINT")
     assert compared
