@@ -38,7 +38,7 @@ from raydb.planner.expressions.nodes import (
     conjuncts,
 )
 from raydb.planner.expressions.registry import may_raise
-from raydb.planner.plan.nodes import Filter, HashJoin, KeyFilter, Project, Scan, Series
+from raydb.planner.plan.nodes import Filter, HashJoin, KeyFilter, Project, Scan, SearchRows, Series
 from raydb.planner.plan.nodes.node import read_by
 from raydb.storage.in_order import in_order
 from raydb.values import dataclass
@@ -85,7 +85,15 @@ def start_steps(
     """
     steps = steps_of(plan, frozenset(columns), sources)
     rows = rows_below(steps, columns, sources)
-    return rows if not isinstance(rows, Relation) else steps.over_all(rows, columns, sources)
+    if not isinstance(rows, Relation):
+        return rows
+    found = steps.over_all(rows, columns, sources)
+    left_out = rows.row_count - found.row_count
+    if left_out and isinstance(steps.source, SearchRows) and steps.lowest is not None:
+        search = steps.source
+        told = search.function.told_of_filter(search, steps.lowest, left_out)
+        sources.context.warnings.extend([told] if told else [])
+    return found
 
 
 def rows_below(

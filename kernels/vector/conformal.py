@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 # Of more queries a sample is taken: at 10,000 a missed share is off by less than 0.003.
 MAX_QUERIES = 10_000
 
+# Of fewer, each is a good part of the mean that is promised.
+_LEAST_QUERIES = 9
+
 # A quarter of the queries tunes the rule; more than 500 hardly change what they choose.
 _TUNING_PART = 4
 MAX_TUNING = 500
@@ -78,7 +81,7 @@ class Calibration:
 def least_queries(fnr: float) -> int:
     """Return the least number of queries that can promise a missed share of `fnr`."""
     # 1 / fnr may be off by its last bit.
-    return max(1, ceil(round(1 / fnr - 1, 9)))
+    return max(_LEAST_QUERIES, ceil(round(1 / fnr - 1, 9)))
 
 
 def calibrate(

@@ -33,8 +33,9 @@ METRICS: tuple[Metric, ...] = ("l2", "cosine", "ip")
 # Sums of squares of more than 8,000 such numbers are finite in float32.
 LARGEST = 1e17
 
-# Products with shorter vectors lose digits in float32.
-SHORTEST = 1e-30
+# Products with shorter vectors lose more in float32, where numbers below 1.2e-38 have fewer digits,
+# than `Prepared.slack` allows; their scale is still a number of float32.
+SHORTEST = 1e-37
 
 # Rows that are looked at together.
 BLOCK_ROWS = 4096

@@ -190,6 +190,10 @@ class SearchFunction(PlannedFunction):
         """Return what EXPLAIN says of a search at the moment; cache: the engine's DerivedCache."""
         return {}
 
+    def told_of_filter(self, plan: SearchRows, predicate: Expression, left_out: int) -> str:
+        """Return what to tell of a filter above a search that leaves out rows; "" for nothing."""
+        return ""
+
     def measured(self, counts: Mapping[str, int]) -> dict[str, Any]:
         """Return what EXPLAIN ANALYZE says of what a search has counted in its trace."""
         return {}

@@ -327,3 +327,54 @@ def test_a_parameter_may_be_a_number_of_float32():
     query = np.zeros(WIDTH, np.float32)
     for fnr in (0.05, np.float32(0.05), np.float64(0.05)):
         assert con.execute(text, {"q": query, "k": 10, "fnr": fnr}).fetchall() == [(10,)]
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize("kind", ["random", "along", "far"])
+def test_a_promise_holds_among_filtered_rows(kind, share):
+    rng = np.random.default_rng(5)
+    centres = rng.normal(size=(20, WIDTH)) * 2
+    made, asked, new = (clustered(rng, count, centres) for count in (3000, 200, 100))
+    # Rows that pass are those whose key is least: any, those on one side, those far from `new`.
+    keys = {
+        "random": rng.random(3000),
+        "along": made[:, 0],
+        "far": -np.linalg.norm(made - new[0], axis=1),
+    }
+    key = np.argsort(np.argsort(keys[kind]))
+    con = raydb.connect()
+    con.register("made", rows_of(made).append_column("key", pa.array(key)))
+    con.register("asked", rows_of(asked))
+    con.register("new", rows_of(new))
+    con.execute("CREATE TABLE t AS SELECT * FROM made; CREATE INDEX i ON t USING ivf (emb)")
+    con.execute("CALIBRATE INDEX i USING (SELECT emb FROM asked) WITH (fnr = 0.05)")
+    count = int(share * 3000)
+    answer = con.execute(
+        "SELECT q.id AS q, d.id, guarantee FROM new q, LATERAL "
+        f"vector_search((SELECT * FROM t WHERE key < {count}), emb, q.emb, fnr => 0.05) d"
+    ).fetchall()
+    allowed, found = np.flatnonzero(key < count), {(q, d) for q, d, _ in answer}
+    distances = np.linalg.norm(made[allowed][None].astype(np.float64) - new[:, None], axis=2)
+    nearest = allowed[np.argsort(distances, axis=1)[:, :10]]
+    missed = np.array(
+        [np.mean([(q, d) not in found for d in each]) for q, each in enumerate(nearest)]
+    )
+    assert missed.mean() <= 0.05 + 2 * missed.std(ddof=1) / 10
+    assert {guarantee for _, _, guarantee in answer} == {"exact"}
+
+
+def test_a_filter_outside_a_search_is_told():
+    con, _, _ = database()
+    query = "SELECT id, rank FROM vector_search({}, emb, (SELECT emb FROM asked LIMIT 1), k => 20)"
+    con.execute("ALTER TABLE t ADD COLUMN kind INTEGER; UPDATE t SET kind = id % 2")
+    outside = con.execute(query.format("t") + " WHERE kind = 1")
+    left = len(outside.fetchall())
+    ((_, told),) = outside.messages
+    assert f"WHERE has left out {20 - left} rows of those that vector_search() found" in str(told)
+    for quiet in (
+        query.format("t"),
+        query.format("t") + " WHERE rank < 5",
+        query.format("t") + " WHERE id >= 0",
+        query.format("(SELECT * FROM t WHERE kind = 1)"),
+    ):
+        assert con.execute(quiet).messages == []

@@ -90,9 +90,9 @@ SELECT DISTINCT guarantee FROM vector_search(docs, emb, [0.1, 0.2, 0.3], nprobe 
 SELECT DISTINCT guarantee FROM vector_search(docs, emb, [0.1, 0.2, 0.3], nprobe => 25);
 -- 'exact'
 SELECT DISTINCT guarantee FROM vector_search((SELECT * FROM docs WHERE lang = 'de'), emb, [0.1, 0.2, 0.3], fnr => 0.1);
--- 'filtered'
+-- 'exact'
 EXPLAIN SELECT id FROM vector_search((SELECT * FROM docs WHERE lang = 'de'), emb, [0.1, 0.2, 0.3], fnr => 0.1);
--- has: fnr 0.1 is not promised among filtered rows
+-- has: all rows that the filter leaves are compared
 SELECT DISTINCT guarantee FROM vector_search((SELECT * FROM docs WHERE id < 20), emb, [0.1, 0.2, 0.3], fnr => 0.1);
 -- 'exact'
 BEGIN;
@@ -247,7 +247,7 @@ CALIBRATE INDEX near WITH (fnr = 0.0005);
 CALIBRATE INDEX near USING (SELECT emb FROM asked WHERE n < 8 OR n >= 200) WITH (fnr = 0.1);
 -- error: ProgrammingError: index 'near' cannot be calibrated for fnr = 0.1: that takes 9 queries, and there are 8 beside 2 that are NULL (line 1, column 17)
 CALIBRATE INDEX near USING (SELECT emb FROM asked WHERE n < 0) WITH (fnr = 0.5);
--- error: ProgrammingError: index 'near' cannot be calibrated for fnr = 0.5: that takes 1 query, and there are 0 (line 1, column 17)
+-- error: ProgrammingError: index 'near' cannot be calibrated for fnr = 0.5: that takes 9 queries, and there are 0 (line 1, column 17)
 CALIBRATE INDEX near USING (SELECT n, emb FROM asked);
 -- error: ProgrammingError: the query of CALIBRATE INDEX 'near' gives one column of vectors, not 2 columns (line 1, column 17)
 CALIBRATE INDEX near USING (SELECT n FROM asked);

@@ -100,6 +100,19 @@ def test_all_lists_give_what_exact_search_gives(metric: Metric) -> None:
     assert (found.probes == 30).all()
 
 
+@pytest.mark.parametrize("exponent", [-37, -34, -30])
+def test_short_vectors_have_a_direction(exponent: int) -> None:
+    vectors = make(SEED + 20, 2_000, 24)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors = (vectors * 10.0**exponent * 1.5).astype(np.float32)
+    queries, rows = vectors[:40] + vectors[40:80], np.arange(2_000)
+    assert first_unusable(queries, "cosine") is None
+    index, found = build(vectors, 20, "cosine"), no_neighbours(40, 5)
+    nearest([(vectors, rows)], queries, 5, "cosine", found)
+    check(found, *expect(vectors, rows, queries, 5, "cosine"))
+    check(search_ivf(index, queries, 5, 20), *expect(vectors, rows, queries, 5, "cosine"))
+
+
 @pytest.mark.parametrize("metric", METRICS)
 def test_few_lists_find_most_neighbours(metric: Metric) -> None:
     vectors, queries = make(SEED + 4, 4_000, 16), make(SEED + 5, 100, 16)
@@ -188,7 +201,7 @@ def test_renumbered_rows_are_those_of_a_smaller_table(seed: int, metric: Metric)
 def test_vectors_without_a_distance_are_told() -> None:
     vectors = np.ones((6_000, 3), np.float32)
     assert first_unusable(vectors, "cosine") is None
-    vectors[5_000] = 1e-30
+    vectors[5_000] = 1e-37
     assert first_unusable(vectors, "cosine") is None
     vectors[5_000] = 0
     assert first_unusable(vectors, "l2") is None

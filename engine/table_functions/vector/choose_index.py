@@ -118,7 +118,9 @@ def lower_vector_search(plan: Search, lowering: Lowering) -> PhysicalPlan:
         reason, note = f"all rows are compared ({lack})", _note(options, f"there is {lack}")
     read = {c for expression in rows.definitions.values() for c in columns_of(expression)}
     source = Scan(scan.table, tuple(c for c in scan.columns if c in read))
-    job = VectorJob(metric, options.exact, index, reason, note)
+    # Nobody knows what a filter leaves in lists that are far: only all of it keeps a promise.
+    is_exact = options.exact or (options.fnr is not None and selection is not None)
+    job = VectorJob(metric, is_exact, index, reason, note)
     nearest = SearchRows.of(plan, lowering, job, right=source, read=(vector,), selection=selection)
     if all(column == expression for column, expression in rows.definitions.items()):
         return nearest
@@ -197,9 +199,12 @@ def _use_index(
         return used, f"all rows are compared, those of '{index.name}' in it (exact => true)"
     if options.fnr is not None:
         info = _choose_calibration(options, index.name, catalog)
+        if is_filtered:
+            told = f"all rows that the filter leaves are compared, those of '{index.name}' in it"
+            return used, f"{told}: at most {options.fnr:g} missed, whatever it leaves"
         used = replace(used, nprobe=1, calibrated=info)
         told = _describe_rule(info, index.name, arrays.list_count)
-        return used, f"{told}; {_describe_promise(info, is_filtered=is_filtered)}"
+        return used, f"{told}; {_describe_promise(info)}"
     return used, f"{used.nprobe} of {arrays.list_count} lists of '{index.name}'"
 
 
@@ -257,7 +262,7 @@ def _describe_rule(info: CalibrationInfo, index: str, list_count: int) -> str:
     )
 
 
-def _describe_promise(info: CalibrationInfo, *, is_filtered: bool) -> str:
+def _describe_promise(info: CalibrationInfo) -> str:
     """Return what is promised, and what it rests on."""
     calibration = info.calibration
     kind = "held-out rows" if calibration.held_out else "queries"
@@ -265,6 +270,4 @@ def _describe_promise(info: CalibrationInfo, *, is_filtered: bool) -> str:
     if info.is_stale:
         state = f"stale: {info.rows_added} rows added, {info.rows_deleted} deleted since"
     promise = f"at most {calibration.fnr:g} missed on average"
-    if is_filtered:
-        promise = f"fnr {calibration.fnr:g} is not promised among filtered rows"
     return f"{promise}, calibrated with {calibration.calibration_count} {kind} ({state})"

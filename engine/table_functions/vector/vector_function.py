@@ -16,7 +16,13 @@ import pyarrow as pa
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.literals import is_bare_string
-from raydb.planner.expressions.nodes import Column, Expression, Literal
+from raydb.planner.expressions.nodes import (
+    Column,
+    Expression,
+    Literal,
+    columns_of,
+    conjuncts,
+)
 from raydb.planner.expressions.show import show
 from raydb.planner.expressions.types import is_numbers
 from raydb.planner.expressions.typing_rules import cast, explicit_cast
@@ -114,6 +120,17 @@ class VectorFunction(SearchFunction):
                 return f"'{text}'"
             case value:
                 return str(value)
+
+    def told_of_filter(self, plan: SearchRows, predicate: Expression, left_out: int) -> str:
+        rows = set(plan.right.columns)
+        read = [columns_of(each) for each in conjuncts(predicate)]
+        if not any(some and some <= rows for some in read):
+            return ""
+        rows_word = "1 row" if left_out == 1 else f"{left_out} rows"
+        return (
+            f"WHERE has left out {rows_word} of those that vector_search() found: as a filter of "
+            "the query that is searched, it leaves k rows where there are so many"
+        )
 
     def measured(self, counts: Mapping[str, int]) -> dict[str, Any]:
         queries = counts["queries"]

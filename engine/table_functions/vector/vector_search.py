@@ -42,8 +42,13 @@ if TYPE_CHECKING:
 
     Block = tuple[NDArray[np.float32], NDArray[np.integer]]
 
-# Vectors of an index that are copied at a time, where not all of its rows count.
+# Vectors of an index that are copied at a time, where not all of its rows count. Where they are
+# more than a part of all, or few queries share the copies, lists are scanned where they lie: as
+# long as an interrupt need not wait for so many numbers.
 _COPIED_ROWS = 2**16
+_COPIED_PART = 1 / 16
+_SHARING_QUERIES = 16
+_MAX_COMPARED = 2**32
 
 # What a search holds for each row that it finds, and for each number of its query vectors.
 _FOUND_BYTES, _NUMBER_BYTES = 64, 8
@@ -231,7 +236,10 @@ def _search_index(
         selected is not None
         and _is_selective(index, k, int(np.count_nonzero(selected < arrays.row_count)))
     )
-    if is_exact:
+    if is_exact and _scans_in_place(index, allowed, len(vectors)):
+        found = search_ivf(arrays, vectors, k, arrays.list_count, allowed, ANYWHERE, context)
+        found.probes[:] = 0
+    elif is_exact:
         found = no_neighbours(len(vectors), k)
         nearest(_index_blocks(index, allowed), vectors, k, metric, found)
     else:
@@ -258,6 +266,19 @@ def _is_selective(index: VectorIndex, k: int, selected_count: int) -> bool:
     row_count = len(arrays.row_ids)
     share = max(index.nprobe / max(arrays.list_count, 1), min(1.0, k / selected_count))
     return selected_count <= share * row_count
+
+
+def _scans_in_place(
+    index: VectorIndex, allowed: NDArray[np.bool_] | None, query_count: int
+) -> bool:
+    """Tell whether to compare rows of an index list by list, passing over those that do not count.
+
+    Else those that count are copied, in parts that many queries share.
+    """
+    if allowed is None or index.arrays.vectors.size > _MAX_COMPARED:
+        return False
+    counted = int(np.count_nonzero(allowed))
+    return query_count < _SHARING_QUERIES or counted > _COPIED_PART * len(allowed)
 
 
 def _index_blocks(index: VectorIndex, allowed: NDArray[np.bool_] | None) -> Iterator[Block]:
