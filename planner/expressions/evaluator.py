@@ -33,6 +33,7 @@ from raydb.planner.expressions.nodes import (
     leaves,
 )
 from raydb.planner.expressions.registry import FUNCTIONS
+from raydb.planner.expressions.vector_value import Vector
 from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
 
@@ -53,6 +54,8 @@ class Rows:
         """Return an expression's values: a scalar where it is constant, else `count` of them."""
         match expression:
             case Literal(value=value, type=data_type):
+                if isinstance(value, Vector):
+                    return value.scalar(data_type)
                 return pa.scalar(value, data_type)
             case Column() | Attribute():
                 return self.inputs[expression]

@@ -27,6 +27,7 @@ from raydb.planner.expressions.types import (
     is_moment,
     is_number,
 )
+from raydb.planner.expressions.vector_value import Vector, vector_of
 from raydb.storage.enums import EnumType
 from raydb.storage.integers import bounds_of
 from raydb.storage.type_names import sql_type_name
@@ -166,7 +167,9 @@ def _parse(text: str, data_type: pa.DataType) -> Any:  # a Python value, or None
         return dt.date.fromisoformat(text)
     if data_type == pa.timestamp("us") and _TIMESTAMP.fullmatch(text):
         return dt.datetime.fromisoformat(text)
-    return literal_value(cast_values(pa.scalar(text), data_type, session_zone()))
+    found = cast_values(pa.scalar(text), data_type, session_zone())
+    vector = vector_of(found) if is_list(data_type) else None
+    return literal_value(found) if vector is None else vector
 
 
 @records_conversion
@@ -214,6 +217,9 @@ def _as_instant(literal: Literal) -> Literal | None:
 def _convert_list(literal: Literal, data_type: pa.DataType) -> Literal | None:
     if pa.types.is_fixed_size_list(data_type) and len(literal.value) != data_type.list_size:
         return None
+    if isinstance(literal.value, Vector) and is_float(data_type.value_type):
+        vector = literal.value.converted(data_type.value_type)
+        return None if vector is None else Literal(vector, data_type)
     elements = []
     for value in literal.value:
         element = convert(Literal(value, literal.type.value_type), data_type.value_type)

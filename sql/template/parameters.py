@@ -25,6 +25,7 @@ from raydb.planner.expressions.literals import (
 from raydb.planner.expressions.nodes import Expression, Literal
 from raydb.planner.expressions.types import INTERVAL, TIMESTAMPTZ, common_type
 from raydb.planner.expressions.typing_rules import unify
+from raydb.planner.expressions.vector_value import Vector
 from raydb.running import cuts_nanoseconds
 from raydb.sql.parse.nodes import nodes_of
 from raydb.storage.formats.cast_columns import nanoseconds_lost
@@ -189,6 +190,8 @@ def _list_literal(key: str, values: Sequence[object]) -> Literal:
     """Return a list in the type that its elements have in common."""
     if values and isinstance(values[0], tuple) and _are_rows(key, values):
         return _rows_literal(key, values)
+    if set(map(type, values)) == {float}:
+        return Literal(Vector(np.array(values, np.float64)), pa.list_(pa.float64()))
     elements = [literal_of(key, value) for value in values]
     if all(map(is_bare_null, elements)):
         return Literal((None,) * len(elements), pa.list_(pa.null()))
@@ -238,6 +241,8 @@ def _vector_literal(key: str, values: np.ndarray[Any, Any]) -> Literal:
     if not values.size or values.dtype.type not in (*NUMPY_TYPES, np.float64):
         return _list_literal(key, list(values))
     data_type = NUMPY_TYPES.get(values.dtype.type, pa.float64())
+    if values.dtype in (np.float32, np.float64):
+        return Literal(Vector(values), pa.list_(data_type))
     return Literal(tuple(values.tolist()), pa.list_(data_type))
 
 

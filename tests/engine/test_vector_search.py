@@ -245,3 +245,28 @@ def test_each_row_has_rows_of_its_own_to_search(seed, metric):
             ).fetchall()
             expected += [(number, *row) for row in alone or [(None, None, None)]]
         assert found == expected, (seed, metric, where)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_vector_as_a_parameter_is_a_list_like_any_other(dtype):
+    con = raydb.connect()
+    given = np.array([0.5, -0.0, np.nan, 1e30, 3.25], dtype)
+    text = (
+        "SELECT list_sum(list_slice($v, 4, 5)), $v[5], len($v), list_contains($v, 0.5), $v = $v, "
+        "[x * 2 FOR x IN $v][1], $v::VARCHAR, typeof($v)"
+    )
+    expected = con.execute(
+        "SELECT list_sum(list_slice(v, 4, 5)), v[5], len(v), list_contains(v, 0.5), v = v, "
+        f"[x * 2 FOR x IN v][1], v::VARCHAR, typeof(v) FROM (SELECT [0.5, '-0', 'nan', 1e30, 3.25]"
+        f"::{'FLOAT' if dtype == np.float32 else 'DOUBLE'}[] AS v)"
+    ).fetchall()
+    for value in (given, given, np.ascontiguousarray(given[::-1])[::-1]):
+        assert con.execute(text, {"v": value}).fetchall() == expected
+    if dtype == np.float64:
+        assert con.execute(text, {"v": given.tolist()}).fetchall() == expected
+    con.execute("CREATE TABLE t (v FLOAT[5], w DOUBLE[])")
+    con.execute("INSERT INTO t VALUES ($v, $v)", {"v": given})
+    con.execute("INSERT INTO t SELECT $v, $v", {"v": given})
+    assert con.execute("SELECT count(DISTINCT v::VARCHAR) FROM t").fetchall() == [(1,)]
+    with pytest.raises(raydb.DataError, match="out of range for REAL"):
+        con.execute("SELECT $v::FLOAT[2]", {"v": [1e300, 1.0]})

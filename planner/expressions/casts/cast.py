@@ -191,6 +191,11 @@ def _elements_of(text: str) -> list[str | None]:
     if words[:1] + words[-1:] not in ("[]", "{}"):
         raise pa.ArrowInvalid("no list")
     inner = words[1:-1].strip()
+    if inner and not _MARKS_OF_ELEMENTS.intersection(inner):
+        between = [word.strip() for word in inner.split(",")]
+        if not all(between):
+            raise pa.ArrowInvalid("no list")
+        return [None if word.upper() == "NULL" else word for word in between]
     elements: list[str | None] = []
     place = 0
     more = bool(inner)
@@ -209,6 +214,8 @@ def _elements_of(text: str) -> list[str | None]:
     return elements
 
 
+# A list without these has its elements between its commas.
+_MARKS_OF_ELEMENTS = frozenset("[]{}'\"")
 _ELEMENT = re.compile(
     r"""\s*(?:(?P<quoted>'(?:[^']|'')*'|"(?:[^"]|"")*")|(?P<plain>[^\[\]{},'"]+))\s*(?P<comma>,|$)"""
 )
