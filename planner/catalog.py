@@ -38,14 +38,16 @@ class TableInfo:
     """A table's definition and statistics.
 
     `null_counts` has one entry a column; `sample` has the values of a column in some rows, the same
-    rows for each column (none for an empty table). `is_encoded` tells of each column whether it is
-    still to be decoded, `is_streamed` whether the rows are those of a large text file.
+    rows for each column (none for an empty table), `value_counts` about how many values each column
+    has by that. `is_encoded` tells of each column whether it is still to be decoded, `is_streamed`
+    whether the rows are those of a large text file.
     """
 
     definition: TableDefinition
     row_count: int
     null_counts: Mapping[str, int]
     sample: Mapping[str, pa.Array]
+    value_counts: Mapping[str, float]
     is_encoded: Mapping[str, bool] = field(default_factory=dict)
     is_streamed: bool = False
 

@@ -64,6 +64,7 @@ class Snapshot:
                     table.expected_count,
                     ByColumn(table, table.null_count),
                     ByColumn(table, table.sample),
+                    ByColumn(table, table.value_count),
                     ByColumn(table, table.is_encoded),
                     table.rows.is_streamed,
                 )

@@ -8,10 +8,11 @@ row id.
 
 from __future__ import annotations
 
-from math import prod
+from math import ceil, prod
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -32,6 +33,7 @@ from raydb.planner.stars.answers import (
 from raydb.planner.stars.fused_scan import DENSE_GROUPS
 from raydb.planner.stars.instants import by_unit, count_by_unit
 from raydb.storage.tables.parts import value_bytes
+from raydb.storage.tables.sample import estimated_count
 from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
 
@@ -135,10 +137,13 @@ def _group_obstacles(star: Star, catalog: CatalogInfo) -> Iterator[str]:
         for _, call in star.aggregates
         if asks_values(call) and has_few_values(call.arguments[0], star, catalog)
     ]
-    counts = [group_count(keys, star, catalog)]
-    counts += [group_count((expression,), star, catalog) for expression in asked]
+    tuples = [keys, *((expression,) for expression in asked)]
+    counts = [group_count(each, star, catalog) for each in tuples]
     if None not in counts:
         most = prod(filter(None, counts))
+        if most > DENSE_GROUPS:
+            left = [group_count(each, star, catalog, filtered=True) for each in tuples]
+            most = min(most, prod(filter(None, left)))
         if most > DENSE_GROUPS:
             listed = ", ".join(map(show, (*keys, *asked)))
             yield f"{listed} may have {most} groups, more than the {DENSE_GROUPS} of one pass"
@@ -211,10 +216,13 @@ def scan_bytes(star: Star, catalog: CatalogInfo) -> int:
     return row_bytes * fact.row_count
 
 
-def group_count(keys: Iterable[Expression], star: Star, catalog: CatalogInfo) -> int | None:
+def group_count(
+    keys: Iterable[Expression], star: Star, catalog: CatalogInfo, *, filtered: bool = False
+) -> int | None:
     """Return how many tuples of values keys have at most, None where that may be one a row.
 
     Those behind one foreign key, and the key itself, have no more than its table has rows.
+    filtered: guess how many the predicates over dimensions leave.
     """
     fact = catalog.tables[star.fact].definition
     behind: dict[ForeignKey, int] = {}
@@ -222,7 +230,7 @@ def group_count(keys: Iterable[Expression], star: Star, catalog: CatalogInfo) ->
     for key in keys:
         places = {key_of(attribute, fact) for attribute in attributes_of(key)}
         only = places.pop() if len(places) == 1 else None
-        values = value_count(key, star, catalog)
+        values = value_count(key, star, catalog, filtered=filtered)
         if only is not None:
             # NULL is one more.
             rows = catalog.tables[only.table].row_count + 1
@@ -241,8 +249,13 @@ def key_of(attribute: Attribute, fact: TableDefinition) -> ForeignKey | None:
     return next((k for k in fact.foreign_keys if k.columns == (attribute.name,)), None)
 
 
-def value_count(expression: Expression, star: Star, catalog: CatalogInfo) -> int | None:
-    """Guess how many values an expression has, None where that may be nearly one a row."""
+def value_count(
+    expression: Expression, star: Star, catalog: CatalogInfo, *, filtered: bool = False
+) -> int | None:
+    """Guess how many values an expression has, None where that may be nearly one a row.
+
+    filtered: in the rows of dimensions that the predicates over them leave.
+    """
     count = 1
     units = by_unit(expression)
     if units is not None:
@@ -254,8 +267,27 @@ def value_count(expression: Expression, star: Star, catalog: CatalogInfo) -> int
         distinct = is_small(table.sample[attribute.name])
         if distinct is None and not attribute.path:
             return _sampled_count(expression, catalog.tables[star.fact])
-        count *= table.row_count if distinct is None else distinct
+        every = table.row_count if distinct is None else distinct
+        left = _count_left(attribute, star, table) if filtered and attribute.path else every
+        count *= min(every, left)
     return count
+
+
+def _count_left(attribute: Attribute, star: Star, table: TableInfo) -> int:
+    """Guess how many values a dimension has in the rows that the predicates over it alone leave."""
+    sample = table.sample[attribute.name]
+    passing = np.ones(len(sample), np.bool_)
+    for predicate in star.predicates:
+        asked = attributes_of(predicate)
+        if {each.path for each in asked} != {attribute.path} or may_raise(predicate):
+            continue
+        inputs: dict[Expression, pa.Array] = {each: table.sample[each.name] for each in asked}
+        if all(values.type == each.type for each, values in inputs.items()):
+            mask = evaluate(predicate, inputs, len(sample))
+            passing &= pc.fill_null(mask, False).to_numpy(zero_copy_only=False)
+    kept = sample.filter(pa.array(passing))
+    share = len(kept) / max(len(sample), 1)
+    return ceil(estimated_count(kept, share * table.row_count, 1)) if len(kept) else table.row_count
 
 
 # What was guessed of a table's expressions: a plan asks some times, and so does the next one.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from raydb.storage.tables.sample import beginnings
+from raydb.storage.tables.sample import beginnings, estimated_count
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -32,9 +32,13 @@ class UniqueKey:
     name: str = ""
 
 
-# Rows that the planner measures predicates on.
-SAMPLE_RUNS = 16
-SAMPLE_RUN_ROWS = 128
+# Rows that the planner measures predicates on, and how many of them lie side by side: values that
+# belong together often do. Of a large table each run is a few pages that may have to be read.
+SAMPLE_ROWS = 2048
+_RUN_ROWS = 8
+_RUN_ROWS_IF_LARGE = 32
+_LARGE_ROWS = 2**20
+_GOLDEN_RATIO = 0.6180339887498949
 # Values that may take more than this on the average are sampled a few at a time and cut.
 _LONG_BYTES = 2048
 _FEW_LONG = 16
@@ -194,6 +198,7 @@ class Table:
     live: NDArray[np.bool_] | None = None
     _null_counts: dict[str, int] = field(default_factory=dict, init=False)
     _samples: dict[str, pa.Array] = field(default_factory=dict, init=False)
+    _value_counts: dict[str, float] = field(default_factory=dict, init=False)
     _rests: dict[int, Table] = field(default_factory=dict, init=False)
 
     @property
@@ -254,24 +259,44 @@ class Table:
     def sample(self, name: str) -> pa.Array:
         """Return a column's values in some visible rows, the same for each column; they are kept.
 
-        Of values that are very long there may be the beginnings. The rows come in a few runs, so
-        that a table in files decodes a few chunks only; of rows that are read from the start they
-        are the first ones.
+        Of values that are very long there may be the beginnings. The rows come in runs from all
+        over the table; of rows that are read from the start they are the first ones.
         """
         if name not in self._samples and not self.rows.is_seekable:
-            (head,) = self.rows.head([name], SAMPLE_RUNS * SAMPLE_RUN_ROWS)
+            (head,) = self.rows.head([name], SAMPLE_ROWS)
             self._samples[name] = head.combine_chunks()
         if name not in self._samples:
-            numbers = np.arange(min(self.row_count, SAMPLE_RUNS * SAMPLE_RUN_ROWS))
+            numbers = np.arange(min(self.row_count, SAMPLE_ROWS))
             if self.row_count > len(numbers):
-                starts = np.linspace(
-                    0, self.row_count - SAMPLE_RUN_ROWS, SAMPLE_RUNS, dtype=np.int64
-                )
-                numbers = (starts[:, None] + np.arange(SAMPLE_RUN_ROWS)).ravel()
+                run = self._sample_run_rows
+                runs = np.arange(SAMPLE_ROWS // run)
+                # Not at even distances: values may come again at such.
+                places = (runs + runs * _GOLDEN_RATIO % 1) / len(runs) * (self.row_count - run)
+                numbers = (places.astype(np.int64)[:, None] + np.arange(run)).ravel()
             if self.live is not None:
                 numbers = numbers[self.live[numbers]]
             self._samples[name] = self._sampled(name, numbers)
         return self._samples[name]
+
+    def value_count(self, name: str) -> float:
+        """Return about how many values a column has, by its sample; lists are taken to differ."""
+        if name not in self._value_counts:
+            sample = self.sample(name)
+            if not len(sample):
+                found = 1.0  # others divide by it
+            elif pa.types.is_nested(sample.type):
+                found = float(self.expected_count)
+            else:
+                found = estimated_count(sample, self.expected_count, self._sample_run_rows)
+            self._value_counts[name] = found
+        return self._value_counts[name]
+
+    @property
+    def _sample_run_rows(self) -> int:
+        """The number of rows of a sample that lie side by side."""
+        if not self.rows.is_seekable:
+            return 1
+        return _RUN_ROWS_IF_LARGE if self.row_count > _LARGE_ROWS else _RUN_ROWS
 
     def _sampled(self, name: str, numbers: NDArray[np.int64]) -> pa.Array:
         """Return a column's values in some rows; where they are long, their beginnings run by run.

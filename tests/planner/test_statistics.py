@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import raydb
@@ -91,3 +93,43 @@ def test_an_empty_table_has_estimates(connection: Connection) -> None:
     connection.execute("CREATE TABLE nothing (a INTEGER)")
     plan, statistics = planned(connection, "SELECT a, count(*) FROM nothing WHERE a > 3 GROUP BY a")
     assert statistics.row_count(plan) < 1
+
+
+@pytest.mark.parametrize("rows", [1_000, 73_049, 2_000_000])
+@pytest.mark.parametrize(
+    ("values", "count"),
+    [
+        (lambda i: i, lambda rows: rows),
+        (lambda i: i // 7, lambda rows: rows / 7),  # weeks of days
+        (lambda i: i // 100, lambda rows: rows / 100),
+        (lambda i: i * 10 // len(i), lambda _: 10),
+        (lambda i: i // 5000 % 2, lambda rows: 2 if rows > 5000 else 1),
+        (lambda i: i % 50, lambda _: 50),
+        (lambda i: np.random.default_rng(7).integers(0, len(i) // 10, len(i)), lambda n: n / 10),
+        (lambda i: i * 0, lambda _: 1),
+    ],
+)
+def test_values_are_counted_wherever_they_lie(rows: int, values: Any, count: Any) -> None:
+    """A value that is in a few rows side by side is one of many."""
+    with raydb.connect() as connection:
+        numbers = pa.table({"v": values(np.arange(rows))})
+        connection.execute("CREATE TABLE t AS SELECT * FROM numbers")
+        plan, statistics = planned(connection, "SELECT v FROM t")
+        assert numbers.num_rows == rows
+        estimate = statistics.distinct_count(plan, plan.columns[0])
+        assert count(rows) / 3 < estimate < count(rows) * 3
+
+
+def test_groups_of_rows_that_pass_are_few(connection: Connection) -> None:
+    """Two of 200 years are asked for: all groups would be too many for one pass."""
+    connection.execute("CREATE TABLE day (id INTEGER PRIMARY KEY, year INTEGER, month INTEGER)")
+    connection.execute("INSERT INTO day SELECT i, i // 365, i // 30 % 12 FROM range(73000) r(i)")
+    connection.execute("CREATE TABLE sold (day INTEGER REFERENCES day (id), a INTEGER, b INTEGER)")
+    connection.execute("INSERT INTO sold SELECT i % 73000, i % 60, i % 61 FROM range(200000) r(i)")
+    query = "SELECT year, month, a, b, count(*) FROM sold JOIN day ON day = id {} GROUP BY ALL"
+    explained = [
+        connection.execute("EXPLAIN " + query.format(where)).fetchone()[0]
+        for where in ("", "WHERE year = 7 OR year = 8 AND month = 1")
+    ]
+    assert "more than the 4194304 of one pass" in explained[0]
+    assert explained[1].startswith("path: fused")

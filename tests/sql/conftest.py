@@ -54,7 +54,11 @@ def catalog_of(text: str, views: dict[str, str] | None = None) -> CatalogInfo:
         definition = statement.definition
         sample = {field.name: pa.array([], field.type) for field in definition.schema}
         tables[definition.name] = TableInfo(
-            definition, 10, dict.fromkeys(definition.schema.names, 0), sample
+            definition,
+            10,
+            dict.fromkeys(definition.schema.names, 0),
+            sample,
+            dict.fromkeys(definition.schema.names, 1.0),
         )
     return CatalogInfo(tables, views or {})
 
