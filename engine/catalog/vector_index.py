@@ -23,7 +23,7 @@ from raydb.kernels.vector.ivf import build_from, from_arrays, renumber
 from raydb.storage.tables.changes import Load, Remove
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     # Some rows' vectors (n, d), float32, and where they stand among the rows of a column.
     Vectors = tuple[NDArray[np.float32], NDArray[np.int64]]
 
+# REINDEX keeps the lists where rows that came and went are no greater part of those of the index,
+# and the lists that it would have now are no more or less by a greater part.
+_KEPT_CHANGE = 0.125
+
 
 def check_alone(index: Index, definition: TableDefinition) -> None:
     """Raise ProgrammingError where a table has such an index already."""
@@ -53,10 +57,15 @@ def check_alone(index: Index, definition: TableDefinition) -> None:
 
 
 def with_vector_index(
-    snapshot: Snapshot, table: str, index: Index, context: StatementContext
+    snapshot: Snapshot,
+    table: str,
+    index: Index,
+    context: StatementContext,
+    before: Ivf | None = None,
 ) -> Snapshot:
     """Return the snapshot with an index built from the rows as they are now.
 
+    before: the index as it was, whose lists may still serve; few new rows are then put into these.
     It takes what memory the statement may hold, and reports its progress. Raises ProgrammingError
     for more lists than vectors, DataError for a vector without distances, and OperationalError
     where the index does not fit the memory.
@@ -81,11 +90,27 @@ def with_vector_index(
             f"column '{column}' of table '{table}' has {count} vectors"
         )
     has_codes = index.ivf.quantization == "int8"
+    known = before if before and _lists_serve(before, lists, blocks) else None
     built = build_from(
-        blocks, rows.row_count, lists, metric, index.ivf.seed, control, has_codes=has_codes
+        blocks,
+        rows.row_count,
+        lists if known is None else known.list_count,
+        metric,
+        index.ivf.seed,
+        control,
+        has_codes=has_codes,
+        known=known,
     )
     indexes = {**snapshot.vector_indexes, index.name: Deferred.of(built)}
     return replace(snapshot, vector_indexes=indexes)
+
+
+def _lists_serve(before: Ivf, lists: int, blocks: Sequence[Vectors]) -> bool:
+    """Tell whether the lists of an index serve some vectors as well as `lists` trained anew."""
+    old = sum(int(np.count_nonzero(numbers < before.row_count)) for _, numbers in blocks)
+    count, known = sum(len(numbers) for _, numbers in blocks), len(before.row_ids)
+    is_near = abs(lists - before.list_count) <= _KEPT_CHANGE * before.list_count
+    return known > 0 and is_near and (count - old) + max(known - old, 0) <= _KEPT_CHANGE * known
 
 
 def _usual_lists(vector_count: int) -> int:

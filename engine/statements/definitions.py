@@ -373,7 +373,8 @@ def _reindex(statement: ast.Reindex, context: StatementContext) -> Snapshot:
     for table in snapshot.tables.values():
         for index in table.definition.ivf_indexes:
             if name in (None, table.name if statement.kind == "table" else index.name):
-                snapshot = with_vector_index(snapshot, table.name, index, context)
+                before = snapshot.vector_indexes[index.name].get()
+                snapshot = with_vector_index(snapshot, table.name, index, context, before)
                 snapshot = recalibrated(snapshot, index.name, table, context)
     return snapshot
 

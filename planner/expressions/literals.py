@@ -9,6 +9,7 @@ import re
 import struct
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # The plain forms, which Python reads faster than a cast of one value does.
+_PLAIN_VECTOR = re.compile(r"\[[0-9.eE,\s+-]*\]")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?")
 # A number that it would have to round, or that is longer, is an error.
@@ -88,6 +90,15 @@ def number_literal(text: str) -> Literal:
         return Literal(value, pa.float64())
     exact = decimal_literal(decimal.Decimal(text))
     return integer_literal(int(exact.value)) if text.isdigit() else exact
+
+
+def vector_literal(text: str) -> Literal | None:
+    """Return the literal of a vector as written, [1, 0.5, -2e3], of DOUBLE; None if it is none."""
+    try:
+        numbers = np.array(text[1:-1].split(","), np.float64)
+    except ValueError:
+        return None
+    return Literal(Vector(numbers), pa.list_(pa.float64())) if np.isfinite(numbers).all() else None
 
 
 def natural(literal: Literal) -> Literal:
@@ -167,9 +178,24 @@ def _parse(text: str, data_type: pa.DataType) -> Any:  # a Python value, or None
         return dt.date.fromisoformat(text)
     if data_type == pa.timestamp("us") and _TIMESTAMP.fullmatch(text):
         return dt.datetime.fromisoformat(text)
+    if pa.types.is_fixed_size_list(data_type) and (read := _read_vector(text, data_type)):
+        return read
     found = cast_values(pa.scalar(text), data_type, session_zone())
     vector = vector_of(found) if is_list(data_type) else None
     return literal_value(found) if vector is None else vector
+
+
+def _read_vector(text: str, data_type: pa.DataType) -> Vector | None:
+    """Return a vector of plain numbers in a fraction of the time of a cast; None for other text."""
+    if not is_float(data_type.value_type) or _PLAIN_VECTOR.fullmatch(text) is None:
+        return None
+    words = [word.strip() for word in text[1:-1].split(",")]
+    try:
+        numbers = pa.array(words, pa.string()).cast(data_type.value_type).to_numpy()
+    except pa.ArrowInvalid:
+        return None
+    fits = len(words) == data_type.list_size and np.isfinite(numbers).all()
+    return Vector(numbers) if fits else None
 
 
 @records_conversion

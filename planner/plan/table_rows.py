@@ -21,7 +21,7 @@ from raydb.planner.plan.nodes import Filter, Plan, Project, Scan, filter_rows
 from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 
 class TableRows:
@@ -34,11 +34,14 @@ class TableRows:
         self.definitions = definitions
         self.predicates = predicates
 
-    def selection(self, number: int) -> Project | None:
-        """Return a plan for the numbers of the rows that count, None for all rows."""
+    def selection(self, numbers: Iterator[int]) -> Project | None:
+        """Return a plan for the numbers of the rows that count, None for all rows.
+
+        numbers: gives one to its column; to look for it takes a while.
+        """
         if not self.predicates:
             return None
-        column = Column(number, ROW_NUMBER, pa.int32())
+        column = Column(next(numbers), ROW_NUMBER, pa.int32())
         read = {c for predicate in self.predicates for c in columns_of(predicate)}
         columns = (*(c for c in self.scan.columns if c in read), column)
         rows = filter_rows(Scan(self.scan.table, columns), self.predicates)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from raydb.planner.expressions.literals import vector_literal
 from raydb.planner.expressions.slots import Slot
 
 if TYPE_CHECKING:
@@ -41,12 +42,31 @@ class Slots:
             self.constants[start] = Slot(literal)
         return self.constants[start].stand_in()
 
+    def vector(self, node: exp.Expr) -> Literal | None:
+        """Return what stands for a list of numbers that a search is for; None for other lists."""
+        elements = node.expressions
+        if not (_is_searched_for(node) and elements and self._may_differ(node)):
+            return None
+        starts = [
+            (each.this if isinstance(each, exp.Neg) else each).meta.get("start", -1)
+            for each in (elements[0], elements[-1])
+        ]
+        for start, span in self._spans.items():
+            is_whole = start < starts[0] <= starts[1] < start + len(span)
+            if is_whole and span[0] == "[" and span.count(",") == len(elements) - 1:
+                literal = vector_literal(span)
+                if literal is None:
+                    return None
+                return self.constants.setdefault(start, Slot(literal)).stand_in()
+        return None
+
     def _may_differ(self, node: exp.Expr) -> bool:
         """Whether a constant stands in a condition, and in nothing that gives a column its name.
 
-        The text of a column without an alias is its name, and the trees of keys are compared.
+        The text of a column without an alias is its name, and the trees of keys are compared. What
+        a search is for is as good as a condition.
         """
-        in_condition = False
+        in_condition = _is_searched_for(node)
         while (parent := node.parent) is not None:
             if isinstance(parent, exp.Join):
                 in_condition |= node.arg_key == "on"
@@ -56,6 +76,12 @@ class Slots:
                     return False
             node = parent
         return node is self._tree
+
+
+def _is_searched_for(node: exp.Expr) -> bool:
+    """Tell whether a constant is the vector of a search; its other arguments have names."""
+    call = node.parent
+    return isinstance(call, exp.Anonymous) and call.name.lower() == "vector_search"
 
 
 # The parts of a query that a condition, or a query with a condition, may stand in.

@@ -19,7 +19,7 @@ from dataclasses import field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from raydb.errors import Error
-from raydb.planner.expressions.literals import constant
+from raydb.planner.expressions.literals import constant, vector_literal
 from raydb.planner.expressions.nodes import Column, Literal
 from raydb.planner.expressions.slots import Hole, Slot, SlotLiteral
 from raydb.planner.optimizer import optimize
@@ -44,19 +44,20 @@ if TYPE_CHECKING:
 # One class of characters begins them all: the search skips to these without trying each branch.
 _PARTS = re.compile(
     r"""
-    (["'/0-9-](?:
+    (["'/0-9\[-](?:
       (?<=")(?:[^"]|"")*" | (?<=-)-[^\n]* | (?<=/)\*.*?\*/
     | (?<=')(?<![\w&'].)(?:[^'\\]|'')*'(?!')
     | (?<=[0-9])(?<![\w.$].)[0-9]*(?:\.[0-9]+)?(?![\w.])
+    | (?<=\[)[0-9.eE\s+-]+(?:,[0-9.eE\s+-]+){7,}\]
     ))""",
     re.VERBOSE | re.DOTALL,
 )
 # The literals of each slot, as the text has them and as conversions have made them.
 _Literals: TypeAlias = "Mapping[Slot, Sequence[Literal]]"
 
-# What stands in a key for a string, a number with a point and one without.
-_MARKS = {"'": "\0s", ".": "\0d", "": "\0i"}
-_MARK = re.compile("\0[sdi]")
+# What stands in a key for a string, a vector, a number with a point and one without.
+_MARKS = {"'": "\0s", "[": "\0v", ".": "\0d", "": "\0i"}
+_MARK = re.compile("\0[svdi]")
 
 # A longer text is a list of values rather than a question that is asked again.
 _LONGEST_TEXT = 20_000
@@ -91,8 +92,8 @@ def shape_of(text: str) -> Shape | None:
     constants = []
     for place in range(1, len(parts), 2):
         part = parts[place]
-        if part[0] == "'":
-            mark = _MARKS["'"]
+        if part[0] in "'[":
+            mark = _MARKS[part[0]]
         elif part[0] in "0123456789":
             mark = _MARKS["." if "." in part else ""]
         else:
@@ -278,6 +279,8 @@ def _literal(text: str) -> Literal | None:
     try:
         if text[0] == "'":
             return constant(text[1:-1].replace("''", "'"), is_string=True)
+        if text[0] == "[":
+            return vector_literal(text)
         return constant(text, is_string=False)
     except Error:
         return None

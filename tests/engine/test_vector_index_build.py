@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import raydb
+from raydb.kernels.vector import ivf
 
 WIDTH, COUNT = 32, 8_000
 
@@ -67,3 +68,69 @@ def test_an_interrupted_build_leaves_nothing_behind(con, step):
     assert indexes(con) == []
     con.execute(text)
     assert indexes(con) == [("near",)]
+
+
+def clustered(seed, count, width=6):
+    rng = np.random.default_rng(seed)
+    centres = np.random.default_rng(1).normal(size=(12, width)) * 3
+    return (centres[rng.integers(0, 12, count)] + rng.normal(size=(count, width))).astype("f4")
+
+
+def add(connection, made, first):
+    column = pa.FixedSizeListArray.from_arrays(pa.array(made.ravel()), made.shape[1])
+    connection.register("made", pa.table({"id": range(first, first + len(made)), "emb": column}))
+    connection.execute("INSERT INTO t SELECT * FROM made")
+    connection.unregister("made")
+
+
+@pytest.mark.parametrize("quantization", ["none", "int8"])
+@pytest.mark.parametrize("metric", ["l2", "cosine", "ip"])
+def test_reindex_puts_few_new_rows_into_the_lists_that_there_are(monkeypatch, metric, quantization):
+    con = raydb.connect()
+    con.execute("CREATE TABLE t (id INTEGER, emb FLOAT[6])")
+    add(con, clustered(2, 2000), 0)
+    options = f"metric = '{metric}', quantization = '{quantization}', lists = 40"
+    con.execute(f"CREATE INDEX i ON t USING ivf (emb) WITH ({options})")
+    trained = []
+    train = ivf.train
+    monkeypatch.setattr(ivf, "train", lambda *given: trained.append(1) or train(*given))
+    add(con, clustered(3, 120), 2000)
+    con.execute("DELETE FROM t WHERE id % 50 = 7; UPDATE t SET emb = emb WHERE id % 100 = 8")
+    con.execute("REINDEX i")
+    assert not trained
+    counts = "SELECT lists, vectors, rows_beside FROM vector_indexes()"
+    assert con.execute(counts).fetchall() == [(40, 2077, 0)]
+    search = "SELECT id FROM vector_search(t, emb, $q, k => 10, nprobe => {}) ORDER BY rank"
+    con.execute(
+        f"CREATE TABLE u AS SELECT * FROM t; CREATE INDEX j ON u USING ivf (emb) WITH ({options})"
+    )
+    kept, made_anew = 0, 0
+    for query in clustered(4, 60):
+        every, some = (
+            con.execute(search.format(lists), {"q": query}).fetchall() for lists in (40, 5)
+        )
+        kept += len(set(every) & set(some))
+        other = con.execute(search.format(5).replace("(t,", "(u,"), {"q": query}).fetchall()
+        made_anew += len(set(every) & set(other))
+        numpy = con.execute(
+            search.format(40).replace("nprobe => 40", "exact => true"), {"q": query}
+        )
+        assert numpy.fetchall() == every
+    assert kept > made_anew - 15
+    trained.clear()
+    add(con, clustered(5, 500), 3000)
+    con.execute("REINDEX i")
+    assert trained
+
+
+def test_many_rows_beside_an_index_are_told():
+    con = raydb.connect()
+    con.execute("CREATE TABLE t (id INTEGER, emb FLOAT[6]); CREATE INDEX i ON t USING ivf (emb)")
+    search = "SELECT id FROM vector_search(t, emb, [1, 2, 3, 4, 5, 6], k => 3)"
+    add(con, clustered(2, 5000), 0)
+    assert con.execute(search).messages == []
+    add(con, clustered(3, 1), 5000)
+    ((_, told),) = con.execute(search).messages
+    assert "5001 rows lie beside the 0 lists of index 'i'" in str(told)
+    con.execute("REINDEX i")
+    assert con.execute(search).messages == []

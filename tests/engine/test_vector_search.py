@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import raydb
+from raydb.engine.session import queries
 
 WIDTH = 5
 METRICS = ("l2", "cosine", "ip")
@@ -270,3 +271,36 @@ def test_a_vector_as_a_parameter_is_a_list_like_any_other(dtype):
     assert con.execute("SELECT count(DISTINCT v::VARCHAR) FROM t").fetchall() == [(1,)]
     with pytest.raises(raydb.DataError, match="out of range for REAL"):
         con.execute("SELECT $v::FLOAT[2]", {"v": [1e300, 1.0]})
+
+
+def test_other_vectors_in_the_text_fill_the_same_plan(monkeypatch):
+    rng = np.random.default_rng(8)
+    made = rng.normal(size=(300, 12)).astype(np.float32)
+    con = raydb.connect()
+    column = pa.FixedSizeListArray.from_arrays(pa.array(made.ravel()), 12)
+    con.register("made", pa.table({"id": range(300), "emb": column}))
+    con.execute("CREATE TABLE t AS SELECT * FROM made; CREATE INDEX i ON t USING ivf (emb)")
+    text = "SELECT id, distance FROM vector_search(t, emb, {}, k => 4, exact => true) WHERE id > 2"
+    parsed = []
+    parse = queries.sql.parse
+
+    def count(read):
+        parsed.append(read)
+        return parse(read)
+
+    monkeypatch.setattr(queries.sql, "parse", count)
+    for query in rng.normal(size=(5, 12)):
+        expected = con.execute(text.format("?"), [query.astype(np.float32)]).fetchall()
+        numbers = ", ".join(map(str, query))
+        for written in (f"[{numbers}]", f"'[{numbers}]'"):
+            assert con.execute(text.format(written)).fetchall() == expected
+    # With a parameter, in brackets and in quotes.
+    assert len(parsed) == 3
+    with pytest.raises(raydb.Error, match="vectors of 12 numbers, the query has 11"):
+        con.execute(text.format([1.5] * 11))
+    whole = "[" + ", ".join(["1"] * 11)
+    for written, same in ((f"{whole}, 1e-3]", "0.001"), (f"{whole}, -- 7\n 2]", "2")):
+        expected = con.execute(text.format(f"{whole}, {same}]")).fetchall()
+        assert con.execute(text.format(written)).fetchall() == expected
+    with pytest.raises(raydb.DataError, match="out of range"):
+        con.execute(text.format(f"{whole}, 1e300]"))

@@ -104,7 +104,7 @@ def lower_vector_search(plan: Search, lowering: Lowering) -> PhysicalPlan:
             _, metric = _choose_index(options, *stored, catalog)
         note = _note(options, f"only rows {which} have an index")
         return SearchRows.of(plan, lowering, VectorJob(metric, True, None, reason, note))
-    scan, selection = rows.scan, rows.selection(next(lowering.fresh))
+    scan, selection = rows.scan, rows.selection(lowering.fresh)
     name, metric = _choose_index(options, scan.table, vector.name, catalog)
     if options.fnr is not None and name is None:
         raise ProgrammingError(

@@ -28,7 +28,7 @@ from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -49,6 +49,10 @@ _COPIED_ROWS = 2**16
 _COPIED_PART = 1 / 16
 _SHARING_QUERIES = 16
 _MAX_COMPARED = 2**32
+
+# Rows beside an index that are worth a REINDEX.
+_MANY_BESIDE = 5000
+_MANY_BESIDE_PART = 1 / 8
 
 # What a search holds for each row that it finds, and for each number of its query vectors.
 _FOUND_BYTES, _NUMBER_BYTES = 64, 8
@@ -102,12 +106,13 @@ def nearest_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) 
     else:
         partners = source.select(of_rows).take(pa.array(numbers))
     rank, distance, probes, guarantee = plan.found
-    given: dict[Column, pa.ChunkedArray | pa.Array] = {
-        rank: pa.array(ranks + 1),
-        distance: pa.array(found.distances[query_numbers, ranks]),
-        probes: pa.array(found.probes[query_numbers]),
-        guarantee: pa.array(guarantees, pa.string()).take(pa.array(query_numbers)),
+    made: dict[Column, Callable[[], pa.Array]] = {
+        rank: lambda: pa.array(ranks + 1),
+        distance: lambda: pa.array(found.distances[query_numbers, ranks]),
+        probes: lambda: pa.array(found.probes[query_numbers]),
+        guarantee: lambda: pa.array(guarantees, pa.string()).take(pa.array(query_numbers)),
     }
+    given = {column: make() for column, make in made.items() if column in columns}
     hits = Relation({**partners.columns, **given}, len(numbers))
     row_numbers = places[query_numbers]
     if plan.keep:
@@ -227,6 +232,12 @@ def _search_index(
 ) -> tuple[Neighbours, list[str]]:
     """Search the lists of an index, and compare all rows beside it."""
     arrays, k, metric = index.arrays, plan.options.k, plan.how.metric
+    beside = table.row_count - arrays.row_count
+    if beside > max(_MANY_BESIDE, _MANY_BESIDE_PART * len(arrays.row_ids)):
+        context.warnings.append(
+            f"{beside} rows lie beside the {arrays.list_count} lists of index '{index.name}', and "
+            f"each search compares them all: REINDEX {index.name} puts them into lists"
+        )
     allowed = table.live
     if selected is not None:
         # Visible rows alone are selected.

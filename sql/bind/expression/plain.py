@@ -189,6 +189,10 @@ def _interval(node: exp.Expr, context: Context) -> Expression:
 def _array(node: exp.Expr, context: Context) -> Expression:
     if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Comprehension):
         return bind_comprehension(node.expressions[0], context)
+    slots = None if context.binding is None else context.binding.slots
+    vector = None if slots is None else slots.vector(node)
+    if vector is not None:
+        return vector
     return list_of(bind_all_of(node.expressions, context))
 
 
