@@ -57,8 +57,10 @@ _PROPERTIES = ("metric", "row_count", "longest")
 _CODES = ("codes", "code_squares", "code_centers", "code_steps", "code_errors")
 _ARRAYS = ("centroids", "squares", "offsets", "row_ids", "vectors", "scales", *_CODES)
 
-# What k-means is trained with: so many vectors a list.
-SAMPLE_PER_LIST = 64
+# What k-means is trained with: so many vectors a list; for many lists fewer, as it takes so long.
+SAMPLE_PER_LIST = 256
+LEAST_PER_LIST = 64
+MANY_SAMPLED = 2**17
 
 # Rows that are put in lists between two reports.
 _PIECE = 2**17
@@ -177,7 +179,8 @@ def build_from(
     """
     count, width = sum(len(block) for block, _ in blocks), blocks[0][0].shape[1]
     assert lists <= count, (lists, count)
-    sampled = 0 if known else min(count, lists * SAMPLE_PER_LIST)
+    wanted = max(min(lists * SAMPLE_PER_LIST, MANY_SAMPLED), lists * LEAST_PER_LIST)
+    sampled = 0 if known else min(count, wanted)
     # The index, the list and the place of each row; the sample, its order and the sums.
     own_bytes = count * (4 * width + 4 + 4 * (metric == "cosine") + 8)
     sample_bytes = sampled * (4 * width + 12) + lists * width * 20
