@@ -1,0 +1,86 @@
+"""A single vector search through SQL, each time for another vector, beside the search alone.
+
+    python tests/bench/bench_vector_sql.py [--rows 100000] [--width 128] [--nprobe 8]
+                                            [--queries 300]
+
+ms of processor time, medians of the queries, in five turns of which the least and the median are
+told. The vector is a NumPy array, a list, a literal in brackets, and one in quotes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+import raydb
+from raydb.kernels.vector.ivf import build_ivf, search_ivf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+TURNS = 5
+
+
+def median_ms(call: Callable[[Any], object], arguments: Sequence[Any]) -> float:
+    """Return the median milliseconds of processor time of a call for each argument."""
+    taken = []
+    for argument in arguments:
+        before = time.process_time()
+        call(argument)
+        taken.append(time.process_time() - before)
+    return statistics.median(taken) * 1000
+
+
+def main() -> None:
+    """Print a line for each way to search."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--width", type=int, default=128)
+    parser.add_argument("--nprobe", type=int, default=8)
+    parser.add_argument("--queries", type=int, default=300)
+    options = parser.parse_args()
+    rng = np.random.default_rng(1)
+    centers = rng.normal(size=(500, options.width))
+    members = rng.integers(0, 500, options.rows + options.queries)
+    made = centers[members] + rng.normal(size=(len(members), options.width)) * 0.7
+    vectors, queries = np.split(made.astype(np.float32), [options.rows])
+    con = raydb.connect()
+    column = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), options.width)
+    con.register("made", pa.table({"id": np.arange(options.rows), "emb": column}))
+    con.execute("CREATE TABLE t AS SELECT * FROM made")
+    con.execute("CREATE INDEX i ON t USING ivf (emb)")
+    numbers = np.arange(options.rows, dtype=np.uint32)
+    index = build_ivf(vectors, numbers, options.rows, round(options.rows**0.5), "l2", 0)
+    search = "SELECT id, distance FROM vector_search(t, emb, {}, k => 10, nprobe => "
+    search += f"{options.nprobe})"
+    lists = [query.tolist() for query in queries]
+    by_parameter = search.format("?")
+
+    def ask(text: str, *parameters: object) -> object:
+        return con.execute(text, parameters).fetchall()
+
+    ways: dict[str, tuple[Callable[[Any], object], Sequence[Any]]] = {
+        "SELECT 1": (lambda _: ask("SELECT 1"), lists),
+        "the search alone": (lambda q: search_ivf(index, q[None], 10, options.nprobe), queries),
+        "parameter, NumPy": (lambda q: ask(by_parameter, q), queries),
+        "parameter, list": (lambda q: ask(by_parameter, q), lists),
+        "[..]": (ask, [search.format(each) for each in lists]),
+        "'[..]'": (ask, [search.format(f"'{each}'") for each in lists]),
+    }
+    size = options.queries // TURNS
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    # Each turn has vectors of its own, so that no text comes twice.
+    for turn in range(TURNS):
+        for name, (call, arguments) in ways.items():
+            times[name].append(median_ms(call, arguments[turn * size : (turn + 1) * size]))
+    for name, found in times.items():
+        print(f"{name}: {min(found):.3f} ms, median {statistics.median(found):.3f}")
+
+
+if __name__ == "__main__":
+    main()
