@@ -25,6 +25,7 @@ _NODE_NAMES: dict[type[exp.Expr], str] = {
     exp.Bracket: "a subscript [...]",
     exp.ByteString: "a constant e'...'",
     exp.Concat: "a string constant in several parts",
+    exp.Describe: "DESCRIBE in place of a query",
     exp.Dot: "a qualified function",
     exp.Escape: "LIKE ... ESCAPE",
     exp.Exists: "EXISTS (SELECT ...)",

@@ -45,3 +45,35 @@ SELECT a.b FROM t;
 -- error: ProgrammingError: table 'a' is not in FROM (line 1, column 8)
 VALUES (1), (1, 2);
 -- error: ProgrammingError: row 2 of VALUES has 2 values, but the first row has 1
+
+-- Statements about the catalog are no queries, whatever tables are called.
+CREATE TABLE summarize (a INTEGER);
+CREATE TABLE show (a INTEGER);
+INSERT INTO summarize VALUES (1);
+INSERT INTO show VALUES (2);
+FROM (SUMMARIZE t);
+-- error: NotSupportedError: SUMMARIZE in place of a query is not supported (line 1, column 7)
+SELECT * FROM t, (summarize t) AS s;
+-- error: NotSupportedError: SUMMARIZE in place of a query is not supported (line 1, column 19)
+SELECT count(*) FROM t JOIN ((SUMMARIZE t)) AS s ON true;
+-- error: NotSupportedError: SUMMARIZE in place of a query is not supported (line 1, column 31)
+FROM (SHOW tables);
+-- error: NotSupportedError: SHOW in place of a query is not supported (line 1, column 7)
+FROM (SHOW t) AS s;
+-- error: NotSupportedError: SHOW in place of a query is not supported (line 1, column 7)
+FROM (DESCRIBE t);
+-- error: NotSupportedError: DESCRIBE in place of a query is not supported (line 1, column 16)
+CREATE VIEW v AS SELECT * FROM (SUMMARIZE t);
+-- error: NotSupportedError: SUMMARIZE in place of a query is not supported
+FROM (summarize);
+-- 1
+FROM (show);
+-- 2
+FROM ("summarize" t);
+-- 1
+FROM ("show" AS s);
+-- 2
+FROM summarize s;
+-- 1
+FROM (summarize s JOIN show h ON s.a < h.a);
+-- 1 | 2

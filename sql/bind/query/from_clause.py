@@ -129,6 +129,7 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
             source = _bind_table(node, binding)
         case exp.Subquery(this=inner) if _holds_join(inner):  # `(a JOIN b ON ...)`
             require_only(node, "this", "alias", "joins", "sample")
+            _refuse_statement(inner)
             source = _bind_source(inner, binding)
             if node.args.get("alias") is not None:
                 source = _rename(node, source, binding)
@@ -225,6 +226,18 @@ def _holds_join(node: exp.Expr) -> bool:
             return bool(has_more) or _holds_join(node.this)
         case _:
             return False
+
+
+def _refuse_statement(node: exp.Expr) -> None:
+    """Raise NotSupportedError for `(SUMMARIZE t)` and `(SHOW t)`, whose tree is that of a table.
+
+    It is that of `(summarize AS t)` too: a table of such a name needs quotes there.
+    """
+    word = node.name.upper()
+    given = {name for name, value in node.args.items() if value}
+    is_alike = isinstance(node, exp.Table) and given == {"this", "alias"}
+    if is_alike and word in ("SUMMARIZE", "SHOW") and not node.this.args.get("quoted"):
+        raise NotSupportedError(f"{word} in place of a query is not supported")
 
 
 def _rename(node: exp.Expr, source: Source, binding: Binding) -> Source:
