@@ -350,13 +350,6 @@ class Describe:
     place: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Summarize:
-    """SUMMARIZE table or SUMMARIZE query."""
-
-    select: Select
-
-
 Definition = (
     CreateTable
     | CreateTableAs
@@ -423,7 +416,6 @@ Statement = (
     Select
     | Explain
     | CopyTo
-    | Summarize
     | Definition
     | Write
     | InPlace

@@ -35,7 +35,6 @@ from raydb.engine.session.settings import (
     has_no_effect,
 )
 from raydb.engine.statements.backup import export_database, statements_of
-from raydb.engine.statements.summarize import summarize
 from raydb.errors import Error, NotSupportedError, OperationalError, ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.backends.cpu.threads import use_processors
@@ -280,11 +279,6 @@ class Session:
                 return self.changes.write(statement, context)
             case ast.CopyTo():
                 return self.queries.copy_to(statement, context)
-            case ast.Summarize(select=select):
-                found = self.queries.run(select, context)
-                assert found.rows is not None
-                with context.new_memory() as memory:
-                    return _listed(summarize(found.rows, found.names, memory))
             case ast.Describe() | ast.ShowTables() | ast.ShowDatabases() | ast.ShowOption():
                 return self._show(statement, context)
             case ast.SetOption() | ast.ResetOption():

@@ -33,7 +33,9 @@ class Functions(RowsFunction):
             "aggregate": {*AGGREGATES, *WITHIN_GROUP},
             "window": WINDOW_FUNCTIONS,
             # A table of the information schema is a function too, which nobody calls.
-            "table": (name for name in TABLE_FUNCTIONS if "." not in name),
+            "table": (
+                name for name, each in TABLE_FUNCTIONS.items() if each.is_called and "." not in name
+            ),
         }
         return sorted((name, kind) for kind, listed in names.items() for name in listed)
 

@@ -10,6 +10,7 @@ from raydb.engine.table_functions.functions import Functions, Indexes, Sequences
 from raydb.engine.table_functions.information_schema import INFORMATION_SCHEMA
 from raydb.engine.table_functions.motif.motif_function import MOTIF_FUNCTIONS
 from raydb.engine.table_functions.series import SeriesFunction
+from raydb.engine.table_functions.summary import SummarizeFunction
 from raydb.engine.table_functions.vector.index_calibrations import IndexCalibrations
 from raydb.engine.table_functions.vector.vector_function import VectorFunction
 from raydb.engine.table_functions.vector.vector_indexes import VectorIndexes
@@ -32,6 +33,7 @@ for _function in (
     Sequences(),
     SeriesFunction("generate_series", includes_stop=True),
     SeriesFunction("range", includes_stop=False),
+    SummarizeFunction(),
     Unnest(),
     VectorFunction(),
     VectorIndexes(),

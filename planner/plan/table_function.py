@@ -65,7 +65,8 @@ class TableFunction(ABC):
 
     usage: what it takes, for an error. is_positional: its arguments have no names in a call.
     names_column: an alias of the call names its one column too, as in PostgreSQL. searches: its
-    first argument is a table. places: how many arguments follow that without a name.
+    first argument is a table. places: how many arguments follow that without a name. is_called:
+    calls are written; else words of SQL stand for them.
     """
 
     name: str
@@ -75,6 +76,7 @@ class TableFunction(ABC):
     names_column = False
     searches = False
     places = 0
+    is_called = True
 
     @property
     def named(self) -> tuple[str, ...]:

@@ -52,6 +52,7 @@ class RayDialect(Postgres):
                 if "?" not in keyword and token_type is not TokenType.COMMAND
             },
             "//": TokenType.DIV,
+            "SUMMARIZE": TokenType.SUMMARIZE,
             "FLOAT": TokenType.FLOAT,
             "UTINYINT": TokenType.UTINYINT,
             "USMALLINT": TokenType.USMALLINT,
@@ -70,8 +71,7 @@ LAMBDA = "lambda"
 # How many levels of a tree are written as text; each takes up to 1 KB of the stack.
 _MOST_LEVELS = 500
 
-# Zeros in front included; more than these stand for no number that SQL has.
-_MOST_HEX_DIGITS = 1000
+_MOST_HEX_DIGITS = 1000  # zeros in front included; more stand for no number that SQL has
 
 # How deep operators before their operand may nest; a level takes up to 3 KB of the stack.
 _MOST_NESTED = 100

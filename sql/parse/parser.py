@@ -34,7 +34,7 @@ from raydb.sql.parse.definitions import (
     read_truncate,
 )
 from raydb.sql.parse.nodes import refuse_deep_nesting
-from raydb.sql.parse.query import QUERY_WORDS, read_query, select_columns
+from raydb.sql.parse.query import QUERY_WORDS, read_query, select_columns, summary_of
 from raydb.sql.parse.reader import TokenReader, parse_tree, tokenize
 from raydb.sql.types import data_type_of
 
@@ -149,11 +149,11 @@ def _describe(reader: TokenReader) -> ast.Describe:
     return ast.Describe(table, select_columns(table, None, reader.place), reader.place)
 
 
-def _summarize(reader: TokenReader) -> ast.Summarize:
+def _summarize(reader: TokenReader) -> ast.Select:
     if reader.at_any(*QUERY_WORDS):
-        return ast.Summarize(read_query(reader))
+        return summary_of(read_query(reader))
     table = reader.relation("the name of a table")
-    return ast.Summarize(select_columns(table, None, reader.place))
+    return summary_of(select_columns(table, None, reader.place))
 
 
 def _show(reader: TokenReader) -> ast.Catalog:

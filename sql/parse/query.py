@@ -47,6 +47,11 @@ def select_columns(
     return Select(exp.Select(expressions=items or [exp.Star()], from_=source))
 
 
+def summary_of(select: Select) -> Select:
+    """Return `SUMMARIZE query`."""
+    return Select(exp.Summarize(this=select.tree))
+
+
 def _identifier(name: str) -> exp.Identifier:
     return exp.to_identifier(str(name), quoted=not isinstance(name, Unquoted))
 

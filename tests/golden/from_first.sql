@@ -46,17 +46,21 @@ SELECT a.b FROM t;
 VALUES (1), (1, 2);
 -- error: ProgrammingError: row 2 of VALUES has 2 values, but the first row has 1
 
--- Statements about the catalog are no queries, whatever tables are called.
-CREATE TABLE summarize (a INTEGER);
+-- SUMMARIZE is a query, SHOW and DESCRIBE are none, whatever tables are called.
+CREATE TABLE "summarize" (a INTEGER);
 CREATE TABLE show (a INTEGER);
-INSERT INTO summarize VALUES (1);
+INSERT INTO "summarize" VALUES (1);
 INSERT INTO show VALUES (2);
 FROM (SUMMARIZE t);
--- error: NotSupportedError: SUMMARIZE in place of a query is not supported (line 1, column 7)
+-- 'a' | 'INTEGER' | '1' | '2' | 2 | '1.5' | '0.7071067811865476' | '1' | '1' | '2' | 2 | 0.00
+-- 'b' | 'VARCHAR' | 'x' | 'y' | 2 | NULL | NULL | NULL | NULL | NULL | 2 | 0.00
 SELECT * FROM t, (summarize t) AS s;
--- error: NotSupportedError: SUMMARIZE in place of a query is not supported (line 1, column 19)
+-- 1 | 'x' | 'a' | 'INTEGER' | '1' | '2' | 2 | '1.5' | '0.7071067811865476' | '1' | '1' | '2' | 2 | 0.00
+-- 1 | 'x' | 'b' | 'VARCHAR' | 'x' | 'y' | 2 | NULL | NULL | NULL | NULL | NULL | 2 | 0.00
+-- 2 | 'y' | 'a' | 'INTEGER' | '1' | '2' | 2 | '1.5' | '0.7071067811865476' | '1' | '1' | '2' | 2 | 0.00
+-- 2 | 'y' | 'b' | 'VARCHAR' | 'x' | 'y' | 2 | NULL | NULL | NULL | NULL | NULL | 2 | 0.00
 SELECT count(*) FROM t JOIN ((SUMMARIZE t)) AS s ON true;
--- error: NotSupportedError: SUMMARIZE in place of a query is not supported (line 1, column 31)
+-- 4
 FROM (SHOW tables);
 -- error: NotSupportedError: SHOW in place of a query is not supported (line 1, column 7)
 FROM (SHOW t) AS s;
@@ -64,9 +68,8 @@ FROM (SHOW t) AS s;
 FROM (DESCRIBE t);
 -- error: NotSupportedError: DESCRIBE in place of a query is not supported (line 1, column 16)
 CREATE VIEW v AS SELECT * FROM (SUMMARIZE t);
--- error: NotSupportedError: SUMMARIZE in place of a query is not supported
 FROM (summarize);
--- 1
+-- error: ProgrammingError: syntax error at line 1, column 16: unexpected ')'
 FROM (show);
 -- 2
 FROM ("summarize" t);
@@ -74,6 +77,6 @@ FROM ("summarize" t);
 FROM ("show" AS s);
 -- 2
 FROM summarize s;
--- 1
-FROM (summarize s JOIN show h ON s.a < h.a);
+-- error: NotSupportedError: SUMMARIZE is not supported (line 1, column 16)
+FROM ("summarize" s JOIN show h ON s.a < h.a);
 -- 1 | 2

@@ -39,3 +39,51 @@ SUMMARIZE nothing;
 
 SUMMARIZE;
 -- error: ProgrammingError: syntax error at line 1, column 10: the statement ends too early, expected the name of a table
+
+-- It is a query in parentheses, too, and one of WITH.
+CREATE TABLE sold (id INTEGER, city VARCHAR, price DOUBLE);
+INSERT INTO sold VALUES (1, 'Ulm', 2.5), (2, 'Bonn', NULL), (3, 'Ulm', 4.5);
+SELECT column_name, approx_unique, max FROM (SUMMARIZE sold) WHERE null_percentage < 10 ORDER BY 1;
+-- 'city' | 2 | 'Ulm'
+-- 'id' | 3 | '3'
+SELECT q.column_name, q.count FROM (SUMMARIZE SELECT city, price FROM sold WHERE id > 1) AS q;
+-- 'city' | 2
+-- 'price' | 2
+WITH q AS (SUMMARIZE sold) SELECT count(*), sum(count) FROM q;
+-- 3 | 9
+SELECT id FROM sold WHERE id IN (SELECT approx_unique FROM (SUMMARIZE sold)) ORDER BY id;
+-- 2
+-- 3
+
+-- One for each row before it.
+SELECT s.id, q.count, q.max FROM sold s, LATERAL (SUMMARIZE SELECT t.price FROM sold t WHERE t.id < s.id) q ORDER BY 1;
+-- 1 | 0 | NULL
+-- 2 | 1 | '2.5'
+-- 3 | 2 | '2.5'
+SELECT s.id, q.min FROM sold s, (SUMMARIZE SELECT id FROM sold) q ORDER BY 1;
+-- 1 | '1'
+-- 2 | '1'
+-- 3 | '1'
+
+-- Views and tables of it, and no rows.
+CREATE VIEW told AS FROM (SUMMARIZE sold);
+INSERT INTO sold VALUES (4, NULL, 0);
+SELECT column_name, count, null_percentage FROM told;
+-- 'city' | 4 | 25.00
+-- 'id' | 4 | 0.00
+-- 'price' | 4 | 25.00
+CREATE TABLE kept AS SELECT * FROM (SUMMARIZE SELECT * FROM sold WHERE false);
+SELECT column_name, column_type, count, null_percentage FROM kept;
+-- 'city' | 'VARCHAR' | 0 | NULL
+-- 'id' | 'INTEGER' | 0 | NULL
+-- 'price' | 'DOUBLE' | 0 | NULL
+
+-- Wrong.
+FROM (SUMMARIZE nothing);
+-- error: ProgrammingError: table 'nothing' does not exist (line 1, column 17)
+FROM (SUMMARIZE sold WHERE id > 1);
+-- error: ProgrammingError: syntax error at line 1, column 22: unexpected 'WHERE', expected ')'
+FROM summarize(sold, 1);
+-- error: ProgrammingError: syntax error at line 1, column 22: unexpected '1', expected ')'
+SELECT 1 AS summarize;
+-- 1

@@ -229,15 +229,14 @@ def _holds_join(node: exp.Expr) -> bool:
 
 
 def _refuse_statement(node: exp.Expr) -> None:
-    """Raise NotSupportedError for `(SUMMARIZE t)` and `(SHOW t)`, whose tree is that of a table.
+    """Raise NotSupportedError for `(SHOW t)`, whose tree is that of a table with an alias.
 
-    It is that of `(summarize AS t)` too: a table of such a name needs quotes there.
+    It is that of `(show AS t)` too: a table of such a name needs quotes there.
     """
-    word = node.name.upper()
     given = {name for name, value in node.args.items() if value}
     is_alike = isinstance(node, exp.Table) and given == {"this", "alias"}
-    if is_alike and word in ("SUMMARIZE", "SHOW") and not node.this.args.get("quoted"):
-        raise NotSupportedError(f"{word} in place of a query is not supported")
+    if is_alike and node.name.upper() == "SHOW" and not node.this.args.get("quoted"):
+        raise NotSupportedError("SHOW in place of a query is not supported")
 
 
 def _rename(node: exp.Expr, source: Source, binding: Binding) -> Source:
@@ -290,6 +289,14 @@ def _bind_call(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
     if function.names_column and alias != name and not names:
         names = (alias,)
     return Source(plan, table_scope(alias, plan.columns, names))
+
+
+def bind_summary(rows: exp.Expr, binding: Binding) -> Plan:
+    """Return the plan of SUMMARIZE, a call of summarize()."""
+    function = TABLE_FUNCTIONS["summarize"]
+    assert isinstance(function, SearchFunction)
+    given = rows if isinstance(rows, exp.Table | exp.Subquery) else exp.Subquery(this=rows)
+    return function.bind(read_search(function, [given], binding, _bind_rows))
 
 
 def _unknown_function(name: str) -> Error:

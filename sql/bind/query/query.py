@@ -12,6 +12,7 @@ from raydb.planner.expressions.typing_rules import unify
 from raydb.planner.plan.nodes import Plan, Values
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import bind_expression
+from raydb.sql.bind.query.from_clause import bind_summary
 from raydb.sql.bind.query.output import MODIFIERS, bind_order, finish
 from raydb.sql.bind.query.select import bind_select_clauses
 from raydb.sql.bind.query.select_list import Item
@@ -81,6 +82,8 @@ def bind_query(node: exp.Expr, binding: Binding) -> Plan:
         case exp.Subquery():
             require_only(node, "this", "with_", *MODIFIERS)
             return _with_modifiers(node, bind_query(node.this, inner), inner)
+        case exp.Summarize(this=rows):
+            return bind_summary(rows, inner)
         case exp.SetOperation():
             return _with_modifiers(node, bind_set_operation(node, inner), inner)
         case _:

@@ -1,4 +1,4 @@
-"""SUMMARIZE: a row of statistics for each column of a query."""
+"""How rows are summarized: the statistics of each column."""
 
 from __future__ import annotations
 
@@ -15,29 +15,59 @@ import pyarrow.types as pt
 from raydb.engine.operators.partition import pieces_of
 from raydb.engine.operators.relation import Relation
 from raydb.engine.operators.sort import sort
+from raydb.engine.table_functions.paired_rows import PairedRows
+from raydb.engine.table_functions.summary import SUMMARY
 from raydb.interrupts import beside
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.zones import session_zone
 from raydb.planner.expressions.nodes import Column
 from raydb.planner.plan.nodes import SortKey
-from raydb.storage.enums import stored_column, typed_column
+from raydb.storage.enums import has_enums, stored_column, typed_column
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raydb.engine.context.memory import Memory
+    from raydb.engine.operators.run import Sources
+    from raydb.planner.plan.nodes import SearchRows
 
 _TEXT = pa.string()
-_SCHEMA = pa.schema(
-    [
-        *(pa.field(name, _TEXT) for name in ("column_name", "column_type", "min", "max")),
-        pa.field("approx_unique", pa.int64()),
-        *(pa.field(name, _TEXT) for name in ("avg", "std", "q25", "q50", "q75")),
-        pa.field("count", pa.int64()),
-        pa.field("null_percentage", pa.decimal128(9, 2)),
+
+
+def summarized_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) -> Relation:
+    """Return some columns of each row that asks with those of its summary.
+
+    Rows are summarized once, or for each row that asks where a query before them decides.
+    """
+    carried = [column for column in plan.left.columns if column in columns]
+    needed = list(dict.fromkeys((*carried, *(ours for ours, _ in plan.pairs))))
+    queries, _ = sources.rows_with(plan.left, needed, ())
+    places = [] if plan.place is None else [plan.place]
+    own = list(dict.fromkeys((*(theirs for _, theirs in plan.pairs), *places)))
+    rows, values = sources.rows_with(plan.right, own, plan.read)
+    described: pa.Schema = plan.options
+    names = described.names
+    typed = [
+        typed_column(column, kind) if has_enums(kind) else column
+        for column, kind in zip(values, described.types, strict=True)
     ]
-)
+    table = pa.Table.from_arrays(typed, [str(number) for number in range(len(names))])
+    if plan.pairs:
+        paired = PairedRows(plan, queries, rows)
+        summaries = [
+            summarize(table.take(pa.array(paired.numbers(row))), names, sources.memory)
+            for row in range(queries.row_count)
+        ]
+    else:
+        summaries = [summarize(table, names, sources.memory)] * queries.row_count
+    found = pa.concat_tables([SUMMARY.empty_table(), *summaries])
+    asking = np.repeat(np.arange(queries.row_count), len(names))
+    made = {
+        **queries.select(carried).take(pa.array(asking)).columns,
+        **dict(zip(plan.found, found.columns, strict=True)),
+    }
+    return Relation({column: made[column] for column in columns}, found.num_rows)
 
 
 def summarize(rows: pa.Table, names: Sequence[str], memory: Memory) -> pa.Table:
@@ -51,14 +81,14 @@ def summarize(rows: pa.Table, names: Sequence[str], memory: Memory) -> pa.Table:
         _describe(name, column, memory) for name, column in zip(names, rows.columns, strict=True)
     ]
     return pa.table(
-        [pa.array([row[field.name] for row in described], field.type) for field in _SCHEMA],
-        schema=_SCHEMA,
+        [pa.array([row[field.name] for row in described], field.type) for field in SUMMARY],
+        schema=SUMMARY,
     )
 
 
 def _describe(name: str, column: pa.ChunkedArray, memory: Memory) -> dict[str, Any]:
     kind = column.type
-    row: dict[str, Any] = dict.fromkeys(_SCHEMA.names)
+    row: dict[str, Any] = dict.fromkeys(SUMMARY.names)
     row.update(column_name=name, column_type=sql_type_name(kind), count=len(column))
     row["null_percentage"] = _percentage(column.null_count, len(column))
     if pt.is_nested(kind) or pt.is_interval(kind):
