@@ -228,7 +228,7 @@ def _lack(request: _Request, index: Ivf, table: Table, sample: _Sample) -> str |
         return None
     what = "rows to hold out"
     if sample.own_rows is None:
-        what = "query" if least == 1 else "queries"
+        what = "queries"
     skipped = f" beside {sample.null_count} that are NULL" if sample.null_count else ""
     return f"fnr = {fnr:g}: that takes {least} {what}, and there are {count}{skipped}"
 

@@ -247,7 +247,7 @@ CALIBRATE INDEX near WITH (fnr = 0.0005);
 CALIBRATE INDEX near USING (SELECT emb FROM asked WHERE n < 8 OR n >= 200) WITH (fnr = 0.1);
 -- error: ProgrammingError: index 'near' cannot be calibrated for fnr = 0.1: that takes 9 queries, and there are 8 beside 2 that are NULL (line 1, column 17)
 CALIBRATE INDEX near USING (SELECT emb FROM asked WHERE n < 0) WITH (fnr = 0.5);
--- error: ProgrammingError: index 'near' cannot be calibrated for fnr = 0.5: that takes 9 queries, and there are 0 (line 1, column 17)
+-- error: ProgrammingError: index 'near' cannot be calibrated for fnr = 0.5: that takes 2 queries, and there are 0 (line 1, column 17)
 CALIBRATE INDEX near USING (SELECT n, emb FROM asked);
 -- error: ProgrammingError: the query of CALIBRATE INDEX 'near' gives one column of vectors, not 2 columns (line 1, column 17)
 CALIBRATE INDEX near USING (SELECT n FROM asked);
