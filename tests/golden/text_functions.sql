@@ -125,5 +125,9 @@ SELECT x[2:], x[1], x[NULL:2] FROM (VALUES ('Zoë'), (NULL), ('')) t (x);
 SELECT 'Bergen' ^@ 'Be', regexp_split_to_array('a1b22c', '\d+');
 -- true | ['a', 'b', 'c']
 
+SELECT string_split_regex('aaaäa', ''), string_split_regex('', ''), string_split_regex('a1b', '\d*');
+-- ['a', 'a', 'a', 'ä', 'a'] | [''] | ['a', '', 'b']
+SELECT string_split_regex('abc', '(|abc)'), string_split_regex('a, b,c', ',? *'), string_split_regex('12', '\d*'), string_split_regex(NULL, 'x*');
+-- ['a', 'b', 'c'] | ['a', '', 'b', '', 'c'] | ['', ''] | NULL
 SELECT regexp_split_to_array('a', '(');
 -- error: DataError: '(' is not a valid regular expression: missing )

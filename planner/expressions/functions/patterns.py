@@ -273,9 +273,32 @@ def _bind_split(name: str, text: Expression, pattern: Expression) -> Expression:
 @with_constants
 def _regexp_split(_: Call, text: Values, pattern: str) -> Values:
     try:
-        return pc.split_pattern_regex(text, pattern)
+        # Arrow (26.0) never ends at a match of nothing.
+        if not pc.match_substring_regex(pa.scalar(""), pattern).as_py():
+            return pc.split_pattern_regex(text, pattern)
     except pa.ArrowInvalid as error:
         raise _bad_pattern(pattern, error) from error
+
+    def split(array: pa.Array) -> pa.Array:
+        first, last = _marks(array)
+        marked = pc.replace_substring_regex(array, pattern, rf"{first}\0{last}")
+        parts = [None if each is None else _parts(each, first, last) for each in marked.to_pylist()]
+        return pa.array(parts, pa.list_(pa.string()))
+
+    return each(text, split, pa.list_(pa.string()))
+
+
+def _parts(marked: str, first: str, last: str) -> list[str]:
+    """Return the parts between marked matches of what also matches nothing, as DuckDB does.
+
+    It matches before each character that is in no match: each of these is a part of its own.
+    """
+    found: list[str] = []
+    for match in marked.split(first)[1:]:
+        matched, _, rest = match.partition(last)
+        found += ["", *rest] if matched else rest
+        ends_in_match = bool(matched) and not rest
+    return [*found, ""] if not found or ends_in_match else found
 
 
 @scalar(
