@@ -41,6 +41,8 @@ _TYPES: dict[exp.DType, pa.DataType] = {
     _DType.VARCHAR: pa.string(),
     _DType.CHAR: pa.string(),
     _DType.TEXT: pa.string(),
+    _DType.NVARCHAR: pa.string(),
+    _DType.BPCHAR: pa.string(),
     _DType.DATE: pa.date32(),
     _DType.TIME: pa.time64("us"),
     _DType.TIMESTAMP: pa.timestamp("us"),
@@ -51,13 +53,26 @@ _TYPES: dict[exp.DType, pa.DataType] = {
     _DType.TIMESTAMP_NS: pa.timestamp("us"),
     _DType.TIMESTAMPTZ: TIMESTAMPTZ,
     _DType.VARBINARY: pa.binary(),
+    _DType.BINARY: pa.binary(),
     _DType.INTERVAL: INTERVAL,
     _DType.UUID: UUID,
     # Text, of which only a cast asks whether it is JSON.
     _DType.JSON: pa.string(),
     _DType.JSONB: pa.string(),
 }
+# DuckDB's other names, where CREATE TYPE has given them to no type.
+_ALIASES: dict[str, pa.DataType] = {
+    "uint8": pa.uint8(),
+    "uint16": pa.uint16(),
+    "uint32": pa.uint32(),
+    "uint64": pa.uint64(),
+    "integral": pa.int32(),
+    "signed": pa.int32(),
+    "logical": pa.bool_(),
+    "guid": UUID,
+}
 _MORE_NAMES = ("BLOB", "BYTEA", "DECIMAL", "HUGEINT", "INTEGER", "NUMERIC", "REAL", "UINTEGER")
+_WITH_LENGTH = (_DType.VARCHAR, _DType.CHAR, _DType.TEXT, _DType.NVARCHAR, _DType.BPCHAR)
 _TYPE_NAMES = (*(kind.value for kind in _TYPES), *_MORE_NAMES)
 
 
@@ -82,7 +97,7 @@ def data_type_of(node: exp.DataType) -> pa.DataType:
     parameters = [_parameter(part, node) for part in node.expressions]
     if kind is _DType.DECIMAL and len(parameters) <= 2:
         return _decimal(parameters)
-    lengths = 1 if kind in (_DType.VARCHAR, _DType.CHAR, _DType.TEXT) else 0
+    lengths = 1 if kind in _WITH_LENGTH else 0
     if kind not in _TYPES or len(parameters) > lengths or node.args.get("nested"):
         raise NotSupportedError(f"the type {_written(node)} is not supported")
     return _TYPES[kind]
@@ -102,6 +117,8 @@ def _is_named(kind: pa.DataType) -> bool:
 
 def _named(kind: NamedType, types: Mapping[str, pa.DataType]) -> pa.DataType:
     name = find_object(kind.type_name, types, "type")
+    if name is None and kind.type_name.lower() in _ALIASES:
+        return _ALIASES[kind.type_name.lower()]
     if name is None:
         near = did_you_mean(kind.type_name, (*types, *_TYPE_NAMES))
         raise ProgrammingError(f"type '{kind.type_name}' does not exist{near}")

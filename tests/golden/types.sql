@@ -85,3 +85,22 @@ CREATE TABLE u (a INTEGR);
 
 CREATE TABLE u (a DECIMAL(40, 2));
 -- error: ProgrammingError: DECIMAL has 1 to 38 digits, not 40
+
+-- DuckDB's other names of types; CREATE TYPE may take one.
+SELECT typeof(1::uint8), typeof(1::UINT16), typeof(1::uint32), typeof(1::uint64), typeof('1'::integral), 5::signed, 1::logical;
+-- 'UTINYINT' | 'USMALLINT' | 'UINTEGER' | 'UBIGINT' | 'INTEGER' | 5 | true
+CREATE TABLE others (a UINT8, b NVARCHAR(3), c bpchar, d guid, e binary);
+INSERT INTO others VALUES (255, 'abc', 'x', '00000000-0000-0000-0000-000000000001', 'ab');
+SELECT * FROM others;
+-- 255 | 'abc' | 'x' | UUID('00000000-0000-0000-0000-000000000001') | b'ab'
+SELECT 256::uint8;
+-- error: DataError: 256 is out of range for UTINYINT
+DESCRIBE others;
+-- 'a' | 'UTINYINT' | 'YES' | NULL | NULL | NULL
+-- 'b' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
+-- 'c' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
+-- 'd' | 'UUID' | 'YES' | NULL | NULL | NULL
+-- 'e' | 'BLOB' | 'YES' | NULL | NULL | NULL
+CREATE TYPE signed AS ENUM ('yes', 'no');
+SELECT 'yes'::signed, 5::unsigned;
+-- error: ProgrammingError: type 'unsigned' does not exist; did you mean 'signed'? (line 1, column 23)
