@@ -22,6 +22,7 @@ from raydb.sql.bind.statements.execute import bind_arguments as bind_arguments
 from raydb.sql.bind.statements.explain_change import Changed as Changed
 from raydb.sql.bind.statements.explain_change import describe_change as describe_change
 from raydb.sql.bind.statements.insert import bind_insert as bind_insert
+from raydb.sql.bind.statements.merge import bind_merge as bind_merge
 from raydb.sql.bind.statements.runs import MATCHED_ROWS as MATCHED_ROWS
 from raydb.sql.bind.statements.runs import bind_runs as bind_runs
 from raydb.sql.bind.statements.runs import may_run_at_once as may_run_at_once

@@ -174,6 +174,14 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True)
+class Merge:
+    """MERGE INTO table USING ... WHEN ... THEN ... [RETURNING ...]; the tree is all of it."""
+
+    table: str
+    tree: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Prepare:
     """PREPARE name [(type, ...)] AS statement; `text` is the statement as it is written.
 
@@ -210,7 +218,7 @@ class Explain:
     analyze: whether the query, or what gives the rows to write, is run and timed.
     """
 
-    statement: Select | Insert | Update | Delete | Execute | InPlace
+    statement: Select | Dml | Execute | InPlace
     format: Literal["text", "json", "html"]
     analyze: bool = False
 
@@ -368,7 +376,8 @@ Definition = (
     | Reindex
     | Calibrate
 )
-Write = Insert | Copy | Update | Delete
+Dml = Insert | Update | Delete | Merge
+Write = Dml | Copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,8 +394,8 @@ class InPlace:
 def written_names(statement: object) -> tuple[str, tuple[str, ...]]:
     """Return the kind and the names of what a statement changes; no names for what it makes."""
     match statement:
-        case Insert(table=name) | Update(table=name) | Delete(table=name) | Copy(table=name):
-            return "table", (name,)
+        case _ if isinstance(statement, Write):
+            return "table", (statement.table,)
         case CreateIndex(table=name) | CreateBvh(table=name) | AlterTable(table=name):
             return "table", (name,)
         case Truncate(names=names):

@@ -32,7 +32,7 @@ def placed(
     NotSupportedError for what is not in schemas.
     """
     match statement:
-        case ast.Insert() | ast.Update() | ast.Delete() | ast.Copy() | ast.CreateIndex():
+        case _ if isinstance(statement, ast.Write | ast.CreateIndex):
             return replace(statement, table=known("table", statement.table))
         case ast.CreateBvh():
             table = known("table", statement.table)

@@ -166,7 +166,7 @@ class Queries:
         if isinstance(explained, ast.Select):
             plan = self._prepare(explained, context)
         else:
-            assert isinstance(explained, ast.Insert | ast.Update | ast.Delete), explained
+            assert isinstance(explained, ast.Dml), explained
             table = table_called(explained.table, context.snapshot)
             explained = replace(explained, table=table)
             logical, files, catalog = bind_write(explained, context)

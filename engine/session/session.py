@@ -275,7 +275,7 @@ class Session:
                 return self._explain(statement, context)
             case ast.Prepare() | ast.Execute() | ast.Deallocate():
                 return self._use_prepared(statement, context)
-            case ast.Insert() | ast.Copy() | ast.Update() | ast.Delete():
+            case _ if isinstance(statement, ast.Write):
                 return self.changes.write(statement, context)
             case ast.CopyTo():
                 return self.queries.copy_to(statement, context)

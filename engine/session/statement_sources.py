@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from raydb.sql import ast
 
 
-def open_sources(
-    statement: ast.Select | ast.Insert | ast.Update | ast.Delete, context: StatementContext
-) -> Mapping[str, Table]:
+def open_sources(statement: ast.Select | ast.Dml, context: StatementContext) -> Mapping[str, Table]:
     """Return the tables of the files, Python objects and calls that a statement names in FROM.
 
     Raises OperationalError where files are not allowed, and what `open_rows`, `PythonTables.find`

@@ -98,7 +98,7 @@ def update_conflicts(
 
     changed = _in_pieces(update, rows, context)
     numbers = changed.column(0).to_numpy()
-    if _repeat(numbers, table.row_count):
+    if has_repeat(numbers, table.row_count):
         _raise_second_time(statement.table)
     updated, returned_updated = split_rows(changed, 1, definition)
     check_rows(definition, updated, "updated row", definition.checks, context)
@@ -122,7 +122,7 @@ def update_conflicts(
     return RowChanges(tuple(changes), updated.num_rows + inserted.num_rows, returned, columns)
 
 
-def _repeat(numbers: NDArray[np.int32], row_count: int) -> bool:
+def has_repeat(numbers: NDArray[np.int32], row_count: int) -> bool:
     """Tell whether two of some numbers of rows are the same."""
     seen = np.zeros(row_count, np.bool_)
     for start in range(0, len(numbers), _BLOCK_ROWS):

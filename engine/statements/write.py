@@ -1,4 +1,4 @@
-"""INSERT, COPY, UPDATE and DELETE: what a statement does to the rows of its table.
+"""INSERT, COPY, UPDATE, DELETE and MERGE: what a statement does to the rows of its table.
 
 Everything is computed and checked on the database as it is; the changes are for the caller to
 apply, all or none.
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
+import pyarrow.compute as pc
 
 from raydb import sql
 from raydb.engine.context.progress import report
@@ -26,7 +27,13 @@ from raydb.engine.statements.row_changes import (
 )
 from raydb.engine.statements.row_checks import check_rows, compute, table_of
 from raydb.engine.statements.sequences import identity_of_one, pass_over_chosen
-from raydb.engine.statements.upsert import filtered, skip_conflicts, update_conflicts
+from raydb.engine.statements.upsert import (
+    filtered,
+    has_repeat,
+    skip_conflicts,
+    update_conflicts,
+)
+from raydb.errors import ProgrammingError
 from raydb.interrupts import beside
 from raydb.names import fold
 from raydb.sql import ast
@@ -40,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from raydb.engine.context.statement_context import StatementContext
     from raydb.planner.catalog import CatalogInfo
@@ -59,12 +67,14 @@ def write(statement: ast.Write, context: StatementContext) -> RowChanges:
             return _update(statement, definition, context)
         case ast.Delete():
             return _delete(statement, context)
+        case ast.Merge():
+            return _merge(statement, definition, context)
         case _:
             assert_never(statement)
 
 
 def bind_write(
-    statement: ast.Insert | ast.Update | ast.Delete, context: StatementContext
+    statement: ast.Dml, context: StatementContext
 ) -> tuple[Plan, Mapping[str, Table], CatalogInfo]:
     """Return the plan of the rows to write, the files that it reads, and the catalog with them."""
     files = open_sources(statement, context)
@@ -76,6 +86,8 @@ def bind_write(
             logical = sql.bind_update(statement, catalog, context.parameters)
         case ast.Delete():
             logical = sql.bind_delete(statement, catalog, context.parameters)
+        case ast.Merge():
+            logical = sql.bind_merge(statement, catalog, context.parameters)
         case _:
             assert_never(statement)
     if isinstance(context.parameters, sql.ParameterRows):
@@ -195,6 +207,43 @@ def _delete(statement: ast.Delete, context: StatementContext) -> RowChanges:
     change = Remove(statement.table, found.column(0).to_numpy())
     returned = returned_rows(found, 1)
     return RowChanges.of(change, found.num_rows, returned, returned_columns(logical, 1))
+
+
+def _merge(
+    statement: ast.Merge, definition: TableDefinition, context: StatementContext
+) -> RowChanges:
+    logical, files, _ = bind_write(statement, context)
+    found = _run(logical, files, context)
+    table = context.snapshot.tables[definition.name]
+    actions = found.column(0)
+    numbers = found.column(1).drop_null().to_numpy()
+    if has_repeat(numbers, table.row_count):
+        raise ProgrammingError(
+            f"MERGE cannot affect a row of table '{definition.name}' a second time: two rows of"
+            " the source match it"
+        )
+    rows, returned = split_rows(found, 2, definition)
+
+    def part(action: str) -> tuple[pa.Table, NDArray[np.int32]]:
+        mask = pc.equal(actions, action)
+        chosen = filtered(rows, mask.to_numpy(), context)
+        return chosen, found.column(1).filter(mask).to_numpy()
+
+    inserted, _ = part("INSERT")
+    pass_over_chosen(inserted, definition, context.snapshot)
+    check_rows(definition, inserted, "row", definition.checks, context)
+    updated, replaced = part("UPDATE")
+    check_rows(definition, updated, "updated row", definition.checks, context)
+    _, removed = part("DELETE")
+    # A key that goes may come again.
+    changes = (
+        Remove(table.name, removed),
+        Replace(table.name, replaced, updated),
+        Append(table.name, inserted),
+    )
+    columns = returned_columns(logical, 2 + len(definition.schema))
+    some = tuple(change for change in changes if change.row_count)
+    return RowChanges(some, found.num_rows, returned, columns)
 
 
 def _run(logical: Plan, files: Mapping[str, Table], context: StatementContext) -> pa.Table:

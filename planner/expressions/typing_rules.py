@@ -206,6 +206,8 @@ def as_boolean(expression: Expression, clause: str) -> Expression:
     """Return a condition; raises ProgrammingError if it is neither true nor false."""
     if isinstance(expression, Literal) and expression.is_null:
         return Literal(None, BOOLEAN)
+    if pa.types.is_null(expression.type):
+        return cast(expression, BOOLEAN)
     if expression.type != BOOLEAN:
         raise ProgrammingError(f"{clause} needs a condition, not {describe(expression)}")
     return expression

@@ -72,7 +72,8 @@ def _note(plan: Plan, holds: Sequence[Expression], asked: Mapping[int, Asked]) -
     for subquery in subqueries_in(plan):
         _note(subquery, (), asked)
     if isinstance(plan, CommonTable):
-        asked[plan.number].append(_said(plan, holds))
+        # What is said to be materialized is computed whole.
+        asked[plan.number].append(() if plan.materialized else _said(plan, holds))
         return
     for source, here in _below(plan, holds):
         _note(source, here, asked)

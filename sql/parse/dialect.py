@@ -19,6 +19,7 @@ from sqlglot.parsers.postgres import PostgresParser
 from raydb.errors import ProgrammingError
 from raydb.names import is_same
 from raydb.planner.expressions.interval_text import unit_name
+from raydb.sql.parse.row_statements import insert, merge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -288,20 +289,6 @@ def _identity_option(parser: PostgresParser) -> tuple[str, exp.Expr | bool | Non
     return option.lower(), parser._parse_unary()
 
 
-def _insert(parser: PostgresParser) -> exp.Expr:
-    """Read what follows INSERT; sqlglot forgets ORDER BY and LIMIT behind VALUES."""
-    insert = parser._parse_insert()
-    if word := insert.args.get("alternative"):
-        insert.set("alternative", word.upper())
-    values = insert.args.get("expression")
-    ends = insert.args.get("conflict") or insert.args.get("returning")
-    if isinstance(values, exp.Values) and not ends:
-        parser._parse_query_modifiers(values)
-        insert.set("conflict", parser._parse_on_conflict())
-        insert.set("returning", parser._parse_returning())
-    return insert
-
-
 def _array_call(parser: PostgresParser) -> exp.Expr:
     """Read ARRAY(SELECT ...), in parentheses: sqlglot takes `array(..)[1]` for ARRAY[1]."""
     arguments = parser._parse_csv(parser._parse_select_or_expression)
@@ -367,7 +354,8 @@ class _Tables(PostgresParser):
     # What else begins a statement is read by hand; sqlglot takes any text behind some of its words.
     STATEMENT_PARSERS: ClassVar = {
         **_chosen(PostgresParser.STATEMENT_PARSERS, TokenType.UPDATE, TokenType.DELETE),
-        TokenType.INSERT: _insert,
+        TokenType.INSERT: insert,
+        TokenType.MERGE: merge,
         **dict.fromkeys((TokenType.PIVOT, TokenType.UNPIVOT), _pivot),
     }
 

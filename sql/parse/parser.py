@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Literal, get_args
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import fold
 from raydb.sql import ast
-from raydb.sql.parse.calibrate import read_calibrate
-from raydb.sql.parse.changes import (
+from raydb.sql.parse.nodes import refuse_deep_nesting
+from raydb.sql.parse.query import QUERY_WORDS, read_query, select_columns, summary_of
+from raydb.sql.parse.reader import TokenReader, parse_tree, tokenize
+from raydb.sql.parse.statements.calibrate import read_calibrate
+from raydb.sql.parse.statements.changes import (
     as_query_or_change,
     read_change,
     read_copy,
     read_delete,
     read_insert,
 )
-from raydb.sql.parse.databases import (
+from raydb.sql.parse.statements.databases import (
     read_attach,
     read_detach,
     read_export,
@@ -26,16 +29,13 @@ from raydb.sql.parse.databases import (
     read_use,
     read_value,
 )
-from raydb.sql.parse.definitions import (
+from raydb.sql.parse.statements.definitions import (
     read_alter,
     read_create,
     read_drop,
     read_reindex,
     read_truncate,
 )
-from raydb.sql.parse.nodes import refuse_deep_nesting
-from raydb.sql.parse.query import QUERY_WORDS, read_query, select_columns, summary_of
-from raydb.sql.parse.reader import TokenReader, parse_tree, tokenize
 from raydb.sql.types import data_type_of
 
 if TYPE_CHECKING:
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 # Statements of other databases, so that they are told from a misspelt word.
 _UNSUPPORTED = (
     "ANALYZE CALL CLOSE CLUSTER COMMENT DECLARE DO FETCH"
-    " GRANT INSTALL KILL LISTEN LOAD LOCK MERGE NOTIFY REFRESH"
+    " GRANT INSTALL KILL LISTEN LOAD LOCK NOTIFY REFRESH"
     " REPLACE REVOKE"
 )
 
 
 # What changes rows, beside a query that does so behind WITH.
-_CHANGES = ("INSERT", "UPDATE", "DELETE")
+_CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE")
 
 
 def parse(text: str) -> tuple[ast.Statement, ...]:
@@ -121,7 +121,7 @@ def _explain(reader: TokenReader) -> ast.Explain:
     statement = _parse_statement(reader.text, reader.rest())
     assert isinstance(
         statement,
-        ast.Select | ast.Insert | ast.Update | ast.Delete | ast.Execute | ast.InPlace,
+        ast.Select | ast.Dml | ast.Execute | ast.InPlace,
     ), statement
     return ast.Explain(statement, written, analyze)
 
@@ -282,6 +282,7 @@ _STATEMENTS: dict[str, Callable[[TokenReader], ast.Statement]] = {
     "INSERT": read_insert,
     "UPDATE": read_change,
     "DELETE": read_delete,
+    "MERGE": read_change,
     "COPY": read_copy,
     "SET": _set,
     "RESET": _reset,

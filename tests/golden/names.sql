@@ -55,8 +55,6 @@ SELECT 1 2;
 -- error: ProgrammingError: syntax error at line 1, column 10: unexpected '2'
 
 -- SQL that RayDB does not run is refused by name.
-MERGE INTO lineorder USING customer ON lo_tax = 1 WHEN MATCHED THEN DELETE;
--- error: NotSupportedError: MERGE is not supported
 CALL lineorder();
 -- error: NotSupportedError: CALL is not supported
 SELECT lo_price FROM lineorder;

@@ -75,7 +75,6 @@ def test_syntax_errors(text: str, message: str, caplog: pytest.LogCaptureFixture
 @pytest.mark.parametrize(
     ("text", "construct"),
     [
-        ("MERGE INTO t USING u ON a = b", "MERGE"),
         ("DELETE FROM t, u", "a join in UPDATE or DELETE"),
         ("VACUUM t", "VACUUM of one table"),
         ("EXPLAIN DROP TABLE t", "EXPLAIN DROP"),

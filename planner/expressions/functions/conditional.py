@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from raydb.errors import DataError
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.adapters import of_values
 from raydb.planner.expressions.columns.arrays import as_array, each
@@ -21,7 +22,7 @@ from raydb.planner.expressions.columns.order import order_intervals
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, may_raise, scalar
 from raydb.planner.expressions.types import BOOLEAN, closed
-from raydb.planner.expressions.typing_rules import as_boolean, choose, compare, unify
+from raydb.planner.expressions.typing_rules import as_boolean, as_text, choose, compare, unify
 from raydb.storage.nested import rebuild
 
 if TYPE_CHECKING:
@@ -98,6 +99,26 @@ def _nullif(_: str, left: Expression, right: Expression) -> Expression:
 )
 def _if(name: str, condition: Expression, yes: Expression, no: Expression) -> Expression:
     return choose((as_boolean(condition, f"{name}()"),), (yes, no))
+
+
+def _bind_error(name: str, message: Expression) -> Expression:
+    """Return a call that may stand where a value of any type does."""
+    return Call(name, (as_text(message),), pa.null())
+
+
+@scalar(
+    "error(message: text)",
+    "raises an error where it is reached: CASE WHEN 1 > 2 THEN error('no') ELSE 'yes' END -> 'yes'",
+    bind=_bind_error,
+    takes="rows",
+    can_fail=True,
+    is_volatile=True,
+)
+def _error(call: Call, rows: Rows) -> Values:
+    message = as_array(rows.value(call.arguments[0]), rows.count)
+    if rows.count:
+        raise DataError(str(message[0].as_py()))
+    return pa.nulls(0)
 
 
 @scalar(

@@ -1,4 +1,4 @@
-"""EXPLAIN's words for what INSERT, UPDATE and DELETE would change."""
+"""EXPLAIN's words for what INSERT, UPDATE, DELETE and MERGE would change."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sqlglot import exp
 from raydb.sql import ast
 from raydb.sql.bind.expression.row_values import row_nodes
 from raydb.sql.bind.statements.assignment import field_of, target_definition
+from raydb.sql.bind.statements.merge import action_words
 from raydb.sql.bind.statements.upsert import bind_conflict
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.reader import name_in
@@ -30,9 +31,7 @@ class Changed:
     details: Mapping[str, str]
 
 
-def describe_change(
-    statement: ast.Insert | ast.Update | ast.Delete, catalog: CatalogInfo
-) -> Changed:
+def describe_change(statement: ast.Dml, catalog: CatalogInfo) -> Changed:
     """Return what a statement would change; it binds, so its names are known."""
     tree, table = statement.tree, statement.table
     details: dict[str, str] = {}
@@ -51,6 +50,9 @@ def describe_change(
             cascaded = _cascaded(table, catalog)
             if cascaded:
                 details["cascades to"] = ", ".join(cascaded)
+        case ast.Merge():
+            node, columns = "MergeRows", ()
+            details |= action_words(tree)
         case _:
             assert_never(statement)
     returning = tree.args.get("returning")

@@ -127,22 +127,47 @@ def _insert_values(target: _Target, tree: exp.Expr, binding: Binding) -> Plan:
     context = context_of(binding, Scope(), "VALUES")
     rows: list[tuple[Expression, ...]] = []
     for number, row in enumerate(tree.expressions, 1):
-        require_only(row, "expressions")
-        nodes = row.expressions
-        _check_width(target, f"row {number} of VALUES has {len(nodes)} values", nodes)
-        cells = [
-            bind_default(target.definition, field.name)
-            if is_default(node)
-            else _chosen(target, node, field, context)
-            for node, field in zip(nodes, target.fields, strict=True)
-        ]
-        rows.append(tuple(cells))
+        rows.append(_cells(target, row, f"row {number} of VALUES", context))
     if not isinstance(binding.parameters, ParameterRows):
         return _values(target, rows, binding)
     assert len(rows) == 1, "each run has one row"
     values = zip(target.definition.schema, _in_table_order(target, rows[0]), strict=True)
     items = tuple((new_column(binding, field.name, field.type), value) for field, value in values)
     return Project(binding.parameters.scan(), items)
+
+
+def _cells(target: _Target, row: exp.Expr, what: str, context: Context) -> tuple[Expression, ...]:
+    """Return the values that a row of VALUES gives to the columns of the target."""
+    require_only(row, "expressions")
+    nodes = row.expressions
+    _check_width(target, f"{what} has {len(nodes)} values", nodes)
+    return tuple(
+        bind_default(target.definition, field.name)
+        if is_default(node)
+        else _chosen(target, node, field, context)
+        for node, field in zip(nodes, target.fields, strict=True)
+    )
+
+
+def bind_merged_row(
+    action: exp.Expr, definition: TableDefinition, source: Scope, context: Context
+) -> tuple[Expression, ...]:
+    """Return what the INSERT of a MERGE stores for a row of the source, in the table's order."""
+    names, values = action.this, action.args.get("expression")
+    if action.args.get("default"):
+        return _in_table_order(_Target(definition, ()), ())
+    if values is not None:
+        target = _Target(definition, _named_fields(names, definition))
+        return _in_table_order(target, _cells(target, values, "the row of VALUES", context))
+    target = _Target(definition, tuple(definition.schema))
+    if action.args.get("by_name"):
+        found = [each.name for each in source.visible]
+        target = _Target(definition, _fields(definition, found, "the source of MERGE"))
+    columns = [each.expression for each in source.visible]
+    _check_width(target, f"the source of MERGE has {len(columns)} columns", columns)
+    for field in target.fields:
+        check_chosen(definition, field.name)
+    return _in_table_order(target, columns)
 
 
 def _chosen(target: _Target, node: exp.Expr, field: pa.Field, context: Context) -> Expression:

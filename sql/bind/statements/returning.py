@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -12,20 +13,26 @@ from raydb.sql.bind.query.select_list import Item, bind_items
 from raydb.sql.parse.nodes import require_only
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from raydb.planner.expressions.nodes import Column, Expression
-    from raydb.sql.bind.scope import Scope
+    from raydb.sql.bind.scope import Scope, Visible
 
 
 def bind_returning(
-    tree: exp.Expr, scope: Scope, binding: Binding
+    tree: exp.Expr, scope: Scope, binding: Binding, beside: Sequence[Visible] = ()
 ) -> tuple[tuple[Column, Expression], ...]:
-    """Return the columns of a statement's RETURNING, none where it has no such clause."""
+    """Return the columns of a statement's RETURNING, none where it has no such clause.
+
+    beside: what has a name there, but is not one of `*`.
+    """
     clause = tree.args.get("returning")
     if clause is None:
         return ()
     require_only(clause, "expressions")
     items: list[Item] = []
-    bind_items(clause.expressions, scope, context_of(binding, scope, "RETURNING"), items)
+    named = replace(scope, visible=(*scope.visible, *beside))
+    bind_items(clause.expressions, scope, context_of(binding, named, "RETURNING"), items)
     values = [(item.name, typed(item.expression)) for item in items]
     return tuple((new_column(binding, name, value.type), value) for name, value in values)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def files_of(
-    statement: ast.Select | ast.Insert | ast.Update | ast.Delete,
+    statement: ast.Select | ast.Dml,
     relations: Relations,
     parameters: Parameters = (),
 ) -> Mapping[str, FileSource]:
@@ -48,7 +48,7 @@ def files_of(
 
 
 def opened_calls(
-    statement: ast.Select | ast.Insert | ast.Update | ast.Delete,
+    statement: ast.Select | ast.Dml,
     relations: Relations,
     parameters: Parameters = (),
 ) -> Mapping[str, FunctionCall]:
@@ -76,7 +76,7 @@ def _values(
     return bind_parameters(tree, parameters) if is_open else {}
 
 
-def tables_named(statement: ast.Select | ast.Insert | ast.Update | ast.Delete) -> Sequence[str]:
+def tables_named(statement: ast.Select | ast.Dml) -> Sequence[str]:
     """Return the names of tables in a statement, each as it is written.
 
     Common table expressions are left out, and so is what views name.

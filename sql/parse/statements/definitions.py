@@ -14,9 +14,9 @@ from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.options import SWITCH, one_of, read_options, whole_number
 from raydb.sql.parse.query import query_of, refuse_parameters, refuse_queries
 from raydb.sql.parse.reader import TokenReader
-from raydb.sql.parse.sequence import read_alter_sequence, read_restart, read_sequence
+from raydb.sql.parse.statements.sequence import read_alter_sequence, read_restart, read_sequence
+from raydb.sql.parse.statements.table_definition import define, read_table
 from raydb.sql.parse.stored_expressions import stored_text
-from raydb.sql.parse.table_definition import define, read_table
 from raydb.sql.types import data_type_of
 from raydb.storage.enums import enum_of
 from raydb.storage.tables.table import Index, IvfOptions

@@ -13,7 +13,7 @@ from raydb.names import Qualified, fold, known_name
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.query import qualifiers_of
 from raydb.sql.parse.reader import name_in
-from raydb.sql.parse.sequence import column_type, identity, is_serial
+from raydb.sql.parse.statements.sequence import column_type, identity, is_serial
 from raydb.sql.parse.stored_expressions import stored_check, stored_text
 from raydb.storage.tables.constraints import check_different
 from raydb.storage.tables.table import Check, FileLayout, ForeignKey, TableDefinition, UniqueKey

@@ -39,7 +39,7 @@ def read_delete(reader: TokenReader) -> ast.Statement:
 
 
 def read_change(reader: TokenReader) -> ast.Statement:
-    """Read an INSERT, UPDATE or DELETE whose first words have been read."""
+    """Read an INSERT, UPDATE, DELETE or MERGE whose first words have been read."""
     rest = reader.rest()
     for before, token, after in zip(rest, rest[1:], rest[2:], strict=False):
         # sqlglot takes a comma too many before the next clause, and VALUE for VALUES.
@@ -72,7 +72,7 @@ def _without_overriding(tokens: tuple[Token, ...]) -> tuple[tuple[Token, ...], b
 
 
 def as_query_or_change(tree: exp.Expr) -> ast.Statement:
-    """Return the INSERT, UPDATE, DELETE or query that a tree is."""
+    """Return the INSERT, UPDATE, DELETE, MERGE or query that a tree is."""
     match tree:
         case exp.Insert():
             table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
@@ -85,6 +85,8 @@ def as_query_or_change(tree: exp.Expr) -> ast.Statement:
             return _written(tree.this, "UPDATE", lambda name: ast.Update(name, tree))
         case exp.Delete():
             return _written(tree.this, "DELETE", lambda name: ast.Delete(name, tree))
+        case exp.Merge():
+            return _written(tree.this, "MERGE", lambda name: ast.Merge(name, tree))
         case _:
             return as_query(tree)
 
