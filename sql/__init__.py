@@ -54,6 +54,7 @@ from raydb.sql.template.folded_values import fold_values as fold_values
 from raydb.sql.template.parameter_rows import PARAMETER_ROWS as PARAMETER_ROWS
 from raydb.sql.template.parameter_rows import ParameterRows as ParameterRows
 from raydb.sql.template.parameter_rows import assigned_values as assigned_values
+from raydb.sql.template.parameters import bind_values as bind_values
 from raydb.sql.template.template import Filled as Filled
 from raydb.sql.template.template import Filling as Filling
 from raydb.sql.template.template import OpenPlan as OpenPlan

@@ -414,6 +414,26 @@ def written_names(statement: object) -> tuple[str, tuple[str, ...]]:
             return "table", ()
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A query of WITH that runs before what follows it; `rows` is the table that it becomes."""
+
+    rows: str
+    statement: Asked
+
+
+@dataclass(frozen=True, slots=True)
+class WithChanges:
+    """A statement whose WITH changes rows: its parts, each of which sees what those before did."""
+
+    parts: tuple[Part, ...]
+    last: Asked
+
+
+Asked = Select | Dml | InPlace | WithChanges
+"""What gives rows: a query, or a statement that may have RETURNING."""
+
+
 Control = Begin | Commit | Rollback | Savepoint | Release | RollbackTo
 Setting = SetOption | ResetOption
 Prepared = Prepare | Execute | Deallocate
@@ -428,6 +448,7 @@ Statement = (
     | Definition
     | Write
     | InPlace
+    | WithChanges
     | Control
     | Setting
     | Prepared

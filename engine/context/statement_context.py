@@ -49,7 +49,8 @@ class StatementContext:
     change to files before it is made, None in memory. warnings: what the text has to say beside its
     answer, such as a device that failed. whole_sample: whether the types of a text file's columns
     are those of all its rows, and not of the first ones. target: the name of the database that the
-    snapshot is of, the one that the statement writes to.
+    snapshot is of, the one that the statement writes to. given: the rows of the parts of WITH that
+    have run, by the names that the statement has for them.
     """
 
     snapshot: Snapshot
@@ -67,6 +68,7 @@ class StatementContext:
     warnings: list[str] = field(default_factory=list)
     whole_sample: bool = False
     target: str = CATALOG
+    given: Mapping[str, Table] = field(default_factory=dict)
 
     @property
     def all_databases(self) -> Snapshot:

@@ -35,12 +35,14 @@ from raydb.engine.session.settings import (
     has_no_effect,
 )
 from raydb.engine.statements.backup import export_database, statements_of
+from raydb.engine.statements.row_checks import table_of
 from raydb.errors import Error, NotSupportedError, OperationalError, ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.backends.cpu.threads import use_processors
 from raydb.planner.catalog import CATALOG, TEMP
 from raydb.running import Remarks, Running
 from raydb.sql import ast
+from raydb.storage.enums import stored_schema, stored_table
 from raydb.storage.formats.text_part import LateValueError
 from raydb.storage.sqlite.locked import LockedError
 
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.catalog.shared_database import SharedDatabase
     from raydb.engine.session.plan_runner import Stream
+    from raydb.storage.tables.table import Table
 
     Parameters = Sequence[object] | Mapping[str, object]
 
@@ -266,6 +269,28 @@ class Session:
 
         return self.changes.whole(statement, run)
 
+    def _run_parts(self, statement: ast.WithChanges, context: StatementContext) -> Result:
+        """Run the parts of WITH and what follows it, each on what those before have changed."""
+        values = sql.bind_values(sql.parameters_of(statement), context.parameters)
+        given: dict[str, Table] = dict(context.given)
+
+        def run(part: ast.Statement) -> Result:
+            own = {name: values[name] for name in sql.parameters_of(part)}
+            begun = replace(
+                context, snapshot=self.database.snapshot, given=dict(given), parameters=own
+            )
+            return _again_where_due(lambda some: self._dispatch(part, some), begun)
+
+        for part in statement.parts:
+            if part.rows in context.all_databases.tables:
+                raise ProgrammingError(f"the table '{part.rows}' is called as a part; rename it")
+            result = run(part.statement)
+            if result.rows is not None:
+                rows = result.rows.rename_columns(list(result.names))
+                columns, schema = stored_table(rows).columns, stored_schema(rows.schema)
+                given[part.rows] = table_of(part.rows, pa.Table.from_arrays(columns, schema=schema))
+        return run(statement.last)
+
     def _dispatch(self, statement: ast.Statement, context: StatementContext) -> Result:
         statement, context = self._directed(statement, context)
         match statement:
@@ -275,6 +300,8 @@ class Session:
                 return self._explain(statement, context)
             case ast.Prepare() | ast.Execute() | ast.Deallocate():
                 return self._use_prepared(statement, context)
+            case ast.WithChanges():
+                return self._run_parts(statement, context)
             case _ if isinstance(statement, ast.Write):
                 return self.changes.write(statement, context)
             case ast.CopyTo():

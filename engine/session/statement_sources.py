@@ -33,7 +33,8 @@ def open_sources(statement: ast.Select | ast.Dml, context: StatementContext) -> 
     """
     snapshot, parameters, settings = context.all_databases, context.parameters, context.settings
     relations = snapshot.relations
-    tables = {}
+    named = sql.tables_named(statement)
+    tables = {name: context.given[name] for name in named if name in context.given}
     for name, source in sql.files_of(statement, relations, parameters).items():
         for path in source.patterns:
             check_file(path, settings)
@@ -42,8 +43,8 @@ def open_sources(statement: ast.Select | ast.Dml, context: StatementContext) -> 
         rows = open_rows(source, context.whole_sample)
         tables[name] = Table(TableDefinition(name, rows.schema), rows, 0)
     known = [index_names(relations.names_at(place)) for place in relations.places()]
-    named = sql.tables_named(statement)
-    unknown = [name for name in named if not any(each.places(name) for each in known)]
+    others = [name for name in named if name not in tables]
+    unknown = [name for name in others if not any(each.places(name) for each in known)]
     if unknown and context.python is not None:
         with_variables = settings[REPLACEMENT_SCANS] and settings[EXTERNAL_ACCESS]
         tables |= context.python.find(unknown, with_variables=with_variables)

@@ -84,7 +84,8 @@ def bind_view(name: str, snapshot: Snapshot, context: StatementContext) -> None:
     It has no position, for that would be one in the view's text.
     """
     (select,) = sql.parse(snapshot.views[name])
-    assert isinstance(select, ast.Select)
+    if not isinstance(select, ast.Select):
+        raise ProgrammingError(f"the view '{name}' is a statement that changes rows, not a query")
     others = {other: text for other, text in snapshot.views.items() if other != name}
     # A view that named a Python object would mean something else wherever it is read.
     alone = replace(context, snapshot=replace(snapshot, views=others), python=None, parameters=())

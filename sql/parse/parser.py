@@ -119,6 +119,8 @@ def _explain(reader: TokenReader) -> ast.Explain:
         raise reader.error("a query, INSERT, UPDATE, DELETE or EXECUTE")
     _refuse_others(reader, "EXPLAIN", *QUERY_WORDS, *_CHANGES, "EXECUTE")
     statement = _parse_statement(reader.text, reader.rest())
+    if isinstance(statement, ast.WithChanges):
+        raise NotSupportedError("EXPLAIN of a statement whose WITH changes rows is not supported")
     assert isinstance(
         statement,
         ast.Select | ast.Dml | ast.Execute | ast.InPlace,

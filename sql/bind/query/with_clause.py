@@ -36,6 +36,7 @@ from raydb.sql.bind.query.output import MODIFIERS
 from raydb.sql.bind.query.set_operation import adapting_cells, union_of
 from raydb.sql.bind.scope import Outer, table_scope
 from raydb.sql.parse.nodes import require_only
+from raydb.sql.parse.statements.with_changes import CHANGES
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -60,6 +61,11 @@ def with_queries(node: exp.Expr, binding: Binding) -> Binding:
         if fold(name) in names:
             raise ProgrammingError(f"WITH defines '{name}' twice")
         names.add(fold(name))
+        if isinstance(query.this, CHANGES):
+            raise ProgrammingError(
+                f"{query.this.key.upper()} in WITH stands at the top of a statement, not in a query"
+                " within it or in a view"
+            )
         columns = tuple(column.name for column in alias.args.get("columns") or ())
         if clause.args.get("recursive"):
             plan = _bind_recursive(query.this, name, columns, binding)

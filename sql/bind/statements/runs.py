@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from raydb.planner.expressions.nodes import Call, columns_of, conjuncts
 from raydb.planner.plan.nodes import Filter, InnerJoin, Plan, Project, Scan
-from raydb.sql.ast import Delete, Insert, Update
+from raydb.sql.ast import Delete, Dml, InPlace, Insert, Select, Update, WithChanges
 from raydb.sql.bind.binding import new_column
 from raydb.sql.bind.query.query import statement_binding
 from raydb.sql.bind.statements.update_delete import bind_assignments, bind_matching
@@ -35,8 +35,16 @@ MATCHED_ROWS = "matched rows"
 _RUNNABLE = ("this", "expressions", "where")
 
 
-def parameters_of(statement: Insert | Update | Delete) -> frozenset[str]:
+def parameters_of(statement: Statement) -> frozenset[str]:
     """Return the names or numbers of a statement's parameters."""
+    match statement:
+        case WithChanges(parts=parts, last=last):
+            statements = [*(part.statement for part in parts), last]
+            return frozenset().union(*map(parameters_of, statements))
+        case InPlace(statement=inner):
+            return parameters_of(inner)
+        case _ if not isinstance(statement, Select | Dml):
+            return frozenset()
     nodes = nodes_of(statement.tree, exp.Parameter, exp.Placeholder)
     return frozenset(map(parameter_key, nodes))
 

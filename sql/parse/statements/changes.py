@@ -13,6 +13,7 @@ from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.options import SWITCH
 from raydb.sql.parse.query import as_query, qualifiers_of, query_of, select_columns
 from raydb.sql.parse.reader import TokenReader, name_in, parse_tree, syntax_error
+from raydb.sql.parse.statements.with_changes import split_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,8 +72,11 @@ def _without_overriding(tokens: tuple[Token, ...]) -> tuple[tuple[Token, ...], b
     return tokens, False
 
 
-def as_query_or_change(tree: exp.Expr) -> ast.Statement:
-    """Return the INSERT, UPDATE, DELETE, MERGE or query that a tree is."""
+def as_query_or_change(tree: exp.Expr) -> ast.Asked:
+    """Return the INSERT, UPDATE, DELETE, MERGE or query that a tree is, or the parts of a WITH."""
+    parts = split_changes(tree, as_query_or_change)
+    if parts is not None:
+        return parts
     match tree:
         case exp.Insert():
             table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
@@ -92,8 +96,8 @@ def as_query_or_change(tree: exp.Expr) -> ast.Statement:
 
 
 def _written(
-    table: exp.Expr, statement: str, make: Callable[[str], ast.Write]
-) -> ast.Write | ast.InPlace:
+    table: exp.Expr, statement: str, make: Callable[[str], ast.Dml]
+) -> ast.Dml | ast.InPlace:
     """Return the statement that writes to a table, whose name is left without its database."""
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
         raise ProgrammingError(f"{statement} needs the name of a table")
