@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import raydb
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MOVE = (
     "WITH gone AS (DELETE FROM t WHERE i = {} RETURNING i) INSERT INTO log SELECT i, {} FROM gone"
