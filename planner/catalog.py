@@ -141,12 +141,14 @@ class Relations:
     one than main, and by what key the catalog has them: in the one that a statement writes to that
     is the name. views: the text of each view's query, by its key. schemas: those of each database
     beside main. current: the place of names that name none and are not those of temporary tables.
+    macros: the same of macros, whose definitions are in the place of views; None if there are none.
     """
 
     databases: Mapping[str, Mapping[str, str]]
     views: Mapping[str, str]
     schemas: Mapping[str, Iterable[str]]
     current: Place = (CATALOG, MAIN)
+    macros: Relations | None = None
 
     def places(
         self, qualifiers: Sequence[str] = (), inside: Place | None = None
@@ -258,8 +260,9 @@ class CatalogInfo:
     `views` maps a view's name to the text of its query; `vector_indexes` has the arrays of each
     index with `ivf`, by its name, and `calibrations` those of each that has any. What is in an
     attached database is there under a key, see `Relations`; `attached` has the keys of its tables
-    and views by name, `attached_types` its named types, `schemas` are those of each database, and
-    `current` is the place of names that name none.
+    and views by name, `attached_types` its named types, `attached_macros` the keys of its macros,
+    `schemas` are those of each database, and `current` is the place of names that name none.
+    `macros` maps the name of a macro to the text of its definition.
     """
 
     tables: Mapping[str, TableInfo]
@@ -273,11 +276,15 @@ class CatalogInfo:
     attached_types: Mapping[str, Mapping[str, pa.DataType]] = field(default_factory=dict)
     schemas: Mapping[str, Iterable[str]] = field(default_factory=dict)
     current: tuple[str, str] = (CATALOG, MAIN)
+    macros: Mapping[str, str] = field(default_factory=dict)
+    attached_macros: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def relations(self) -> Relations:
-        """Which table or view a name means."""
-        return relations(self.tables, self.views, self.attached, self.schemas, self.current)
+        """Which table, view or macro a name means."""
+        places = self.schemas, self.current
+        macros = macro_relations(self.macros, self.attached_macros, *places)
+        return relations(self.tables, self.views, self.attached, *places, macros)
 
 
 def relations(
@@ -286,6 +293,7 @@ def relations(
     attached: Mapping[str, Mapping[str, str]],
     schemas: Mapping[str, Iterable[str]],
     current: Place,
+    macros: Relations | None = None,
 ) -> Relations:
     """Return which table or view a name means, of those of all databases by their keys.
 
@@ -294,7 +302,17 @@ def relations(
     others = {key for known in attached.values() for key in known.values()}
     rest = {key: key for key in (*tables, *views) if key not in others}
     if CATALOG not in attached:
-        return Relations({CATALOG: rest, **attached}, views, schemas, current)
+        return Relations({CATALOG: rest, **attached}, views, schemas, current, macros)
     name = current[0]
     known = {**attached, name: {**attached.get(name, {}), **rest}}
-    return Relations(known, views, schemas, current)
+    return Relations(known, views, schemas, current, macros)
+
+
+def macro_relations(
+    macros: Mapping[str, str],
+    attached: Mapping[str, Mapping[str, str]],
+    schemas: Mapping[str, Iterable[str]],
+    current: Place,
+) -> Relations | None:
+    """Return which macro a name means, None where there are no macros."""
+    return relations((), macros, attached, schemas, current) if macros else None

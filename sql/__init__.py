@@ -36,6 +36,9 @@ from raydb.sql.bind.table_functions.opened_tables import files_of as files_of
 from raydb.sql.bind.table_functions.opened_tables import opened_calls as opened_calls
 from raydb.sql.bind.table_functions.opened_tables import tables_named as tables_named
 from raydb.sql.called import make_callable
+from raydb.sql.macros import expand_macros as expand_macros
+from raydb.sql.macros import macro_key as macro_key
+from raydb.sql.parse.dialect import text_of as text_of
 from raydb.sql.parse.nodes import refuse_deep_nesting as refuse_deep_nesting
 from raydb.sql.parse.parser import each_statement as each_statement
 from raydb.sql.parse.parser import parse as parse
@@ -43,6 +46,7 @@ from raydb.sql.parse.reader import locate_name as locate_name
 from raydb.sql.parse.schema_names import unknown_database as unknown_database
 from raydb.sql.parse.schema_names import unknown_qualifier as unknown_qualifier
 from raydb.sql.parse.schema_names import unknown_schema as unknown_schema
+from raydb.sql.parse.statements.macro import macro_of as macro_of
 from raydb.sql.parse.stored_expressions import nextval_text as nextval_text
 from raydb.sql.parse.stored_expressions import renamed_check as renamed_check
 from raydb.sql.parse.stored_expressions import renamed_sequence as renamed_sequence

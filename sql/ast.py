@@ -60,11 +60,16 @@ class CreateTableAs:
     or_replace: bool = False
 
 
+DropKind = Literal[
+    "table", "view", "index", "bvh", "sequence", "type", "schema", "macro", "table macro"
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """DROP {TABLE | VIEW | INDEX | BVH | SEQUENCE | TYPE | SCHEMA} name, ... [CASCADE]."""
+    """DROP {TABLE | VIEW | INDEX | BVH | SEQUENCE | TYPE | SCHEMA | MACRO [TABLE]} name, ..."""
 
-    kind: Literal["table", "view", "index", "bvh", "sequence", "type", "schema"]
+    kind: DropKind
     names: tuple[str, ...]
     if_exists: bool
     cascade: bool = False
@@ -89,6 +94,17 @@ class CreateView:
     text: str
     or_replace: bool
     if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateMacro:
+    """CREATE MACRO. `text` is its parameters and its bodies as written; see `macro_of`."""
+
+    name: str
+    text: str
+    is_table: bool
+    if_not_exists: bool
+    or_replace: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +382,7 @@ Definition = (
     | Truncate
     | CreateSchema
     | CreateView
+    | CreateMacro
     | RenameView
     | CreateBvh
     | CreateType

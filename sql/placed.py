@@ -43,7 +43,7 @@ def placed(
             return statement
         case ast.CreateTable():
             return replace(statement, definition=_definition(statement.definition, made, known))
-        case ast.CreateTableAs() | ast.CreateView() | ast.CreateSequence():
+        case ast.CreateTableAs() | ast.CreateView() | ast.CreateSequence() | ast.CreateMacro():
             return replace(statement, name=made(statement.name))
         case ast.CreateType():
             if made(statement.name) != statement.name:

@@ -18,7 +18,15 @@ from raydb.engine.catalog.stored_bvh import (
     with_dead,
 )
 from raydb.engine.catalog.stored_calibration import DescribedCalibrations
-from raydb.planner.catalog import CATALOG, MAIN, BvhDefinition, CatalogInfo, TableInfo, relations
+from raydb.planner.catalog import (
+    CATALOG,
+    MAIN,
+    BvhDefinition,
+    CatalogInfo,
+    TableInfo,
+    macro_relations,
+    relations,
+)
 from raydb.storage.tables.changes import apply_change
 from raydb.storage.tables.sample import ByColumn
 from raydb.values import dataclass
@@ -42,6 +50,8 @@ if TYPE_CHECKING:
 class Snapshot:
     """All tables, views (as the text of their query), BVHs, vector indexes and sequences, by name.
 
+    macros: the text of each definition; `sql.macro_key` has the names.
+
     calibrations: those of each vector index that has any. types: those of CREATE TYPE. schemas:
     those beside main, each under its name; what is in one has a name that begins with it and a dot.
     """
@@ -54,6 +64,7 @@ class Snapshot:
     sequences: Mapping[str, Sequence] = field(default_factory=dict)
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
     schemas: Mapping[str, str] = field(default_factory=dict)
+    macros: Mapping[str, str] = field(default_factory=dict)
 
     def describe(self) -> CatalogInfo:
         """Return what the binder and the planner see."""
@@ -77,14 +88,15 @@ class Snapshot:
             sequences=self.sequences,
             types=self.types,
             schemas={CATALOG: tuple(self.schemas)},
+            macros=self.macros,
         )
 
     @property
     def relations(self) -> Relations:
         """Which table or view a name means."""
-        return relations(
-            self.tables, self.views, {}, {CATALOG: tuple(self.schemas)}, (CATALOG, MAIN)
-        )
+        places = {CATALOG: tuple(self.schemas)}, (CATALOG, MAIN)
+        macros = macro_relations(self.macros, {}, *places)
+        return relations(self.tables, self.views, {}, *places, macros)
 
     def calibrations_of(self, index: str) -> Calibrations:
         """Return the calibrations of a vector index, in order."""

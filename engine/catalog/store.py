@@ -1,7 +1,7 @@
 """The store of a database: snapshots written to its directory, and read back at open.
 
-    state    JSON in the manifest: tables, views, sequences, types, BVHs, vector indexes, names
-             of files
+    state    JSON in the manifest: tables, views, sequences, types, macros, BVHs, vector indexes,
+             names of files
     .flat    rows of a table (FlatStor)        .keys   the rows that its foreign keys point to
     .live    which of a table's rows are visible
     .bvh     the arrays of a BVH               .ivf    those of a vector index
@@ -32,6 +32,7 @@ from raydb.engine.catalog.stored_table import (
     describe_definition,
     describe_types,
     load_definition,
+    load_macros,
     load_part,
     load_schemas,
     load_types,
@@ -71,9 +72,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-STATE_VERSION = 7
+STATE_VERSION = 8
 # Version 4 has no vector indexes, version 5 no calibrations of them, version 6 no sequences.
-READ_VERSIONS = (4, 5, 6, STATE_VERSION)
+READ_VERSIONS = (4, 5, 6, 7, STATE_VERSION)
 
 # Changes of more than this go to files of their own instead of the log.
 LOGGED_BYTES = 2**22
@@ -124,7 +125,7 @@ class Store:
         views = {name: text.text() for name, text in state["views"].entries().items()}
         sequences = load_sequences(state, tables)
         snapshot = Snapshot(tables, views, sequences=sequences, types=load_types(state))
-        snapshot = replace(snapshot, schemas=load_schemas(state))
+        snapshot = replace(snapshot, schemas=load_schemas(state), macros=load_macros(state))
         snapshot = self._load_vector_indexes(snapshot, state)
         for described in state["bvhs"].items():
             snapshot = self._load_bvh(snapshot, described)
@@ -191,6 +192,7 @@ class Store:
             state["sequences"] = describe_sequences(snapshot.sequences)
             state["types"] = describe_types(snapshot.types)
             state["schemas"] = list(snapshot.schemas)
+            state["macros"] = dict(snapshot.macros)
             hold_interrupt()
             self.directory.commit(json.dumps(state).encode(), files)
             moved.note_saved()

@@ -155,6 +155,12 @@ def load_schemas(state: Described) -> dict[str, str]:
     return dict(zip(names, names, strict=True))
 
 
+def load_macros(state: Described) -> dict[str, str]:
+    """Return the macros of a state, none of one before there were any."""
+    found = state.find("macros")
+    return {} if found is None else {name: text.text() for name, text in found.entries().items()}
+
+
 def _type(described: Described) -> pa.DataType:
     try:
         text = base64.b64decode(described.text(), validate=True)

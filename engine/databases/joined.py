@@ -12,7 +12,7 @@ from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Protocol
 
 from raydb.engine.catalog.snapshot import Snapshot
-from raydb.planner.catalog import CATALOG, MAIN, relations
+from raydb.planner.catalog import CATALOG, MAIN, macro_relations, relations
 from raydb.planner.expressions.nodes import Attribute, rewrite
 from raydb.planner.stars.star import canonical_definition
 from raydb.values import dataclass
@@ -34,13 +34,15 @@ class JoinedSnapshot(Snapshot):
 
     attached: the key of each table and view of an attached database, by its name; those of the
     connection's own as well where the snapshot is of another one. attached_types: its named types.
-    all_schemas: those of each database. current: the place of names that name none.
+    attached_macros: the keys of its macros. all_schemas: those of each database. current: the place
+    of names that name none.
     """
 
     attached: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     attached_types: Mapping[str, Mapping[str, pa.DataType]] = field(default_factory=dict)
     all_schemas: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     current: Place = (CATALOG, MAIN)
+    attached_macros: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def describe(self) -> CatalogInfo:
         """Return what the binder and the planner see."""
@@ -51,12 +53,15 @@ class JoinedSnapshot(Snapshot):
             attached_types=self.attached_types,
             schemas=self.all_schemas,
             current=self.current,
+            attached_macros=self.attached_macros,
         )
 
     @property
     def relations(self) -> Relations:
-        """Which table or view a name means."""
-        return relations(self.tables, self.views, self.attached, self.all_schemas, self.current)
+        """Which table, view or macro a name means."""
+        places = self.all_schemas, self.current
+        macros = macro_relations(self.macros, self.attached_macros, *places)
+        return relations(self.tables, self.views, self.attached, *places, macros)
 
 
 class Other(Protocol):
@@ -117,12 +122,19 @@ def join_snapshots(
         if each.name == CATALOG:
             joined["sequences"] = {**each.own.sequences, **own.sequences}
             joined["types"] = {**each.own.types, **own.types}
+    macros = {
+        each.name: {name: prefix + name for name in each.own.macros}
+        for each, prefix in zip(others, prefixes(own, others), strict=True)
+    }
+    if name != CATALOG:
+        macros[name] = {key: key for key in own.macros}
     types = {each.name: each.own.types for each in others if each.name != CATALOG}
     schemas = {each.name: tuple(each.own.schemas) for each in others}
     return JoinedSnapshot(
         **joined,
         attached=keys,
         attached_types=types,
+        attached_macros=macros,
         all_schemas={name: tuple(own.schemas), **schemas},
         current=current,
     )
@@ -154,6 +166,7 @@ def under_prefix(snapshot: Snapshot, prefix: str) -> Snapshot:
         bvhs={prefix + name: _bvh(each, prefix) for name, each in snapshot.bvhs.items()},
         vector_indexes={prefix + name: each for name, each in snapshot.vector_indexes.items()},
         calibrations={prefix + name: each for name, each in snapshot.calibrations.items()},
+        macros={prefix + name: text for name, text in snapshot.macros.items()},
     )
 
 

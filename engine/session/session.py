@@ -169,7 +169,7 @@ class Session:
             statements = sql.parse(text)
             if len(statements) != 1 or not isinstance(statements[0], ast.Select):
                 raise ProgrammingError("a text whose rows are streamed is one query")
-            select = statements[0]
+            select = _expanded(statements[0], context)
             try:
                 rows = _again_where_due(lambda some: self.queries.stream(select, some), context)
             finally:
@@ -207,7 +207,7 @@ class Session:
             return known
         statements = self.queries.parse(text, context)
         if len(statements) == 1 and isinstance(statements[0], ast.Select):
-            select = statements[0]
+            select = _expanded(statements[0], context)
             result = _again_where_due(lambda some: self.queries.ask(select, known, some), context)
             self._save_sequences()
             return result
@@ -292,6 +292,7 @@ class Session:
         return run(statement.last)
 
     def _dispatch(self, statement: ast.Statement, context: StatementContext) -> Result:
+        statement = _expanded(statement, context)
         statement, context = self._directed(statement, context)
         match statement:
             case ast.Select():
@@ -458,6 +459,12 @@ def _naming_errors(text: str) -> Iterator[None]:
         raise
     except (ImportError, OSError) as error:
         raise OperationalError(f"the system refused what the statement needs: {error}") from error
+
+
+def _expanded(statement: T, context: StatementContext) -> T:
+    """Return a statement in which no macro is called."""
+    known = context.all_databases
+    return sql.expand_macros(statement, known.relations) if known.macros else statement
 
 
 def _again_where_due(run: Callable[[StatementContext], T], context: StatementContext) -> T:

@@ -70,6 +70,11 @@ FROM sequences() WHERE next_value <> start_value
 _VIEWS = f"""
 SELECT {_TABLE}, view_definition FROM information_schema.views WHERE table_catalog = 'raydb'
 """  # noqa: S608  (no value of a user)
+_MACROS = """
+SELECT CASE routine_schema WHEN 'main' THEN '' ELSE routine_schema || '.' END || routine_name,
+    routine_definition
+FROM information_schema.routines WHERE routine_catalog = 'raydb'
+"""
 _ATTACHED = """
 SELECT table_catalog, table_name FROM information_schema.tables
 WHERE table_catalog <> 'raydb' ORDER BY 1, 2
@@ -146,6 +151,8 @@ def columns_by_relation(connection: Any) -> dict[str, list[ColumnInfo]]:
 class SchemaParts:
     """The statements that make a schema: types, sequences, tables by name, indexes, views, RayDB's.
 
+    Macros are made before the views that may call them.
+
     The last are indexes of vectors and BVHs. references: the foreign keys that wait for rows or for
     another table. restarts: lets sequences go on where they stand.
     """
@@ -210,7 +217,13 @@ def schema_parts(
         tables,
         [*_renames(connection, made, {name for name, _ in sequences}, written), *references],
         indexes,
-        [f"CREATE VIEW {written(name)} AS {views[name]};" for name in names if name in views],
+        [
+            *(
+                f"CREATE MACRO {written(name)}{text};"
+                for name, text in (() if pattern is not None else connection.execute(_MACROS))
+            ),
+            *(f"CREATE VIEW {written(name)} AS {views[name]};" for name in names if name in views),
+        ],
         [*own, *_bvhs(connection, names)],
         list(_restarts(connection, None if pattern is None else names, written)),
     )

@@ -16,6 +16,7 @@ from raydb.engine.statements.alter import alter_table, drop_references
 from raydb.engine.statements.calibrate import calibrate_index, recalibrated
 from raydb.engine.statements.dependents import bind_view, settle
 from raydb.engine.statements.load import append_batches, are_read, rows_of_query
+from raydb.engine.statements.macros import create_macro, drop_macros
 from raydb.engine.statements.names import (
     check_free,
     create_schema,
@@ -73,7 +74,7 @@ def apply_definition(statement: ast.Definition, context: StatementContext) -> tu
             return _create_table(statement, context), -1
         case ast.CreateSchema():
             return create_schema(statement, snapshot), -1
-        case ast.CreateView() | ast.RenameView():
+        case ast.CreateView() | ast.RenameView() | ast.CreateMacro():
             return _change_view(statement, context), -1
         case ast.CreateBvh():
             return _create_bvh(statement, context), -1
@@ -110,6 +111,8 @@ def _drop(statement: ast.Drop, context: StatementContext) -> Snapshot:
             return drop_sequences(statement, snapshot)
         case "type":
             return drop_types(statement, snapshot)
+        case "macro" | "table macro":
+            return drop_macros(statement, snapshot)
         case "schema":
             return _drop_schemas(statement, context)
         case "bvh":
@@ -276,10 +279,16 @@ def _drop_schemas(statement: ast.Drop, context: StatementContext) -> Snapshot:
 # -- views
 
 
-def _change_view(statement: ast.CreateView | ast.RenameView, context: StatementContext) -> Snapshot:
-    if isinstance(statement, ast.RenameView):
-        return _rename_view(statement, context)
-    return _create_view(statement, context)
+def _change_view(
+    statement: ast.CreateView | ast.RenameView | ast.CreateMacro, context: StatementContext
+) -> Snapshot:
+    match statement:
+        case ast.RenameView():
+            return _rename_view(statement, context)
+        case ast.CreateMacro():
+            return create_macro(statement, context.snapshot)
+        case _:
+            return _create_view(statement, context)
 
 
 def _create_view(statement: ast.CreateView, context: StatementContext) -> Snapshot:

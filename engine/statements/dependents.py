@@ -93,7 +93,10 @@ def bind_view(name: str, snapshot: Snapshot, context: StatementContext) -> None:
         opened = open_sources(select, alone)
         schema = schema_of(name, snapshot.schemas)
         catalog = alone.all_databases.with_changes(opened).describe()
-        sql.bind_select(select, _as_in_view(catalog, context.target, schema))
+        catalog = _as_in_view(catalog, context.target, schema)
+        expanded = sql.expand_macros(select, catalog.relations)
+        assert isinstance(expanded, ast.Select)
+        sql.bind_select(expanded, catalog)
     except Error as error:
         error.position = None
         raise

@@ -33,8 +33,19 @@ def named_in(snapshot: Snapshot, kind: str) -> Collection[str]:
             return snapshot.sequences
         case "type":
             return snapshot.types
+        case "macro" | "table macro":
+            return macros_of(snapshot, kind == "table macro")
         case _:
             return {**snapshot.tables, **snapshot.views}
+
+
+def macros_of(snapshot: Snapshot, is_table: bool) -> Mapping[str, str]:
+    """Return the definitions of macros of one kind, by their names."""
+    return {
+        name.removesuffix("()"): text
+        for name, text in snapshot.macros.items()
+        if name.endswith("()") == is_table
+    }
 
 
 def table_called(name: str, snapshot: Snapshot) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
+from raydb import sql
 from raydb.engine.table_functions.functions import Functions
 from raydb.engine.table_functions.information_schema import rows_by_name
 from raydb.errors import ProgrammingError, did_you_mean
@@ -100,7 +101,13 @@ def _databases(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
 
 def _functions(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
     for name, kind in Functions().rows(call):
-        yield CATALOG, MAIN, name, kind
+        yield CATALOG, MAIN, name, kind, None, None, None
+    for database, schema, name, _, text in _information("routines", call):
+        for overload in sql.macro_of(text):
+            kind = "table_macro" if overload.is_table else "macro"
+            names = [each.name for each in overload.parameters]
+            types = [each.type and sql.text_of(each.type) for each in overload.parameters]
+            yield database, schema, name, kind, names, types, sql.text_of(overload.body)
 
 
 def _indexes(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
@@ -196,7 +203,12 @@ CATALOG_FUNCTIONS = (
     ),
     CatalogFunction("duckdb_schemas", f"{_NAMED} internal:b", _schemas),
     CatalogFunction("duckdb_databases", "database_name:t internal:b", _databases),
-    CatalogFunction("duckdb_functions", f"{_NAMED} function_name:t function_type:t", _functions),
+    CatalogFunction(
+        "duckdb_functions",
+        f"{_NAMED} function_name:t function_type:t parameters:l parameter_types:l"
+        " macro_definition:t",
+        _functions,
+    ),
     CatalogFunction(
         "duckdb_indexes",
         f"{_NAMED} index_name:t table_name:t is_unique:b is_primary:b expressions:t",

@@ -179,6 +179,16 @@ def _views(call: FunctionCall) -> Iterator[Row]:
             yield database, *_split(call, database, name), call.catalog.views[key]
 
 
+def _routines(call: FunctionCall) -> Iterator[Row]:
+    macros = call.catalog.relations.macros
+    if macros is None:
+        return
+    for database, known in macros.databases.items():
+        for name, key in known.items():
+            place = database, *_split(call, database, name.removesuffix("()"))
+            yield *place, "FUNCTION", macros.views[key]
+
+
 def _constraints(call: FunctionCall) -> Iterator[tuple[TableDefinition, Constraint, str]]:
     """Yield the constraints of the connection's own tables."""
     for table in _own_tables(call):
@@ -295,6 +305,11 @@ INFORMATION_SCHEMA = (
         _types,
     ),
     InformationTable("views", f"{_TABLE} view_definition", _views),
+    InformationTable(
+        "routines",
+        "routine_catalog routine_schema routine_name routine_type routine_definition",
+        _routines,
+    ),
     InformationTable(
         "table_constraints",
         f"{_CONSTRAINT} {_TABLE} constraint_type is_deferrable initially_deferred",

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # What a state of an earlier version does not have.
-LATER = {4: ("vector_indexes", "calibrations"), 5: ("calibrations",), 6: (), 7: ()}
+LATER = {
+    4: ("vector_indexes", "calibrations", "macros"),
+    5: ("calibrations", "macros"),
+    6: ("macros",),
+    7: ("macros",),
+    8: (),
+}
 
 
 def rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> None:

@@ -75,8 +75,8 @@ SELECT information_schema.tables.table_name, tables.table_type FROM information_
 -- 'shop' | 'BASE TABLE'
 -- 'sizes' | 'VIEW'
 
-SELECT count(*) FROM information_schema.routines;
--- error: ProgrammingError: table 'information_schema.routines' does not exist
+SELECT count(*) FROM information_schema.triggers;
+-- error: ProgrammingError: table 'information_schema.triggers' does not exist
 
 SELECT count(*) FROM information_schema.table;
 -- error: ProgrammingError: table 'information_schema.table' does not exist; did you mean 'tables'?

@@ -12,6 +12,7 @@ from raydb.planner.plan.nodes import Plan, Scan
 from raydb.sql.ast import Select
 from raydb.sql.bind.binding import new_column
 from raydb.sql.bind.query.with_clause import name_query, refer
+from raydb.sql.macros import expand_tree
 from raydb.sql.parse.parser import parse
 from raydb.sql.parse.query import qualifiers_of
 from raydb.sql.parse.reader import name_in
@@ -88,7 +89,8 @@ def _bind_view(found: Found, binding: Binding) -> Plan:
     inside = None if found.place[0] == TEMP else found.place
     inner = replace(binding, parameters={}, queries={}, views=views, outer=None, inside=inside)
     try:
-        plan = binding.bind_query(statement.tree, inner)
+        tree = expand_tree(statement.tree, binding.catalog.relations, inside)
+        plan = binding.bind_query(tree, inner)
     except ProgrammingError as error:
         raise ProgrammingError(f"in the view '{view}': {error.sentence}") from error
     binding.bound_views[view] = name_query(view, plan, (), inner)

@@ -14,6 +14,7 @@ from raydb.sql.bind.binding import Binding
 from raydb.sql.bind.query.query import bind_query
 from raydb.sql.bind.table_functions.arguments import read_call
 from raydb.sql.bind.table_functions.file_functions import file_source, file_table, is_file
+from raydb.sql.macros import expand_tree
 from raydb.sql.parse.nodes import nodes_of
 from raydb.sql.parse.parser import parse
 from raydb.sql.parse.query import qualifiers_of
@@ -118,4 +119,5 @@ def _tables(
             (view,) = parse(relations.views[found.key])
             assert isinstance(view, ast.Select), "a view holds a query"
             within = None if found.place[0] == TEMP else found.place
-            yield from _tables(view.tree, relations, within, seen)
+            tree = expand_tree(view.tree, relations, within)
+            yield from _tables(tree, relations, within, seen)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
@@ -14,6 +12,7 @@ from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.options import SWITCH, one_of, read_options, whole_number
 from raydb.sql.parse.query import query_of, refuse_parameters, refuse_queries
 from raydb.sql.parse.reader import TokenReader
+from raydb.sql.parse.statements.macro import read_macro
 from raydb.sql.parse.statements.sequence import read_alter_sequence, read_restart, read_sequence
 from raydb.sql.parse.statements.table_definition import define, read_table
 from raydb.sql.parse.stored_expressions import stored_text
@@ -21,8 +20,7 @@ from raydb.sql.types import data_type_of
 from raydb.storage.enums import enum_of
 from raydb.storage.tables.table import Index, IvfOptions
 
-_Kind = Literal["table", "view", "index", "bvh", "sequence", "type", "schema"]
-_DROPPED: dict[str, tuple[_Kind, str]] = {
+_DROPPED: dict[str, tuple[ast.DropKind, str]] = {
     "SCHEMA": ("schema", "a schema"),
     "TABLE": ("table", "a table"),
     "VIEW": ("view", "a view"),
@@ -30,19 +28,21 @@ _DROPPED: dict[str, tuple[_Kind, str]] = {
     "BVH": ("bvh", "a BVH"),
     "SEQUENCE": ("sequence", "a sequence"),
     "TYPE": ("type", "a type"),
+    "MACRO": ("macro", "a macro"),
+    "FUNCTION": ("macro", "a macro"),
 }
 _PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
 
 
 def read_create(reader: TokenReader) -> ast.Definition:
-    """Read CREATE TABLE, VIEW, SEQUENCE, TYPE, INDEX or BVH, the word CREATE being read."""
+    """Read what CREATE makes, that word being read."""
     replace = reader.accept("OR", "REPLACE")
     is_local = reader.accept("LOCAL")
     if reader.accept_any("TEMP", "TEMPORARY") is None:
         if is_local:
             raise reader.error("'TEMPORARY'")
         return _create(reader, replace)
-    if not reader.at_any("TABLE", "VIEW", "SEQUENCE", "TYPE"):
+    if not reader.at_any("TABLE", "VIEW", "SEQUENCE", "TYPE", "MACRO", "FUNCTION"):
         kind = reader.take().text.upper()
         raise NotSupportedError(f"CREATE TEMP {kind} is not supported")
     made = _create(reader, replace)
@@ -68,6 +68,8 @@ def _create(reader: TokenReader, replace: bool) -> ast.Definition:
             return read_sequence(reader, replace)
         case "TYPE":
             return _create_type(reader, replace)
+        case "MACRO" | "FUNCTION":
+            return read_macro(reader, replace)
         case "BVH" if not replace:
             return _create_bvh(reader)
         case "INDEX" if not replace:
@@ -222,6 +224,8 @@ def read_drop(reader: TokenReader) -> ast.Drop:
     if word not in _DROPPED:
         raise NotSupportedError(f"DROP {word} is not supported")
     kind, what = _DROPPED[word]
+    if kind == "macro" and reader.accept("TABLE"):
+        kind = "table macro"
     if_exists = reader.accept("IF", "EXISTS")
     names = reader.relations(f"the name of {what}")
     return ast.Drop(kind, names, if_exists, _cascade(reader))
