@@ -52,6 +52,8 @@ from raydb.sql.parse.stored_expressions import renamed_check as renamed_check
 from raydb.sql.parse.stored_expressions import renamed_sequence as renamed_sequence
 from raydb.sql.parse.stored_expressions import sequences_of as sequences_of
 from raydb.sql.parse.stored_expressions import types_named as types_named
+from raydb.sql.pivot_values import asks_values as asks_values
+from raydb.sql.pivot_values import with_values as with_values
 from raydb.sql.placed import check_bare as check_bare
 from raydb.sql.placed import placed as placed
 from raydb.sql.template.folded_values import fold_values as fold_values

@@ -10,8 +10,7 @@ stands, and so are the columns in an argument.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
 
@@ -19,12 +18,12 @@ from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import fold
 from raydb.planner.expressions.aggregates import AGGREGATES, WINDOW_FUNCTIONS
 from raydb.planner.expressions.registry import SCALARS
-from raydb.sql import ast
 from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import locate, nodes_of
 from raydb.sql.parse.query import qualifiers_of
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.statements.macro import forget_places, macro_of
+from raydb.sql.statement_trees import map_trees
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -52,22 +51,9 @@ def expand_macros(statement: T, relations: Relations) -> T:
 
     Raises ProgrammingError for arguments that a macro does not take, and for one that calls itself.
     """
-    expanded: T = statement if relations.macros is None else _expanded(statement, relations)
-    return expanded
-
-
-def _expanded(statement: Any, relations: Relations) -> Any:
-    match statement:
-        case ast.InPlace(statement=inner) | ast.Explain(statement=inner):
-            return replace(statement, statement=_expanded(inner, relations))
-        case ast.CreateTableAs(select=select) | ast.CopyTo(select=select):
-            return replace(statement, select=_expanded(select, relations))
-        case ast.Describe(select=select):
-            return replace(statement, select=_expanded(select, relations))
-        case _ if isinstance(statement, ast.Select | ast.Dml):
-            return replace(statement, tree=expand_tree(statement.tree, relations))
-        case _:
-            return statement
+    if relations.macros is None:
+        return statement
+    return map_trees(statement, lambda tree: expand_tree(tree, relations))
 
 
 def expand_tree(tree: exp.Expr, relations: Relations, inside: Place | None = None) -> exp.Expr:

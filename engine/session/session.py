@@ -34,6 +34,7 @@ from raydb.engine.session.settings import (
     Settings,
     has_no_effect,
 )
+from raydb.engine.session.settled import expanded, settled
 from raydb.engine.statements.backup import export_database, statements_of
 from raydb.engine.statements.row_checks import table_of
 from raydb.errors import Error, NotSupportedError, OperationalError, ProgrammingError
@@ -169,7 +170,7 @@ class Session:
             statements = sql.parse(text)
             if len(statements) != 1 or not isinstance(statements[0], ast.Select):
                 raise ProgrammingError("a text whose rows are streamed is one query")
-            select = _expanded(statements[0], context)
+            select = settled(statements[0], context)
             try:
                 rows = _again_where_due(lambda some: self.queries.stream(select, some), context)
             finally:
@@ -207,7 +208,9 @@ class Session:
             return known
         statements = self.queries.parse(text, context)
         if len(statements) == 1 and isinstance(statements[0], ast.Select):
-            select = _expanded(statements[0], context)
+            select = expanded(statements[0], context)
+            if sql.asks_values(select.tree):  # its columns depend on rows: there is no plan to keep
+                return self._execute(select, lambda: context)
             result = _again_where_due(lambda some: self.queries.ask(select, known, some), context)
             self._save_sequences()
             return result
@@ -292,7 +295,7 @@ class Session:
         return run(statement.last)
 
     def _dispatch(self, statement: ast.Statement, context: StatementContext) -> Result:
-        statement = _expanded(statement, context)
+        statement = settled(statement, context)
         statement, context = self._directed(statement, context)
         match statement:
             case ast.Select():
@@ -459,12 +462,6 @@ def _naming_errors(text: str) -> Iterator[None]:
         raise
     except (ImportError, OSError) as error:
         raise OperationalError(f"the system refused what the statement needs: {error}") from error
-
-
-def _expanded(statement: T, context: StatementContext) -> T:
-    """Return a statement in which no macro is called."""
-    known = context.all_databases
-    return sql.expand_macros(statement, known.relations) if known.macros else statement
 
 
 def _again_where_due(run: Callable[[StatementContext], T], context: StatementContext) -> T:

@@ -55,11 +55,68 @@ SELECT * FROM by_year ORDER BY city;
 -- 'Lyon' | 9
 -- 'Oslo' | 2
 
-PIVOT sales ON y USING sum(amount);
--- error: NotSupportedError: PIVOT ON y is not supported; list the values that become columns, as in PIVOT t ON y IN (1, 2) (line 1, column 7)
+-- Without IN: the values that there are.
+PIVOT sales ON y USING sum(amount) GROUP BY city ORDER BY city;
+-- 'Lyon' | NULL | 9
+-- 'Oslo' | 12 | 2
 
-PIVOT sales ON y IN (SELECT 1) USING sum(amount);
--- error: NotSupportedError: PIVOT ON y IN (SELECT 1) is not supported; list the values that become columns, as in PIVOT t ON y IN (1, 2) (line 1, column 7)
+PIVOT sales ON city, q USING sum(amount), count(*) AS n GROUP BY y ORDER BY y;
+-- 2023 | NULL | 0 | NULL | 0 | 5 | 1 | 7 | 1
+-- 2024 | 9 | 1 | NULL | 0 | 2 | 1 | NULL | 0
+-- NULL | NULL | 0 | 4 | 1 | NULL | 0 | NULL | 0
+
+FROM (PIVOT sales ON y IN (2024), q USING max(amount) GROUP BY city) AS p ORDER BY city;
+-- 'Lyon' | 9 | NULL
+-- 'Oslo' | 2 | NULL
+
+INSERT INTO sales VALUES ('Oslo', -1, 1, 50);
+
+PIVOT sales ON y USING sum(amount) GROUP BY city ORDER BY city;
+-- 'Lyon' | NULL | NULL | 9
+-- 'Oslo' | 50 | 12 | 2
+
+DESCRIBE PIVOT sales ON y * 1.5 USING sum(amount) GROUP BY city;
+-- '-1.5' | 'BIGINT' | 'YES' | NULL | NULL | NULL
+-- '3034.5' | 'BIGINT' | 'YES' | NULL | NULL | NULL
+-- '3036.0' | 'BIGINT' | 'YES' | NULL | NULL | NULL
+-- 'city' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
+
+WITH late AS (SELECT * FROM sales WHERE y > 2023), p AS (PIVOT late ON city USING sum(amount) GROUP BY y) FROM p;
+-- 2024 | 9 | 2
+
+PIVOT (PIVOT sales ON city USING sum(amount) GROUP BY q) ON q USING max("Oslo") GROUP BY "Lyon" ORDER BY "Lyon";
+-- 4 | NULL | 7
+-- 9 | 57 | NULL
+
+PREPARE by_city AS PIVOT (FROM sales WHERE amount > $1) ON city USING sum(amount + $2) GROUP BY q ORDER BY q;
+
+EXECUTE by_city(5, 100);
+-- 1 | 109 | 150
+-- 2 | NULL | 107
+
+EXECUTE by_city(8, 0);
+-- 1 | 9 | 50
+
+CREATE TABLE kept AS PIVOT sales ON city USING count(*) GROUP BY y;
+
+FROM kept ORDER BY y;
+-- -1 | 0 | 1
+-- 2023 | 0 | 2
+-- 2024 | 1 | 1
+-- NULL | 1 | 0
+
+PIVOT (SELECT 1 AS x WHERE false) ON x USING count(*);
+-- error: ProgrammingError: SELECT needs at least one column (line 1, column 15)
+
+PIVOT sales ON nothing USING sum(amount);
+-- error: ProgrammingError: column 'nothing' does not exist in 'sales' (line 1, column 16)
+
+CREATE VIEW all_years AS PIVOT sales ON y USING sum(amount) GROUP BY city;
+-- error: NotSupportedError: PIVOT ON y is not supported; list the values that become columns, as in PIVOT t ON y IN (1, 2)
+
+PIVOT sales ON y IN (SELECT max(y) FROM sales) USING sum(amount) GROUP BY city ORDER BY city;
+-- 'Lyon' | 9
+-- 'Oslo' | 2
 
 PIVOT sales ON y IN (2023, 2023) USING sum(amount);
 -- error: ProgrammingError: PIVOT has '2023' twice in IN (line 1, column 7)

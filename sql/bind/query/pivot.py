@@ -69,7 +69,7 @@ def pivoted(source: exp.Expr, pivot: exp.Expr, scope: Scope) -> exp.Select:
 
 def _values(field: exp.Expr) -> list[tuple[str, exp.Expr]]:
     """Return the name of each value that a PIVOT looks for, and the condition that finds it."""
-    if not isinstance(field, exp.In) or not field.expressions:
+    if not isinstance(field, exp.In) or field.args.get("query") is not None:
         raise NotSupportedError(
             f"PIVOT ON {text_of(field)} is not supported; list the values that become columns,"
             " as in PIVOT t ON y IN (1, 2)"
