@@ -78,3 +78,34 @@ SELECT '"\ud83d\ude00"' ->> '$', json_valid('"\ud800"'), '[1]' -> '/²', '[1]' -
 -- '😀' | false | NULL | NULL
 SELECT '{"a": "\ud800"}' ->> 'a';
 -- error: DataError: '{"a": "\ud800"}' is not valid JSON
+
+-- Changes at a path: whatever is there, where nothing is, where something is.
+SELECT json_set('{"a": [1, {"b": 2}]}', '$.a[1].b', '3'), json_set('{"a": 1}', '$.b.c', '[true]'), json_set('[1]', '$[#]', '2'), json_set('[1]', '/-', '"x"');
+-- '{"a":[1,{"b":3}]}' | '{"a":1,"b":{"c":[true]}}' | '[1,2]' | '[1,"x"]'
+
+SELECT json_set('{"a": 1}', '$.a.b', '2'), json_set('{}', '$.a[1]', '2'), json_set('{}', '$.a[0].b', '2'), json_set('[1, 2]', '$[#-1]', 'null'), json_set('[]', 0, '1');
+-- '{"a":1}' | '{}' | '{"a":[{"b":2}]}' | '[1,null]' | '[1]'
+
+SELECT json_insert('{"a": 1}', 'a', '2'), json_insert('{"a": 1}', 'b', '2'), json_replace('{"a": 1}', 'a', '2'), json_replace('{"a": 1}', 'b', '2'), json_replace('{"a": 1}', '$', '{}');
+-- '{"a":1}' | '{"a":1,"b":2}' | '{"a":2}' | '{"a":1}' | '{}'
+
+SELECT json_remove('{"a": {"x": 1, "y": 2}}', '$.a.x'), json_remove('[1, 2, 3]', -1), json_remove('[1]', '$[5]'), json_remove('1', '$'), json_remove('{"a\"b": 1}', '$."a\"b"');
+-- '{"a":{"y":2}}' | '[1,2]' | '[1]' | NULL | '{}'
+
+SELECT json_set(NULL, 'a', '1'), json_set('{}', NULL, '1'), json_set('{}', 'a', NULL), json_set('{}', 'a', 1.5), json_set('{}', 'a', [1, 2]);
+-- NULL | NULL | NULL | '{"a":1.5}' | '{"a":[1,2]}'
+
+SELECT json_set('{}', '$.a[*]', '1');
+-- error: NotSupportedError: the path '$.a[*]' is not supported: it has a wildcard (line 1, column 23)
+
+SELECT json_set('{}', 'a', 'x');
+-- error: DataError: 'x' is not valid JSON
+
+SELECT json_strip_nulls('{"a": [null, {"b": null}], "c": null}'), json_normalize('{"b": {"z": 1, "a": 2}, "a": [{"d": 1, "c": 2}]}');
+-- '{"a":[null,{}]}' | '{"a":[{"c":2,"d":1}],"b":{"a":2,"z":1}}'
+
+SELECT json_merge_patch('{"a": {"x": 1}, "b": 2}', '{"a": {"x": null, "y": 2}, "b": null}', '{"c": 3}'), json_merge_patch('{"a": 1}', '[1]'), json_merge_patch(NULL, '{"a": 1}'), json_merge_patch('{"a": 1}', NULL);
+-- '{"a":{"y":2},"c":3}' | '[1]' | '{"a":1}' | NULL
+
+SELECT json_deep_merge('{"a": {"x": 1}, "b": 2}', '{"a": {"x": null, "y": 2}, "b": null}'), json_merge_patch_diff('{"a": {"x": 1, "y": 2}, "b": 2}', '{"a": {"x": 1, "y": 3}, "c": 1}');
+-- '{"b":2,"a":{"x":1,"y":2}}' | '{"b":null,"a":{"y":3},"c":1}'

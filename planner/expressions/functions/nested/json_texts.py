@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from raydb.planner.expressions.columns.arrays import Values
 
 _Step = str | int
-_MISSING = object()
+MISSING = object()
+# The index behind the last element, `$[#]`.
+END = 2**62
 _STEP = re.compile(
     r"""\.(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<key>[^.\[\]"*]+))"""
-    r"""|\[(?:(?P<index>-?\d{1,18})|\#-(?P<back>\d{1,18})|'(?P<single>[^']*)'|"(?P<double>[^"]*)")\]"""
+    r"""|\[(?:(?P<index>-?\d{1,18})|\#(?:-(?P<back>\d{1,18}))?|'(?P<single>[^']*)'|"(?P<double>[^"]*)")\]"""
 )
 _INDEX = re.compile(r"[0-9]{1,18}")
 _KINDS = {dict: "OBJECT", list: "ARRAY", str: "VARCHAR", float: "DOUBLE", bool: "BOOLEAN"}
@@ -47,7 +49,8 @@ def _refuse(constant: str) -> NoReturn:
 _decode = json.JSONDecoder(parse_constant=_refuse).decode
 
 
-def _read(text: str) -> Any:
+def read_json(text: str) -> Any:
+    """Return what a JSON text holds; raises DataError for what is none."""
     try:
         value = _decode(text)
         if "\\u" in text:
@@ -58,7 +61,8 @@ def _read(text: str) -> Any:
         raise DataError(f"'{shown}' is not valid JSON") from None
 
 
-def _write(value: Any) -> str:
+def write_json(value: Any) -> str:
+    """Return a value as JSON without blanks."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError:
@@ -66,10 +70,10 @@ def _write(value: Any) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def _steps(path: str | int) -> tuple[_Step, ...]:
+def steps_of(path: str | int) -> tuple[_Step, ...]:
     """Return the keys and indices of a path; raises DataError for what is none."""
     if isinstance(path, int) or path[:1] not in ("$", "/"):
-        return (path,)
+        return (path,) if path != "" else ()
     if path[0] == "/":
         keys = path[1:].split("/")
         return tuple(key.replace("~1", "/").replace("~0", "~") for key in keys)
@@ -87,7 +91,11 @@ def _steps(path: str | int) -> tuple[_Step, ...]:
             case "index":
                 found.append(int(text))
             case "back":
-                found.append(-int(text))
+                found.append(-int(text) or END)
+            case None:
+                found.append(END)
+            case "quoted":
+                found.append(re.sub(r"\\(.)", r"\1", text))
             case _:
                 found.append(text)
     return tuple(found)
@@ -96,26 +104,27 @@ def _steps(path: str | int) -> tuple[_Step, ...]:
 def _find(value: Any, path: str | int) -> Any:
     """Return what lies at a path, or that it is missing."""
     is_pointer = isinstance(path, str) and path[:1] == "/"
-    for step in _steps(path):
+    for step in steps_of(path):
         match value:
             case dict() if isinstance(step, str):
-                value = value.get(step, _MISSING)
+                value = value.get(step, MISSING)
             case list() if isinstance(step, int) or (is_pointer and _INDEX.fullmatch(step)):
                 place = int(step)
                 inside = -len(value) <= place < len(value)
-                value = value[place] if inside else _MISSING
+                value = value[place] if inside else MISSING
             case _:
-                return _MISSING
+                return MISSING
     return value
 
 
-def _as_json(name: str, operand: Expression) -> Expression:
+def as_json_text(name: str, operand: Expression) -> Expression:
     """Return a text, or the JSON of a value of another type."""
     operand = label(typed(operand, TEXT))
     return operand if operand.type == TEXT else _to_json(name, operand)
 
 
-def _path(name: str, path: Expression) -> Expression:
+def path_of(name: str, path: Expression) -> Expression:
+    """Return a path, a text or an index; raises ProgrammingError for another value."""
     path = typed(path, TEXT)
     return cast(path, BIGINT) if is_integer(path.type) else require_text(name, path)
 
@@ -123,8 +132,8 @@ def _path(name: str, path: Expression) -> Expression:
 def _bind_at_path(
     function: str, kind: pa.DataType, name: str, operand: Expression, *path: Expression
 ) -> Expression:
-    where = _path(name, path[0]) if path else Literal("$", TEXT)
-    return Call(function, (_as_json(name, operand), where), kind)
+    where = path_of(name, path[0]) if path else Literal("$", TEXT)
+    return Call(function, (as_json_text(name, operand), where), kind)
 
 
 def _of_paths(
@@ -135,8 +144,8 @@ def _of_paths(
 
     def register(function: Callable[[Any], Any]) -> Callable[..., Values]:
         def compute(text: str, path: str | int) -> Any:
-            found = _find(_read(text), path)
-            return None if found is _MISSING else function(found)
+            found = _find(read_json(text), path)
+            return None if found is MISSING else function(found)
 
         bind = functools.partial(_bind_at_path, name, kind)
         return scalar(signature, says, bind=bind, can_fail=True)(of_rows(compute))
@@ -148,7 +157,7 @@ _of_paths(
     "json_extract(json, path), json_extract_path(json, path)",
     "the JSON at a path, `json -> path`: json_extract('{\"a\": [1, 2]}', '$.a[0]') -> '1'",
     TEXT,
-)(_write)
+)(write_json)
 
 
 @_of_paths(
@@ -158,7 +167,7 @@ _of_paths(
     TEXT,
 )
 def _text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else _write(value)
+    return value if value is None or isinstance(value, str) else write_json(value)
 
 
 @_of_paths(
@@ -199,14 +208,14 @@ def _keys(value: Any) -> list[str]:
 )
 @of_rows
 def _exists(text: str, path: str | int) -> bool:
-    return _find(_read(text), path) is not _MISSING
+    return _find(read_json(text), path) is not MISSING
 
 
 @scalar("json_valid(text) -> BOOLEAN", "whether a text is JSON: json_valid('[1') -> false")
 @of_rows
 def _is_valid(text: str) -> bool:
     try:
-        _read(text)
+        read_json(text)
     except DataError:
         return False
     return True
@@ -219,13 +228,13 @@ def _is_valid(text: str) -> bool:
 )
 @of_rows
 def _compact(text: str) -> str:
-    return _write(_read(text))
+    return write_json(read_json(text))
 
 
 @scalar(name="checked_json", can_fail=True)
 @of_rows
 def _checked(text: str) -> str:
-    _read(text)
+    read_json(text)
     return text
 
 
