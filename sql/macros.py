@@ -19,7 +19,7 @@ from raydb.names import fold
 from raydb.planner.expressions.aggregates import AGGREGATES, WINDOW_FUNCTIONS
 from raydb.planner.expressions.registry import SCALARS
 from raydb.sql.parse.dialect import text_of
-from raydb.sql.parse.nodes import locate, nodes_of
+from raydb.sql.parse.nodes import before_dot, locate, nodes_of
 from raydb.sql.parse.query import qualifiers_of
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.statements.macro import forget_places, macro_of
@@ -121,7 +121,7 @@ class _Expansion:
         before = list(_path(parent.this))
         if before and (found := self._find(name, before, arguments, parent)) is not None:
             return found
-        return self._find(name, (), (_column(parent.this), *arguments), parent)
+        return self._find(name, (), (before_dot(parent.this), *arguments), parent)
 
     def _find(
         self,
@@ -160,17 +160,6 @@ def _path(node: exp.Expr) -> Iterator[str]:
         case exp.Dot(this=exp.Identifier() as first, expression=exp.Identifier() as second):
             yield name_in(first)
             yield name_in(second)
-
-
-def _column(node: exp.Expr) -> exp.Expr:
-    """Return what stands before the dot of `x.f()` or `t.x.f()` as an argument."""
-    match node:
-        case exp.Identifier():
-            return exp.Column(this=node)
-        case exp.Dot(this=exp.Identifier() as table, expression=exp.Identifier() as column):
-            return exp.Column(this=column, table=table)
-        case _:
-            return node
 
 
 def _is_function(name: str) -> bool:

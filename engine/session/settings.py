@@ -133,8 +133,10 @@ _WITHOUT_EFFECT = re.compile(
     r"|index_scan_(max_count|percentage)|preserve_insertion_order|max_temp_directory_size"
     r"|(merge_join|nested_loop_join|asof_loop_join|pivot_filter|dynamic_or_filter|perfect_ht"
     r"|ordered_aggregate|partitioned_write_flush)_threshold|prefer_range_joins|delim_join_as_cte"
-    r"|late_materialization_max_rows|auto(load|install)_known_extensions|extension_directory"
-    r"|secret_directory|parquet_metadata_cache|allocator_\w+|block_allocator_memory"
+    r"|late_materialization_max_rows|(variant|geometry)_minimum_shredding_size"
+    r"|default_transaction_invalidation_policy|force_column_metadata_reuse"
+    r"|approximate_join_order_threshold|enable_(macro|view)_dependencies"
+    r"|auto(load|install)_known_extensions|extension_directory|secret_directory|parquet_metadata_cache|allocator_\w+|block_allocator_memory"
     r"|operator_memory_limit|lambda_syntax|progress_bar_time|arrow_large_buffer_size"
 )
 

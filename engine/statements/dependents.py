@@ -90,13 +90,12 @@ def bind_view(name: str, snapshot: Snapshot, context: StatementContext) -> None:
     # A view that named a Python object would mean something else wherever it is read.
     alone = replace(context, snapshot=replace(snapshot, views=others), python=None, parameters=())
     try:
-        opened = open_sources(select, alone)
         schema = schema_of(name, snapshot.schemas)
+        known = _as_in_view(alone.all_databases.describe(), context.target, schema)
+        select = sql.expand_macros(select, known.relations)
+        opened = open_sources(select, alone)
         catalog = alone.all_databases.with_changes(opened).describe()
-        catalog = _as_in_view(catalog, context.target, schema)
-        expanded = sql.expand_macros(select, catalog.relations)
-        assert isinstance(expanded, ast.Select)
-        sql.bind_select(expanded, catalog)
+        sql.bind_select(select, _as_in_view(catalog, context.target, schema))
     except Error as error:
         error.position = None
         raise
@@ -107,4 +106,5 @@ def _as_in_view(catalog: CatalogInfo, database: str, schema: str) -> CatalogInfo
     if database == TEMP:
         return replace(catalog, current=(CATALOG, MAIN))
     lasting = {name: keys for name, keys in catalog.attached.items() if name != TEMP}
-    return replace(catalog, attached=lasting, current=(database, schema))
+    macros = {name: keys for name, keys in catalog.attached_macros.items() if name != TEMP}
+    return replace(catalog, attached=lasting, attached_macros=macros, current=(database, schema))

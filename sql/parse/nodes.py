@@ -13,7 +13,6 @@ from raydb.errors import Error, NotSupportedError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_SUM = re.compile(r"([\d.]+[eE]\d+)([+-])[\d.]")
 _Node = TypeVar("_Node", bound=exp.Expr)
 
 # How to call what is not supported, where the name of sqlglot's class or argument says too little.
@@ -103,6 +102,17 @@ def locate(error: Error, node: exp.Expr) -> None:
 _LEAVES = frozenset({str, bool, type(None), exp.Identifier, exp.Literal})
 
 
+def before_dot(node: exp.Expr) -> exp.Expr:
+    """Return what stands before the dot of `x.f()` or `t.x.f()`; sqlglot leaves its names bare."""
+    match node:
+        case exp.Identifier():
+            return exp.Column(this=node)
+        case exp.Dot(this=exp.Identifier() as table, expression=exp.Identifier() as column):
+            return exp.Column(this=column, table=table)
+        case _:
+            return node
+
+
 def nodes_of(tree: exp.Expr, *kinds: type[_Node]) -> list[_Node]:
     """Return the nodes of some kinds in a tree, itself too, in sqlglot's order: level by level.
 
@@ -187,39 +197,3 @@ def refuse_deep_tokens(tokens: Sequence[Token]) -> None:
         if joins > _MOST_JOINS or kept + chain > MOST_NESTED:
             raise _too_deep()
         before = kind
-
-
-def part_exponents(tokens: list[Token]) -> list[Token]:
-    """Return tokens in which `1e3+1e4`, which sqlglot takes for `1e3+1` and `e4`, is a sum."""
-    if not any(_SUM.match(token.text) for token in tokens):
-        return tokens
-    parted: list[Token] = []
-    for token in tokens:
-        found = _SUM.match(token.text) if token.token_type is TokenType.NUMBER else None
-        if found is not None:
-            length = len(found[1])
-            sign = TokenType.PLUS if found[2] == "+" else TokenType.DASH
-            parted.append(_within(token, TokenType.NUMBER, 0, length))
-            parted.append(_within(token, sign, length, length + 1))
-            parted.append(_within(token, TokenType.NUMBER, length + 1, len(token.text)))
-        elif parted and _is_exponent(token, parted[-1]):
-            number = parted.pop()
-            whole = number.text + token.text
-            place = token.line, token.col, number.start, token.end
-            parted.append(Token(TokenType.NUMBER, whole, *place))
-        else:
-            parted.append(token)
-    return parted
-
-
-def _is_exponent(token: Token, before: Token) -> bool:
-    """Whether a word is the exponent of the number before it: `e3`."""
-    is_near = before.token_type is TokenType.NUMBER and token.start == before.end + 1
-    return is_near and re.fullmatch(r"[eE]\d+", token.text) is not None
-
-
-def _within(token: Token, kind: TokenType, first: int, last: int) -> Token:
-    """Return a part of a token as a token."""
-    rest = len(token.text) - last
-    place = token.line, token.col - rest, token.start + first, token.end - rest
-    return Token(kind, token.text[first:last], *place)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
+from sqlglot import exp
+
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import fold
 from raydb.sql import ast
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 
 # Statements of other databases, so that they are told from a misspelt word.
 _UNSUPPORTED = (
-    "ANALYZE CALL CLOSE CLUSTER COMMENT DECLARE DO FETCH"
+    "ANALYZE CLOSE CLUSTER COMMENT DECLARE DO FETCH"
     " GRANT INSTALL KILL LISTEN LOAD LOCK NOTIFY REFRESH"
     " REPLACE REVOKE"
 )
@@ -263,6 +265,15 @@ def _deallocate(reader: TokenReader) -> ast.Deallocate:
     return ast.Deallocate(reader.name("the name of a prepared statement"))
 
 
+def _call(reader: TokenReader) -> ast.Select:
+    """Read CALL f(x), which is FROM f(x)."""
+    called = reader.scalar()
+    if not isinstance(called, exp.Anonymous):
+        raise ProgrammingError("CALL needs a table function, as in CALL pragma_table_info('t')")
+    source = exp.From(this=exp.Table(this=called))
+    return ast.Select(exp.Select(expressions=[exp.Star()], from_=source))
+
+
 def _vacuum(reader: TokenReader) -> ast.Vacuum:
     if reader.peek() is not None:
         raise NotSupportedError("VACUUM of one table, or with an option, is not supported")
@@ -307,4 +318,5 @@ _STATEMENTS: dict[str, Callable[[TokenReader], ast.Statement]] = {
     "DETACH": read_detach,
     "USE": read_use,
     "PRAGMA": read_pragma,
+    "CALL": _call,
 }

@@ -13,13 +13,21 @@ from raydb.errors import Error, ProgrammingError
 from raydb.names import Unquoted, fold, is_same
 from raydb.running import null_order
 from raydb.sql.parse.dialect import (
-    LAMBDA,
     UnexpectedToken,
     identifier_tokens,
     parse_tokens,
     split_tokens,
 )
-from raydb.sql.parse.nodes import MOST_NESTED, nodes_of, part_exponents, refuse_deep_tokens
+from raydb.sql.parse.nodes import MOST_NESTED, nodes_of, refuse_deep_tokens
+from raydb.sql.parse.rewritten_tokens import (
+    CLOSING,
+    OPENING,
+    arrow_lambdas,
+    name_field_types,
+    number_parameters,
+    part_exponents,
+    row_types,
+)
 from raydb.sql.parse.schema_names import check_writable, resolve_schema
 from raydb.sql.parse.searched_tables import name_searched_tables
 
@@ -30,9 +38,6 @@ _Part = TypeVar("_Part")
 
 _NAME_TOKENS = identifier_tokens()
 _CLOSED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
-_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
-_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
-_TYPE_NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
 _BEFORE_NO_COMMA = (TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT)
 _OPENERS = {"'": "string", '"': "quoted name", "/*": "comment"}
 
@@ -71,14 +76,17 @@ def _prepared(text: str, tokens: list[Token]) -> list[Token]:
         _refuse_glued(text, tokens)
     if TokenType.COMMA in kinds:
         _refuse_empty(text, tokens)
+    if TokenType.ROW in kinds:
+        tokens = row_types(tokens)
+        kinds = {token.token_type for token in tokens}
     if TokenType.STRUCT in kinds:
-        tokens = _name_field_types(tokens)
+        tokens = name_field_types(tokens)
     if TokenType.COLON in kinds:
-        tokens = _arrow_lambdas(tokens)
+        tokens = arrow_lambdas(tokens)
     if TokenType.PLACEHOLDER in kinds:
         if TokenType.PARAMETER in kinds:
             raise ProgrammingError("the parameters are written both as ? and as $; use one of them")
-        tokens = _number_parameters(tokens)
+        tokens = number_parameters(tokens)
     return tokens
 
 
@@ -103,78 +111,6 @@ def _refuse_glued(text: str, tokens: list[Token]) -> None:
             sign = text[after.start]
             if sign.isalnum() or sign == "_":
                 raise syntax_error(text, after)
-
-
-def _number_parameters(tokens: list[Token]) -> list[Token]:
-    numbered: list[Token] = []
-    count = 0
-    for token in tokens:
-        if token.token_type is TokenType.PLACEHOLDER:
-            count += 1
-            numbered.append(_at(token, TokenType.PARAMETER, "$"))
-            numbered.append(_at(token, TokenType.NUMBER, str(count)))
-        else:
-            numbered.append(token)
-    return numbered
-
-
-def _arrow_lambdas(tokens: list[Token]) -> list[Token]:
-    """Return tokens in which `lambda x, y: x + y` is written `(x, y) -> x + y`."""
-    prepared: list[Token] = []
-    place = 0
-    while place < len(tokens):
-        token = tokens[place]
-        stop = place + 1
-        if token.token_type is TokenType.VAR and token.text.lower() == LAMBDA:
-            while stop + 1 < len(tokens) and tokens[stop + 1].token_type is TokenType.COMMA:
-                stop += 2
-            if stop + 1 < len(tokens) and tokens[stop + 1].token_type is TokenType.COLON:
-                prepared.append(_at(token, TokenType.L_PAREN, LAMBDA))
-                prepared += tokens[place + 1 : stop + 1]
-                prepared.append(_at(tokens[stop + 1], TokenType.R_PAREN, ")"))
-                prepared.append(_at(tokens[stop + 1], TokenType.ARROW, "->"))
-                place = stop + 2
-                continue
-        prepared.append(token)
-        place += 1
-    return prepared
-
-
-def _name_field_types(tokens: list[Token]) -> list[Token]:
-    """Return tokens in which a field of a type of CREATE TYPE is written NULLABLE(type).
-
-    sqlglot expects no such name in `STRUCT(field type)`. NULLABLE, ClickHouse's word, may stand
-    before any type, and its tree is that of the type.
-    """
-    prepared: list[Token] = []
-    structs: list[bool] = []  # of each bracket that is open, whether it is that of a STRUCT
-    named: list[int] = []  # how many brackets are open around each NULLABLE
-    for place, token in enumerate(tokens):
-        before, kind = tokens[place - 1].token_type, token.token_type
-        ends = kind is TokenType.COMMA or kind in _CLOSING
-        if ends and named and named[-1] == len(structs):
-            named.pop()
-            prepared.append(_at(token, TokenType.R_PAREN, ")"))
-        if kind in _OPENING:
-            structs.append(before is TokenType.STRUCT)
-        elif kind in _CLOSING and structs:
-            structs.pop()
-        elif (
-            kind in _TYPE_NAMES
-            and before in _TYPE_NAMES
-            and structs
-            and structs[-1]
-            and tokens[place - 2].token_type in (TokenType.COMMA, TokenType.L_PAREN)
-        ):
-            named.append(len(structs))
-            prepared.append(_at(token, TokenType.NULLABLE, "NULLABLE"))
-            prepared.append(_at(token, TokenType.L_PAREN, "("))
-        prepared.append(token)
-    return prepared
-
-
-def _at(place: Token, kind: TokenType, text: str) -> Token:
-    return Token(kind, text, place.line, place.col, place.start, place.end)
 
 
 def _unreadable(text: str) -> ProgrammingError:
@@ -484,7 +420,7 @@ class TokenReader:
         while (token := self.peek()) is not None:
             if depth == 0 and (token.token_type in ends or _word(token) in words):
                 break
-            depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+            depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
             self._index += 1
         return self._tokens[start : self._index]
 

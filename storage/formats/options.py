@@ -28,6 +28,7 @@ ALIASES = {
     "delim": "delimiter",
     "dtype": "types",
     "dtypes": "types",
+    "maximum_line_size": "max_line_size",
     "nullstr": "null",
     "sep": "delimiter",
     "timestampformat": "timestamp_format",

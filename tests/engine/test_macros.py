@@ -107,6 +107,11 @@ def test_macros_are_for_all_statements(tmp_path: Path) -> None:
     con.execute(f"COPY (FROM lines(2)) TO '{tmp_path / 'a.csv'}'")
     con.execute("CREATE MACRO read(path) AS TABLE FROM read_csv(path)")
     assert con.execute(f"FROM read('{tmp_path / 'a.csv'}')").fetchall() == [(0,), (1,)]
+    con.execute(f"CREATE VIEW v AS FROM read('{tmp_path / 'a.csv'}')")
+    assert con.execute("FROM v").fetchall() == [(0,), (1,)]
+    con.execute("CREATE TEMP MACRO own(x) AS x")
+    with pytest.raises(raydb.ProgrammingError, match="'own' does not exist"):
+        con.execute("CREATE VIEW w AS SELECT own(1)")
     con.execute("WITH gone AS (DELETE FROM t WHERE i IN (FROM lines(1)) RETURNING i) FROM gone")
     assert con.execute("SELECT count(*) FROM t").fetchone() == (2,)
     assert con.execute("DESCRIBE FROM lines(1)").fetchall()[0][0] == "i"

@@ -184,3 +184,13 @@ SELECT try_strptime(s, '%d.%m.%Y') FROM (VALUES ('29.02.2024'), ('30.02.2024'), 
 -- NULL
 SELECT try_strptime('2024-01-31 10:00 +02', '%Y-%m-%d %H:%M %z'), try_strptime('2024-01-31 10:00 +99', '%Y-%m-%d %H:%M %z');
 -- 2024-01-31T08:00:00+00:00 | NULL
+
+-- Several parts at once.
+SELECT date_part(['year', 'Month'], DATE '2024-05-06'), date_part(['hour', 'epoch'], TIME '10:11:12');
+-- {'year': 2024, 'month': 5} | {'hour': 10, 'epoch': Decimal('36672.000000')}
+
+SELECT date_part(['year', 'nothing'], DATE '2024-05-06');
+-- error: ProgrammingError: there is no part 'nothing' of a date or time (line 1, column 8)
+
+SELECT date_part([1], DATE '2024-05-06');
+-- error: ProgrammingError: date_part() needs parts, not a list (INTEGER[]) (line 1, column 8)

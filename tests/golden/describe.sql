@@ -70,3 +70,29 @@ RESET ALL;
 
 SHOW;
 -- error: ProgrammingError: syntax error at line 1, column 5: the statement ends too early, expected TABLES or the name of a setting
+
+-- In FROM, and CALL.
+CREATE TABLE described (i INTEGER PRIMARY KEY, v VARCHAR DEFAULT 'x');
+
+FROM (DESCRIBE described);
+-- 'i' | 'INTEGER' | 'NO' | 'PRI' | NULL | NULL
+-- 'v' | 'VARCHAR' | 'YES' | NULL | '''x''' | NULL
+
+SELECT column_name FROM (DESCRIBE SELECT v AS w, i FROM described) AS d WHERE column_type = 'VARCHAR';
+-- 'w'
+
+WITH described AS (SELECT 1 AS other) SELECT column_name FROM (DESCRIBE described);
+-- 'other'
+
+FROM (DESCRIBE nothing);
+-- error: ProgrammingError: table 'nothing' does not exist; did you mean 'nation'? (line 1, column 16)
+
+CALL pragma_table_info('described');
+-- 0 | 'i' | 'INTEGER' | true | NULL | true
+-- 1 | 'v' | 'VARCHAR' | false | '''x''' | false
+
+CALL nothing(1);
+-- error: NotSupportedError: the table function nothing() is not supported (line 1, column 6)
+
+CALL 1 + 1;
+-- error: ProgrammingError: CALL needs a table function, as in CALL pragma_table_info('t')

@@ -66,7 +66,8 @@ FROM (SHOW tables);
 FROM (SHOW t) AS s;
 -- error: NotSupportedError: SHOW in place of a query is not supported (line 1, column 7)
 FROM (DESCRIBE t);
--- error: NotSupportedError: DESCRIBE in place of a query is not supported (line 1, column 16)
+-- 'a' | 'INTEGER' | 'YES' | NULL | NULL | NULL
+-- 'b' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
 CREATE VIEW v AS SELECT * FROM (SUMMARIZE t);
 FROM (summarize);
 -- error: ProgrammingError: syntax error at line 1, column 16: unexpected ')'

@@ -65,3 +65,25 @@ SELECT upper(a) FROM t;
 -- error: ProgrammingError: upper() needs a string, not 'a' (INTEGER) (line 1, column 8)
 SELECT round() FROM t;
 -- error: ProgrammingError: round() takes 1 or 2 arguments, not 0 (line 1, column 8)
+
+-- x.f(y) is f(x, y); the schemas of functions say no more.
+SELECT 'aB'.lower(), 'a,b'.split(',').len(), [3, 1].list_sort(), [1, 2].list_transform(lambda x: x + 1), main.upper('a'), pg_catalog.abs(-1);
+-- 'ab' | 2 | [1, 3] | [2, 3] | 'A' | 1
+
+SELECT v.upper().length(), t.v.concat('!'), v.upper() AS u, u.lower() FROM (VALUES ('ab')) t(v) WHERE v.length() = 2 ORDER BY v.upper();
+-- 2 | 'ab!' | 'AB' | 'ab'
+
+SELECT i.sum(), v.string_agg('+') FROM (VALUES (1, 'a'), (2, 'b')) t(i, v);
+-- 3 | 'a+b'
+
+DESCRIBE SELECT v.lower() FROM (VALUES ('a')) t(v);
+-- 'v.lower()' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
+
+SELECT v.nothing() FROM (VALUES ('a')) t(v);
+-- error: ProgrammingError: function 'nothing' does not exist (line 1, column 8)
+
+SELECT nothing.lower() FROM (VALUES ('a')) t(v);
+-- error: ProgrammingError: column 'nothing' does not exist in 't' (line 1, column 8)
+
+SELECT v.s FROM (VALUES ('a')) t(v);
+-- error: ProgrammingError: table 'v' is not in FROM (line 1, column 8)

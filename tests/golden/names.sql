@@ -56,7 +56,7 @@ SELECT 1 2;
 
 -- SQL that RayDB does not run is refused by name.
 CALL lineorder();
--- error: NotSupportedError: CALL is not supported
+-- error: NotSupportedError: the table function lineorder() is not supported (line 1, column 6)
 SELECT lo_price FROM lineorder;
 -- 10
 

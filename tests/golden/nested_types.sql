@@ -224,3 +224,7 @@ SELECT struct_concat({'a': 1}, {'A': 2});
 
 SELECT struct_extract_at({'a': 1}, 3);
 -- error: ProgrammingError: a struct (STRUCT(a INTEGER)) has 1 fields, not 3 (line 1, column 8)
+
+-- ROW(name type, ...) is STRUCT(name type, ...).
+SELECT {'i': 1, 'j': 2}::ROW(i BIGINT, j VARCHAR), typeof(CAST(NULL AS ROW(a INTEGER, b ROW(c DATE)))), ROW(1, 'x');
+-- {'i': 1, 'j': '2'} | 'STRUCT(a INTEGER, b STRUCT(c DATE))' | {'f1': 1, 'f2': 'x'}

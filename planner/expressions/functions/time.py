@@ -28,6 +28,7 @@ from raydb.planner.expressions.columns.moments import (
 from raydb.planner.expressions.columns.rounding import relabel
 from raydb.planner.expressions.columns.zones import instants_of, local_moments, utc_offsets
 from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.functions.nested.structs import struct_of
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS, UNITS, unit_name
 from raydb.planner.expressions.literals import is_bare_string, read_string
 from raydb.planner.expressions.nodes import Call, Expression, Literal
@@ -43,6 +44,7 @@ from raydb.planner.expressions.types import (
     TIMESTAMPTZ,
     is_integer,
     is_interval,
+    is_list,
     is_moment,
 )
 from raydb.planner.expressions.typing_rules import cast, typed, zone_literal
@@ -230,7 +232,12 @@ def _as_moment(name: str, operand: Expression) -> Expression:
     "extract(part FROM moment), date_part(part, moment), datepart(part, moment)",
     "a part, as below; also of a TIME or an INTERVAL: extract(quarter FROM DATE '2026-05-17') -> 2",
 )
-def _date_part(_: str, part: Expression, operand: Expression) -> Expression:
+def _date_part(name: str, part: Expression, operand: Expression) -> Expression:
+    if isinstance(part, Literal) and is_list(part.type):
+        texts = part.value or ()
+        if not texts or not all(isinstance(each, str) for each in texts):
+            raise ProgrammingError(f"{name}() needs parts, not {describe(part)}")
+        return struct_of({each.lower(): date_part(each, operand) for each in texts})
     return date_part(constant_text("date_part", part), operand)
 
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.names import Qualified, is_same
+from raydb.names import Qualified, fold, is_same
+from raydb.planner.catalog import CATALOG, MAIN
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.functions.nested.lists import list_of
 from raydb.planner.expressions.functions.nested.maps import map_of
@@ -28,12 +29,16 @@ from raydb.sql.bind.expression.constants import (
 )
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
 from raydb.sql.bind.expression.lambdas import bind_comprehension
-from raydb.sql.parse.nodes import require_only, unsupported
+from raydb.sql.parse.nodes import before_dot, require_only, unsupported
 from raydb.sql.parse.reader import name_in
 from raydb.sql.template.parameters import parameter_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+# What may stand before the name of a function and says no more.
+_SYSTEM = (MAIN, CATALOG, "pg_catalog", "system")
 
 
 @binds(exp.Column, reads="this table db catalog")
@@ -88,10 +93,17 @@ def _field(operand: Expression, name: exp.Expr) -> Expression:
 
 @binds(exp.Dot, reads="this expression")
 def _dot(node: exp.Expr, context: Context) -> Expression:
-    """Return (s).field, or a field of what a function gives."""
-    if not isinstance(node.expression, exp.Identifier):
+    """Return (s).field, a field of what a function gives, or x.f(y), which is f(x, y)."""
+    if isinstance(node.expression, exp.Identifier):
+        return _field(bind_expression(node.this, context), node.expression)
+    if not isinstance(node.expression, exp.Anonymous):
         raise unsupported(node)
-    return _field(bind_expression(node.this, context), node.expression)
+    written = node.expression
+    is_system = isinstance(node.this, exp.Identifier) and fold(node.this.name) in _SYSTEM
+    first = [] if is_system else [before_dot(node.this)]
+    call = exp.Anonymous(this=written.this, expressions=[*first, *written.expressions])
+    call.parent, call.arg_key, call.index = node.parent, node.arg_key, node.index
+    return bind_expression(call, context)
 
 
 @binds(exp.Struct, reads="expressions")

@@ -12,6 +12,7 @@ from raydb.planner.expressions.typing_rules import unify
 from raydb.planner.plan.nodes import Plan, Values
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import bind_expression
+from raydb.sql.bind.query.description import bind_description
 from raydb.sql.bind.query.from_clause import bind_summary
 from raydb.sql.bind.query.output import MODIFIERS, bind_order, finish
 from raydb.sql.bind.query.select import bind_select_clauses
@@ -84,6 +85,8 @@ def bind_query(node: exp.Expr, binding: Binding) -> Plan:
             return _with_modifiers(node, bind_query(node.this, inner), inner)
         case exp.Summarize(this=rows):
             return bind_summary(rows, inner)
+        case exp.Describe(this=described):
+            return bind_description(described, inner)
         case exp.SetOperation():
             return _with_modifiers(node, bind_set_operation(node, inner), inner)
         case _:

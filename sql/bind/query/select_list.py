@@ -183,7 +183,13 @@ def name_of(node: exp.Expr) -> str:
     """Return how an expression is written, of a column its name alone."""
     while isinstance(node, exp.Paren):
         node = node.this
-    return node.name if isinstance(node, exp.Column | exp.Dot) else text_of(node)
+    return node.name if _is_path(node) else text_of(node)
+
+
+def _is_path(node: exp.Expr) -> bool:
+    """Tell whether an expression names a column or a field, unlike `x.f()`."""
+    is_field = isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier)
+    return is_field or isinstance(node, exp.Column)
 
 
 def _name_of(node: exp.Expr, expression: Expression, scope: Scope) -> str:
@@ -194,7 +200,7 @@ def _name_of(node: exp.Expr, expression: Expression, scope: Scope) -> str:
     """
     while isinstance(node, exp.Paren):
         node = node.this
-    if not isinstance(node, exp.Column | exp.Dot):
+    if not _is_path(node):
         return text_of(node)
     if isinstance(node, exp.Column) and len(node.parts) < 3:
         table = node.args.get("table")

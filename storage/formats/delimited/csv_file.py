@@ -66,6 +66,10 @@ class Csv(Format):
         "types": Setting("types of the first columns, or by name", _QUERY),
         "all_varchar": Setting("whether all columns are VARCHAR", _QUERY),
         "sample_size": Setting("rows that the types are found from; -1 is all", _QUERY),
+        **dict.fromkeys(
+            ("buffer_size", "max_line_size", "new_line", "parallel", "strict_mode"),
+            Setting("DuckDB's, without effect", _READING),
+        ),
     }
     layout = Layout(",", quotes=True, nulls=("",), null_strings=True)
     header: bool | None = None

@@ -1,0 +1,143 @@
+"""Tokens as the parser takes them, where sqlglot reads what is written otherwise or not at all."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import Token, TokenType
+from sqlglot.parsers.postgres import PostgresParser
+
+from raydb.sql.parse.dialect import LAMBDA
+
+OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+_TYPE_NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
+_TYPES = frozenset(PostgresParser.TYPE_TOKENS)
+_SUM = re.compile(r"([\d.]+[eE]\d+)([+-])[\d.]")
+
+
+def row_types(tokens: list[Token]) -> list[Token]:
+    """Return tokens in which ROW(name type, ...), a type, is written STRUCT(name type, ...).
+
+    Where no type follows the first name it is the constructor ROW(a, ...).
+    """
+    prepared = list(tokens)
+    for place, token in enumerate(tokens[:-3]):
+        opening, name, kind = tokens[place + 1 : place + 4]
+        if (
+            token.token_type is TokenType.ROW
+            and opening.token_type is TokenType.L_PAREN
+            and name.token_type in _TYPE_NAMES
+            and (kind.token_type in _TYPES or kind.token_type in _TYPE_NAMES)
+        ):
+            prepared[place] = _at(token, TokenType.STRUCT, "STRUCT")
+    return prepared
+
+
+def number_parameters(tokens: list[Token]) -> list[Token]:
+    """Return tokens in which each ? is written $1, $2, ... in their order."""
+    numbered: list[Token] = []
+    count = 0
+    for token in tokens:
+        if token.token_type is TokenType.PLACEHOLDER:
+            count += 1
+            numbered.append(_at(token, TokenType.PARAMETER, "$"))
+            numbered.append(_at(token, TokenType.NUMBER, str(count)))
+        else:
+            numbered.append(token)
+    return numbered
+
+
+def arrow_lambdas(tokens: list[Token]) -> list[Token]:
+    """Return tokens in which `lambda x, y: x + y` is written `(x, y) -> x + y`."""
+    prepared: list[Token] = []
+    place = 0
+    while place < len(tokens):
+        token = tokens[place]
+        stop = place + 1
+        if token.token_type is TokenType.VAR and token.text.lower() == LAMBDA:
+            while stop + 1 < len(tokens) and tokens[stop + 1].token_type is TokenType.COMMA:
+                stop += 2
+            if stop + 1 < len(tokens) and tokens[stop + 1].token_type is TokenType.COLON:
+                prepared.append(_at(token, TokenType.L_PAREN, LAMBDA))
+                prepared += tokens[place + 1 : stop + 1]
+                prepared.append(_at(tokens[stop + 1], TokenType.R_PAREN, ")"))
+                prepared.append(_at(tokens[stop + 1], TokenType.ARROW, "->"))
+                place = stop + 2
+                continue
+        prepared.append(token)
+        place += 1
+    return prepared
+
+
+def name_field_types(tokens: list[Token]) -> list[Token]:
+    """Return tokens in which a field of a type of CREATE TYPE is written NULLABLE(type).
+
+    sqlglot expects no such name in `STRUCT(field type)`. NULLABLE, ClickHouse's word, may stand
+    before any type, and its tree is that of the type.
+    """
+    prepared: list[Token] = []
+    structs: list[bool] = []  # of each bracket that is open, whether it is that of a STRUCT
+    named: list[int] = []  # how many brackets are open around each NULLABLE
+    for place, token in enumerate(tokens):
+        before, kind = tokens[place - 1].token_type, token.token_type
+        ends = kind is TokenType.COMMA or kind in CLOSING
+        if ends and named and named[-1] == len(structs):
+            named.pop()
+            prepared.append(_at(token, TokenType.R_PAREN, ")"))
+        if kind in OPENING:
+            structs.append(before is TokenType.STRUCT)
+        elif kind in CLOSING and structs:
+            structs.pop()
+        elif (
+            kind in _TYPE_NAMES
+            and before in _TYPE_NAMES
+            and structs
+            and structs[-1]
+            and tokens[place - 2].token_type in (TokenType.COMMA, TokenType.L_PAREN)
+        ):
+            named.append(len(structs))
+            prepared.append(_at(token, TokenType.NULLABLE, "NULLABLE"))
+            prepared.append(_at(token, TokenType.L_PAREN, "("))
+        prepared.append(token)
+    return prepared
+
+
+def _at(place: Token, kind: TokenType, text: str) -> Token:
+    return Token(kind, text, place.line, place.col, place.start, place.end)
+
+
+def part_exponents(tokens: list[Token]) -> list[Token]:
+    """Return tokens in which `1e3+1e4`, which sqlglot takes for `1e3+1` and `e4`, is a sum."""
+    if not any(_SUM.match(token.text) for token in tokens):
+        return tokens
+    parted: list[Token] = []
+    for token in tokens:
+        found = _SUM.match(token.text) if token.token_type is TokenType.NUMBER else None
+        if found is not None:
+            length = len(found[1])
+            sign = TokenType.PLUS if found[2] == "+" else TokenType.DASH
+            parted.append(_within(token, TokenType.NUMBER, 0, length))
+            parted.append(_within(token, sign, length, length + 1))
+            parted.append(_within(token, TokenType.NUMBER, length + 1, len(token.text)))
+        elif parted and _is_exponent(token, parted[-1]):
+            number = parted.pop()
+            whole = number.text + token.text
+            place = token.line, token.col, number.start, token.end
+            parted.append(Token(TokenType.NUMBER, whole, *place))
+        else:
+            parted.append(token)
+    return parted
+
+
+def _is_exponent(token: Token, before: Token) -> bool:
+    """Whether a word is the exponent of the number before it: `e3`."""
+    is_near = before.token_type is TokenType.NUMBER and token.start == before.end + 1
+    return is_near and re.fullmatch(r"[eE]\d+", token.text) is not None
+
+
+def _within(token: Token, kind: TokenType, first: int, last: int) -> Token:
+    """Return a part of a token as a token."""
+    rest = len(token.text) - last
+    place = token.line, token.col - rest, token.start + first, token.end - rest
+    return Token(kind, token.text[first:last], *place)
