@@ -46,6 +46,9 @@ _CURRENT: dict[type[exp.Expr], str] = {
 }
 # Functions with a syntax of their own, and the parts of their nodes that are arguments.
 _SYNTAX: dict[type[exp.Expr], tuple[str, tuple[str, ...]]] = {
+    exp.ArrayContainedBy: ("list_has_all", ("expression", "this")),
+    exp.ArrayContainsAll: ("list_has_all", ("this", "expression")),
+    exp.ArrayOverlaps: ("list_has_any", ("this", "expression")),
     exp.Overlay: ("overlay", ("this", "expression", "from_", "for_")),
     exp.Pow: ("power", ("this", "expression")),
     exp.StrPosition: ("position", ("this", "substr")),

@@ -68,7 +68,8 @@ def list_of(elements: Sequence[Expression]) -> Expression:
 
 
 @scalar(
-    "[a, b, ...], ARRAY[a, b, ...], list_value([a, ...]), array_value([a, ...])",
+    "[a, b, ...], ARRAY[a, b, ...], list_value([a, ...]), list_pack([a, ...]),"
+    " array_value([a, ...])",
     "a list of values of a common type: [1, 2, 3] -> [1, 2, 3]",
     bind=lambda _, *elements: list_of(elements),
     takes="nulls",
@@ -108,14 +109,14 @@ def _concat(call: Call, left: pa.Array, right: pa.Array) -> pa.Array:
     return array_of_lists(elements, one.lengths + other.lengths, one.valid | other.valid)
 
 
-def _element(operand: Expression) -> Column:
+def element_of(operand: Expression) -> Column:
     """Return what stands for an element of a list where types are compared."""
     return Column(-1, "element", operand.type.value_type)
 
 
 def _adapted(element: Expression, operand: Expression) -> Expression:
     """Return the list of an element that is joined to a list."""
-    return list_of((unify((_element(operand), element), "combine")[1],))
+    return list_of((unify((element_of(operand), element), "combine")[1],))
 
 
 @composed(
@@ -266,7 +267,7 @@ def _bind_search(
 ) -> Expression:
     operand = require_list(f"{name}()", operand)
     # A constant adapts to the elements: NULL stands for them.
-    element, wanted = comparable(_element(operand), wanted)
+    element, wanted = comparable(element_of(operand), wanted)
     return Call(function, (cast(operand, pa.list_(element.type)), wanted), kind)
 
 

@@ -16,8 +16,8 @@ from raydb.planner.expressions.columns.arrays import as_array
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, scalar
-from raydb.planner.expressions.types import BOOLEAN, TEXT, is_struct
-from raydb.planner.expressions.typing_rules import choose
+from raydb.planner.expressions.types import BOOLEAN, INTEGER, TEXT, is_struct
+from raydb.planner.expressions.typing_rules import choose, compare
 from raydb.storage.nested import make_structs
 
 if TYPE_CHECKING:
@@ -105,6 +105,31 @@ def _extract(_: Call, structs: Values, name: Values) -> Values:
 def _struct_keys(call: Call, structs: pa.Array) -> pa.Array:
     names = pa.scalar([field.name for field in structs.type], call.type)
     return pc.if_else(structs.is_valid(), names, pa.scalar(None, call.type))
+
+
+def _position(name: str, operand: Expression, wanted: Expression) -> Expression:
+    """Return the place of the first field that has a value, NULL if none has it."""
+    fields = _fields(name, operand).values()
+    found = [compare("equal", field, wanted) for field in fields]
+    places = [Literal(place, INTEGER) for place in range(1, len(found) + 1)]
+    return choose(found, [*places, Literal(None, INTEGER)])
+
+
+composed(
+    "struct_position(struct, a), struct_indexof(struct, a)",
+    "the place of the first field of a value, NULL if none: struct_position(row('x', 'y'), 'y')"
+    " -> 2",
+)(_position)
+
+
+@composed(
+    "struct_contains(struct, a), struct_has(struct, a)",
+    "whether a field has a value: struct_contains(row('x', 'y'), 'y') -> true",
+)
+def _contains(name: str, operand: Expression, wanted: Expression) -> Expression:
+    missing = [Call("is_null", (each,), BOOLEAN) for each in (operand, wanted)]
+    place = Call("is_null", (_position(name, operand, wanted),), BOOLEAN)
+    return choose(missing, [Literal(None, BOOLEAN)] * 2 + [Call("not", (place,), BOOLEAN)])
 
 
 def _struct(name: str, operand: Expression) -> Expression:
