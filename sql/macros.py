@@ -194,7 +194,7 @@ def _keep_name(node: exp.Expr) -> None:
     ):
         item = item.parent
     calls = nodes_of(item, exp.Anonymous)
-    if item.parent is None or isinstance(item, exp.Alias):
+    if item.parent is None or isinstance(item, exp.Alias) or item.is_star:
         return
     if any(each.name.lower() in _SPREADING for each in calls):
         return

@@ -212,9 +212,15 @@ def compact_tables(tables: Mapping[str, Table], most: int = VACUUM_BYTES) -> Map
 
 
 def _masked(table: Table, row_numbers: NDArray[np.int32]) -> Table:
-    """Return the table, in the same version, with visible rows masked."""
+    """Return the table, in the same version, with visible rows masked.
+
+    Raises IntegrityError for a row that an earlier change of the statement has taken away.
+    """
     live = np.ones(table.row_count, np.bool_) if table.live is None else table.live.copy()
-    assert live[row_numbers].all(), "the rows are visible"
+    if not live[row_numbers].all():
+        raise IntegrityError(
+            f"table '{table.name}': ON DELETE CASCADE deletes a row that the statement changes too"
+        )
     live[row_numbers] = False
     return replace(table, live=frozen(live))
 

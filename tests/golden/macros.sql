@@ -25,6 +25,9 @@ DELETE FROM s WHERE a = 11 RETURNING b;
 SELECT * FROM (SELECT add(1), 1 + add(a) FROM s LIMIT 1) ORDER BY "add(1)";
 -- 6 | 8
 
+SELECT * REPLACE (add(a) AS a), s.* REPLACE (add(a, 1) AS a) FROM s LIMIT 1;
+-- 7 | 'y' | 3 | 'y'
+
 -- Several definitions.
 CREATE FUNCTION m() AS 0, (a) AS a, (a, b) AS a + b, (a, b, c, by := 1) AS (a + b + c) / by;
 

@@ -100,6 +100,19 @@ FROM stock ORDER BY item;
 -- 5 | 0 | 'again'
 -- 6 | 66 | 'g'
 
+-- A cascade that takes a row which the statement changes too.
+CREATE TABLE part (id INTEGER PRIMARY KEY, whole INTEGER REFERENCES part (id) ON DELETE CASCADE, note VARCHAR);
+
+INSERT INTO part VALUES (1, NULL, 'a'), (2, 1, 'b'), (3, 2, 'c'), (4, NULL, 'd');
+
+MERGE INTO part USING (VALUES (1), (3)) s(id) USING (id) WHEN MATCHED AND id = 1 THEN DELETE WHEN MATCHED THEN UPDATE SET note = 'x';
+-- error: IntegrityError: table 'part': ON DELETE CASCADE deletes a row that the statement changes too
+
+MERGE INTO part USING (VALUES (1), (4)) s(id) USING (id) WHEN MATCHED AND id = 1 THEN DELETE WHEN MATCHED THEN UPDATE SET note = 'x';
+
+FROM part;
+-- 4 | NULL | 'x'
+
 -- What is wrong.
 MERGE INTO stock USING sale USING (item) WHEN NOT MATCHED THEN DELETE;
 -- error: ProgrammingError: WHEN NOT MATCHED cannot DELETE

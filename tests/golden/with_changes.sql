@@ -26,6 +26,12 @@ WITH a(x, y) AS (SELECT i, j FROM t WHERE i < 3), moved AS (MERGE INTO log USING
 WITH outer_part AS (WITH inner_part AS (DELETE FROM log WHERE i = 1 RETURNING i) UPDATE t SET j = j + 1 FROM inner_part WHERE t.i = inner_part.i RETURNING t.*) SELECT * FROM outer_part;
 -- 1 | 11
 
+-- RETURNING knows the queries of WITH.
+WITH x AS (SELECT 5 AS v), y AS (INSERT INTO log SELECT v, v FROM x RETURNING i + (SELECT v FROM x) AS s) SELECT s, v FROM x, y;
+-- 10 | 5
+
+DELETE FROM log WHERE i = 5;
+
 -- One that nobody reads runs too; without RETURNING it has no rows.
 WITH gone AS (DELETE FROM log) SELECT count(*) FROM log;
 -- 0

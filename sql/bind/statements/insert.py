@@ -71,8 +71,9 @@ def bind_insert(insert: Insert, catalog: CatalogInfo, parameters: Parameters = (
     if insert.overrides:
         chosen = tuple(replace(each, always=False) for each in definition.identities)
         definition = replace(definition, identities=chosen)
-    with statement_binding(tree, catalog, parameters) as binding:
-        plan = _bind_rows(tree, definition, with_queries(tree, binding))
+    with statement_binding(tree, catalog, parameters) as outer:
+        binding = with_queries(tree, outer)
+        plan = _bind_rows(tree, definition, binding)
         columns = plan.columns
         name, own = (each(tree.this, insert.table) for each in (written_name, own_name))
         scope = table_scope(name, columns, written=own)
