@@ -13,7 +13,7 @@ from raydb.sql.bind.query.query import bind_query
 from raydb.sql.bind.scope import Scope, table_scope
 from raydb.sql.bind.statements.assignment import assign
 from raydb.sql.parse.stored_expressions import stored_tree
-from raydb.storage.enums import typed_schema
+from raydb.storage.enums import field_type, typed_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +37,8 @@ def bind_default(definition: TableDefinition, column: str) -> Expression:
 
     Raises ProgrammingError for a DEFAULT that reads columns or is of the wrong type.
     """
-    field = typed_schema(definition.schema).field(column)
+    stored = definition.schema.field(column)
+    field = stored.with_type(field_type(stored))
     text = dict(definition.defaults).get(column)
     if text is None:
         return Literal(None, field.type)
