@@ -98,6 +98,7 @@ def test_currval_and_setval(con):
     assert asked(con, "SELECT setval('s', 10)") == [10]
     assert (asked(con, "SELECT currval('s')"), nextval(con)) == ([10], 11)
     assert asked(con, "SELECT setval('s', 5, false)") == [5]
+    assert asked(con, "SELECT coalesce(setval(NULL, 7), setval('s', NULL))") == [None]
     assert (asked(con, "SELECT currval('s')"), nextval(con)) == ([11], 5)
     assert asked(con, "SELECT nextval(?)", ["s"]) == [6]
     assert asked(con, "SELECT nextval(NULL)") == [None]

@@ -132,10 +132,13 @@ def _set_value(call: Call, rows: Rows) -> Values:
         as_array(rows.value(argument), rows.count).to_pylist() for argument in call.arguments
     )
     flags = taken[0] if taken else [True] * rows.count
+    given = []
     for each, number, is_taken in zip(name, value, flags, strict=True):
-        if None not in (each, number, is_taken):
+        is_known = None not in (each, number, is_taken)
+        if is_known:
             sequences().restart(each, number, is_taken=is_taken)
-    return pa.array(value, call.type)
+        given.append(number if is_known else None)
+    return pa.array(given, call.type)
 
 
 def asks_statement(expression: Expression) -> bool:
