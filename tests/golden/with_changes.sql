@@ -84,7 +84,7 @@ WITH log AS (INSERT INTO log VALUES (8, 8) RETURNING *) SELECT * FROM log;
 
 CREATE TABLE "rows of x" (i INTEGER);
 
-WITH x AS (DELETE FROM log RETURNING i) SELECT * FROM x;
+WITH "x" AS (DELETE FROM log RETURNING i) SELECT * FROM x;
 -- error: ProgrammingError: the table 'rows of x' is called as a part; rename it
 
 FROM log;
