@@ -72,7 +72,13 @@ _ALIASES: dict[str, pa.DataType] = {
     "guid": UUID,
 }
 _MORE_NAMES = ("BLOB", "BYTEA", "DECIMAL", "HUGEINT", "INTEGER", "NUMERIC", "REAL", "UINTEGER")
-_WITH_LENGTH = (_DType.VARCHAR, _DType.CHAR, _DType.TEXT, _DType.NVARCHAR, _DType.BPCHAR)
+# TIMESTAMP(3) has microseconds as well.
+_WITH_DIGITS = (_DType.TIMESTAMP, _DType.TIMESTAMPTZ, _DType.DATETIME, _DType.TIME)
+_MOST_DIGITS = 9
+_WITH_LENGTH = (
+    *(_DType.VARCHAR, _DType.CHAR, _DType.TEXT, _DType.NVARCHAR, _DType.BPCHAR),
+    *_WITH_DIGITS,
+)
 _TYPE_NAMES = (*(kind.value for kind in _TYPES), *_MORE_NAMES)
 
 
@@ -80,8 +86,9 @@ def data_type_of(node: exp.DataType) -> pa.DataType:
     """Return the Arrow type of a SQL type as written, such as `DECIMAL(10, 2)`.
 
     A name of another kind stands for a type of CREATE TYPE, see `named_types`. The length of
-    VARCHAR(n) and CHAR(n) is not kept. Raises NotSupportedError for types of other databases,
-    ProgrammingError for a precision or scale out of range.
+    VARCHAR(n) and CHAR(n) is not kept, nor are the digits of TIMESTAMP(n) and TIME(n). Raises
+    NotSupportedError for types of other databases, ProgrammingError for a precision or scale out
+    of range.
     """
     kind = node.this
     if kind is _DType.USERDEFINED:
@@ -98,7 +105,8 @@ def data_type_of(node: exp.DataType) -> pa.DataType:
     if kind is _DType.DECIMAL and len(parameters) <= 2:
         return _decimal(parameters)
     lengths = 1 if kind in _WITH_LENGTH else 0
-    if kind not in _TYPES or len(parameters) > lengths or node.args.get("nested"):
+    is_beyond = kind in _WITH_DIGITS and any(digits > _MOST_DIGITS for digits in parameters)
+    if kind not in _TYPES or len(parameters) > lengths or is_beyond or node.args.get("nested"):
         raise NotSupportedError(f"the type {_written(node)} is not supported")
     return _TYPES[kind]
 

@@ -45,18 +45,20 @@ HOT_LOOPS = {
 }
 # One rule a file.
 LARGE_FOLDERS = {"planner/rules"}
+ROOT_PACKAGE = Path("engine/_root")
 
 
 def package_folders() -> dict[str, Path]:
     """Return the folders with Python files by the name of the package that each one is."""
-    found = {"raydb": Path("engine/_root")}
+    found = {"raydb": ROOT_PACKAGE}
     for top in sorted(CHECKOUT.iterdir()):
         if not top.is_dir() or top.name in NOT_PACKAGES or top.name.startswith("."):
             continue
         for file in sorted(top.rglob("*.py")):
             folder = file.parent.relative_to(CHECKOUT)
             if folder not in found.values():
-                found[f"raydb.{'.'.join(folder.parts)}"] = folder
+                within = folder.parts[2:] if folder.is_relative_to(ROOT_PACKAGE) else folder.parts
+                found[f"raydb.{'.'.join(within)}"] = folder
     return found
 
 
@@ -280,10 +282,12 @@ def test_readme_commands_exist() -> None:
 # Dependencies
 
 # Imported inside the function that needs them, by users who have them.
-OPTIONAL = {"cuda", "cupy", "duckdb", "openpyxl", "optix", "pandas", "polars", "sqlalchemy"}
+OPTIONAL = {"cuda", "cupy", "duckdb", "ibis", "openpyxl", "optix", "pandas", "polars", "sqlalchemy"}
 
 # Imported by the one whom they serve, and by nobody else.
 PLUGINS = {
+    CHECKOUT / "engine/_root/ibis/backend.py",
+    CHECKOUT / "engine/_root/ibis/compiler.py",
     CHECKOUT / "engine/_root/sqlalchemy.py",
     CHECKOUT / "kernels/backends/rt/optix_tracer.py",
 }
@@ -326,4 +330,6 @@ def test_test_dependencies_are_those_imported() -> None:
     stubs = {"types-openpyxl"}
     # The benchmark of the devices imports what a machine with one has.
     modules = {name for file in files for name in (file.stem, file.parent.name)} | {"cupy"}
+    # The distribution of ibis has another name.
+    declared = {name.removesuffix("-framework") for name in declared}
     assert imported_packages(files) - runtime - modules == declared - programs - stubs

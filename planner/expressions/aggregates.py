@@ -33,6 +33,7 @@ from raydb.planner.expressions.types import (
     TIMESTAMPTZ,
     can_cast,
     is_decimal,
+    is_float,
     is_integer,
     is_moment,
     is_number,
@@ -168,6 +169,12 @@ def _quantile_cont(name: str, argument: Expression, fraction: Expression) -> Agg
 def _quantile_disc(name: str, argument: Expression, fraction: Expression) -> AggregateCall:
     argument = require_order(name, argument)
     return AggregateCall("quantile_disc", (argument, _fraction(name, fraction)), argument.type)
+
+
+def _approx_quantile(name: str, argument: Expression, fraction: Expression) -> AggregateCall:
+    """The exact quantile, of the argument's type: interpolated where that is one of fractions."""
+    bind = _quantile_cont if is_float(argument.type) else _quantile_disc
+    return bind(name, argument, fraction)
 
 
 def _fraction(name: str, argument: Expression) -> Literal:
@@ -322,6 +329,11 @@ AGGREGATE_TABLE = _table(
         _quantile_disc,
     ),
     (
+        "approx_quantile(a, f)",
+        "the quantile of a fraction `f`; it is exact: approx_quantile(x, 0.5) FROM s -> 20",
+        _approx_quantile,
+    ),
+    (
         "approx_count_distinct(a)",
         "number of different values; it is exact: approx_count_distinct(t) FROM s -> 2",
         _count_distinct,
@@ -386,7 +398,10 @@ WINDOW_TABLE = _table(
 )
 # Of a list of fractions they give a list.
 QUANTILES = frozenset(
-    {"quantile", "quantile_cont", "quantile_disc", "percentile_cont", "percentile_disc"}
+    {
+        *("quantile", "quantile_cont", "quantile_disc", "approx_quantile"),
+        *("percentile_cont", "percentile_disc"),
+    }
 )
 AGGREGATES = {name: each for each in AGGREGATE_TABLE for name in each.signature.arities}
 WINDOW_FUNCTIONS = {each.name: each for each in WINDOW_TABLE}

@@ -90,10 +90,12 @@ _RULES: Mapping[tuple[str, str, str], tuple[str, pa.DataType]] = {
 
 
 def arithmetic(function: str, left: Expression, right: Expression) -> Expression:
-    """Return add, subtract, multiply, divide or modulo of two values.
+    """Return add, subtract, multiply, divide or modulo of two values, or two lists joined by `+`.
 
     A string constant beside an interval, or behind the minus of a moment, is of the same type.
     """
+    if function == "add" and is_list(left.type) and is_list(right.type):
+        return concatenate_lists(left, right)
     if not (is_temporal(left.type) or is_temporal(right.type)):
         return _of_numbers(function, left, right)
     operands = left, right

@@ -93,6 +93,13 @@ def is_list(data_type: pa.DataType) -> bool:
     return bool(pa.types.is_list(data_type) or pa.types.is_fixed_size_list(data_type))
 
 
+def is_row(data_type: pa.DataType) -> bool:
+    """Say whether a type is that of row(), whose fields are called f1, f2 and so on."""
+    return is_struct(data_type) and all(
+        field.name == f"f{number}" for number, field in enumerate(data_type, 1)
+    )
+
+
 def is_struct(data_type: pa.DataType) -> bool:
     """Say whether a type is STRUCT."""
     return bool(pa.types.is_struct(data_type))
@@ -243,7 +250,12 @@ def can_cast(source: pa.DataType, target: pa.DataType) -> bool:
 def _can_become(
     source: pa.DataType, target: pa.DataType, can: Callable[[pa.DataType, pa.DataType], bool]
 ) -> bool:
-    """Say whether a struct has a field of another one, and all that both have can be converted."""
+    """Say whether a struct has a field of another one, and all that both have can be converted.
+
+    The fields of row() have no names of their own: they become those of another by their places.
+    """
+    if is_row(source) and len(source) == len(target):
+        return all(can(one.type, other.type) for one, other in zip(source, target, strict=True))
     given = {fold(field.name): field.type for field in source}
     both = [field for field in target if fold(field.name) in given]
     return bool(both) and all(can(given[fold(field.name)], field.type) for field in both)

@@ -15,9 +15,9 @@ SELECT unnest(range(3)), len(generate_series(5, 9));
 SELECT generate_series(9223372036854775806, 9223372036854775807), range(9223372036854775807, 9223372036854775806, -1);
 -- [9223372036854775806, 9223372036854775807] | [9223372036854775807]
 SELECT range(1, 2, 0);
--- error: DataError: the step of range() cannot be zero
+-- []
 SELECT range(DATE '2020-01-01', DATE '2020-01-01', INTERVAL 0 DAY);
--- error: DataError: the step of range() cannot be zero
+-- []
 SELECT range(DATE '2020-01-01', DATE '2020-01-03');
 -- error: ProgrammingError: range() of dates needs a step, such as INTERVAL '1 day' (line 1, column 8)
 SELECT range(DATE '2020-01-01', 5, INTERVAL 1 DAY);

@@ -118,4 +118,5 @@ SELECT (SELECT max(pai) FROM emp);
 SELECT name FROM emp WHERE pay > (SELECT avg(pay) FROM empp);
 -- error: ProgrammingError: table 'empp' does not exist; did you mean 'emp'? (line 1, column 56)
 SELECT name FROM emp LIMIT (SELECT 2);
--- error: NotSupportedError: a subquery in LIMIT is not supported
+-- 'ann'
+-- 'bob'

@@ -47,6 +47,7 @@ _CLOCK = (
 
 _ZONE = r"[Zz]|[+-][0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2})?)?|[A-Za-z][A-Za-z0-9_+/-]*"
 _MOMENT = rf"^{_DATE}(?:[ Tt]+{_CLOCK}(?: *(?P<zone>{_ZONE}))?)?$"
+_EPOCH = "1970-01-01 00:00:00Z"
 # Other marks between year, month and day, as dashes.
 _MARKED_DATES = tuple(
     rf"^([0-9]{{4}}){mark}([0-9]{{1,2}}){mark}([0-9]{{1,2}})" for mark in ("/", " ", r"\\")
@@ -113,6 +114,7 @@ def _moment_fields(array: pa.Array) -> tuple[dict[str, Integers], pa.Array]:
     try:
         found = _fields(texts, _MOMENT)
     except pa.ArrowInvalid:
+        texts = pc.replace_substring_regex(texts, pattern="^(?i)epoch$", replacement=_EPOCH)
         for pattern in _MARKED_DATES:
             texts = pc.replace_substring_regex(texts, pattern=pattern, replacement=r"\1-\2-\3")
         found = _fields(texts, _MOMENT)

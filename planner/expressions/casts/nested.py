@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.names import find_name
+from raydb.planner.expressions.types import is_row
 from raydb.storage.nested import (
     entries_of,
     fields_of,
@@ -43,6 +44,10 @@ def conversions(cast: _Cast) -> Mapping[tuple[str, str], _Cast]:
 
     def structs(array: pa.Array, target: pa.DataType) -> pa.Array:
         given = fields_of(array)
+        if is_row(array.type) and len(given) == len(target):
+            parts = zip(given, target, strict=True)
+            fields = [cast(values, field.type) for values, field in parts]
+            return make_structs(fields, target, missing(array))
         fields = []
         for field in target:
             place = field_place(array.type, field.name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import binascii
 import functools
-import hashlib
 import re
 
 import pyarrow as pa
@@ -37,8 +36,9 @@ _LONGEST = 10**8
 
 
 scalar(
-    "length(text), char_length(text), character_length(text) -> BIGINT",
-    "number of characters: length('Zoë') -> 3",
+    "char_length(text), character_length(text) -> BIGINT",
+    "number of characters: char_length('Zoë') -> 3",
+    name="text_length",
 )(of_values(pc.utf8_length))
 
 
@@ -305,7 +305,7 @@ def _overlay(
 ) -> Expression:
     operand, new, one = require_text(name, operand), require_text(name, new), Literal(1, BIGINT)
     start = arithmetic("multiply", require_integer(name, start), one)  # a BIGINT: no overflow
-    count = require_integer(name, length[0]) if length else Call("length", (new,), BIGINT)
+    count = require_integer(name, length[0]) if length else Call("text_length", (new,), BIGINT)
     before = Call("substring", (operand, one, arithmetic("subtract", start, one)), TEXT)
     after = Call("substring", (operand, arithmetic("add", start, count)), TEXT)
     return Call("concat", (before, new, after), TEXT)
@@ -442,9 +442,3 @@ def _unhex(digits: str) -> bytes:
         return binascii.unhexlify(digits)
     except ValueError:
         raise DataError(f"'{digits}' is not an even number of hexadecimal digits") from None
-
-
-@scalar("md5(text) -> VARCHAR", "the MD5 sum: md5('Ray') -> '9406e3c325bfc9873426e5eda4ba6e18'")
-@of_rows
-def _md5(text: str) -> str:
-    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()

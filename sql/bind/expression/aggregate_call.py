@@ -22,11 +22,20 @@ from raydb.planner.expressions.aggregates import (
 )
 from raydb.planner.expressions.functions.nested.lists import list_of
 from raydb.planner.expressions.functions.nested.maps import histogram_of
-from raydb.planner.expressions.nodes import AggregateCall, Call, Literal, OrderItem
+from raydb.planner.expressions.nodes import (
+    AggregateCall,
+    Call,
+    Literal,
+    OrderItem,
+    has_subquery,
+    leaves,
+)
 from raydb.planner.expressions.operators import concatenate
+from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.expressions.signature import check_count, require_sortable
 from raydb.planner.expressions.types import BOOLEAN, TEXT
 from raydb.planner.expressions.typing_rules import as_boolean, choose, logical
+from raydb.sql.bind.expression.computed import compute_constant
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression
 from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.values import dataclass
@@ -195,12 +204,24 @@ def _bind_function(written: WrittenCall, context: Context) -> AggregateCall:
     if name == "count" and not arguments and not written.distinct:
         return AggregateCall("count_star", (), pa.int64())
     bound = bind_all_of(arguments, context)
+    # A separator or a fraction may be computed of constants.
+    bound[1:] = [_constant(each, context) for each in bound[1:]]
     if not written.within:
         return _in_order(bind_aggregate(name, bound, written.distinct), written, context)
     if written.distinct or written.order or len(written.within) > 1:
         raise ProgrammingError(f"{name}() takes one ORDER BY, that of WITHIN GROUP, of one key")
     ((key, descending, _),) = (read_ordered(each) for each in written.within)
     return bind_within_group(name, bound, bind_expression(key, context), descending)
+
+
+def _constant(argument: Expression, context: Context) -> Expression:
+    """Return what is computed of constants alone as its value."""
+    is_computed = isinstance(argument, Call) and all(
+        isinstance(leaf, Literal) for leaf in leaves(argument)
+    )
+    if not is_computed or is_volatile(argument) or has_subquery(argument):
+        return argument
+    return compute_constant(argument, context.binding)
 
 
 def _in_order(call: AggregateCall, written: WrittenCall, context: Context) -> AggregateCall:

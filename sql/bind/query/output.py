@@ -22,10 +22,13 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     has_subquery,
     leaves,
+    rewrite,
 )
+from raydb.planner.expressions.operators import arithmetic
 from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.expressions.signature import require_sortable
-from raydb.planner.expressions.types import BOOLEAN, is_integer
+from raydb.planner.expressions.types import BIGINT, BOOLEAN, is_integer
+from raydb.planner.expressions.typing_rules import cast
 from raydb.planner.plan.nodes import Aggregate, Filter, Limit, Plan, Project, Sort, SortKey, Window
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.computed import compute_constant
@@ -125,21 +128,22 @@ def finish(
     ]
     visible = tuple(column for column, _ in listed)
     columns = {expression: column for column, expression in reversed(listed)}
+    if distinct:
+        fresh = {column: replace(column, number=next(binding.numbers)) for column in visible}
+        plan = Aggregate(Project(plan, tuple(listed)), tuple((fresh[c], c) for c in visible), ())
+        visible = tuple(fresh.values())
+        listed = [(column, column) for column in visible]
+        columns = {expression: fresh[column] for expression, column in columns.items()}
     hidden: list[tuple[Column, Expression]] = []
     for expression in (*distinct_on, *(key.expression for key in order)):
         key = typed(expression)
         if key in columns:
             continue
-        if distinct:
-            raise ProgrammingError("ORDER BY of SELECT DISTINCT can only use selected columns")
+        value = _of_selected(key, columns) if distinct else key
         columns[key] = new_column(binding, "order key", key.type)
-        hidden.append((columns[key], key))
-    plan = Project(plan, (*listed, *hidden))
-    if distinct:
-        fresh = {column: replace(column, number=next(binding.numbers)) for column in visible}
-        plan = Aggregate(plan, tuple((new, old) for old, new in fresh.items()), ())
-        columns = {expression: fresh[column] for expression, column in columns.items()}
-        visible = tuple(fresh.values())
+        hidden.append((columns[key], value))
+    if hidden or not distinct:
+        plan = Project(plan, (*listed, *hidden))
     sort_keys = _sort_keys(order, columns)
     if distinct_on:
         partition = [columns[typed(expression)] for expression in distinct_on]
@@ -148,7 +152,15 @@ def finish(
         plan = Sort(plan, sort_keys)
     if hidden or distinct_on:
         plan = Project(plan, tuple((column, column) for column in visible))
-    return _bind_limit(node, plan, binding)
+    return _bind_limit(node, plan, sort_keys, binding)
+
+
+def _of_selected(key: Expression, columns: Mapping[Expression, Column]) -> Expression:
+    """Return a key of SELECT DISTINCT as an expression over the selected columns."""
+    value = rewrite(key, lambda part: columns.get(part, part))
+    if not columns_of(value) <= set(columns.values()):
+        raise ProgrammingError("ORDER BY of SELECT DISTINCT can only use selected columns")
+    return value
 
 
 def _sort_keys(
@@ -166,9 +178,12 @@ def _first_of_each(
     plan: Plan, partition: Sequence[Column], order: Sequence[SortKey], binding: Binding
 ) -> Plan:
     """Return the first row, in order, of those that agree in the columns of a partition."""
-    items = tuple(OrderItem(key.column, key.descending, key.nulls_first) for key in order)
-    number, numbered = numbered_rows(plan, partition, items, binding)
+    number, numbered = numbered_rows(plan, partition, _items(order), binding)
     return Filter(numbered, Call("equal", (number, Literal(1, number.type)), BOOLEAN))
+
+
+def _items(order: Sequence[SortKey]) -> tuple[OrderItem, ...]:
+    return tuple(OrderItem(key.column, key.descending, key.nulls_first) for key in order)
 
 
 def numbered_rows(
@@ -182,11 +197,12 @@ def numbered_rows(
     return number, Window(plan, ((number, call),))
 
 
-def _bind_limit(node: exp.Expr, plan: Plan, binding: Binding) -> Plan:
+def _bind_limit(node: exp.Expr, plan: Plan, order: Sequence[SortKey], binding: Binding) -> Plan:
     limit, offset = node.args.get("limit"), node.args.get("offset")
     if limit is None and offset is None:
         return plan
-    skipped = 0
+    skipped: int | Expression = 0
+    count: int | Expression | None
     if offset is not None:
         require_only(offset, "expression")
         skipped = _row_count(offset.expression, "OFFSET", binding) or 0
@@ -203,27 +219,54 @@ def _bind_limit(node: exp.Expr, plan: Plan, binding: Binding) -> Plan:
             count = 1 if written is None else _row_count(written, "FETCH", binding)
         case _:
             raise unsupported(limit)
+    if not (isinstance(count, int | None) and isinstance(skipped, int)):
+        return _limit_by_number(plan, count, skipped, order, binding)
     return Limit(plan, count, skipped)
 
 
-def _row_count(node: exp.Expr, clause: str, binding: Binding) -> int | None:
-    """Return the number of rows of LIMIT or OFFSET; None for LIMIT ALL and LIMIT NULL."""
+def _limit_by_number(
+    plan: Plan,
+    count: int | Expression | None,
+    skipped: int | Expression,
+    order: Sequence[SortKey],
+    binding: Binding,
+) -> Plan:
+    """Return the rows of a plan in order whose numbers a subquery's value includes."""
+    number, numbered = numbered_rows(plan, (), _items(order), binding)
+    before = Literal(skipped, BIGINT) if isinstance(skipped, int) else skipped
+    found: Plan = Filter(numbered, Call("greater", (number, before), BOOLEAN))
+    if count is not None:
+        most = Literal(count, BIGINT) if isinstance(count, int) else count
+        after = arithmetic("subtract", number, before)
+        found = Filter(found, Call("less_equal", (after, most), BOOLEAN))
+    if order:
+        found = Sort(found, tuple(order))
+    return Project(found, tuple((column, column) for column in plan.columns))
+
+
+def _row_count(node: exp.Expr, clause: str, binding: Binding) -> int | Expression | None:
+    """Return the number of rows of LIMIT or OFFSET; None for LIMIT ALL and LIMIT NULL.
+
+    That of a subquery is known when the statement runs: NULL leaves out no row there either.
+    """
     if isinstance(node, exp.Var) and node.name.upper() == "ALL":
         return None
     count = bind_expression(node, context_of(binding, Scope(), clause))
-    if columns_of(count) or not all(isinstance(leaf, Literal) for leaf in leaves(count)):
-        raise NotSupportedError(f"{clause} needs a constant")
     if is_volatile(count):
         raise NotSupportedError(f"random() in {clause} is not supported")
+    if has_subquery(count):
+        if not is_integer(count.type):
+            raise ProgrammingError(f"{clause} needs an integer, not {describe(count)}")
+        nothing = Literal(0 if clause == "OFFSET" else 2**62, BIGINT)
+        return Call("coalesce", (cast(count, BIGINT), nothing), BIGINT)
+    if columns_of(count) or not all(isinstance(leaf, Literal) for leaf in leaves(count)):
+        raise NotSupportedError(f"{clause} needs a constant")
     if isinstance(count, Call):
-        if has_subquery(count):
-            raise NotSupportedError(f"a subquery in {clause} is not supported")
         try:
             count = compute_constant(count, binding)
         except DataError as error:
             raise DataError(f"{clause}: {error.sentence}") from error
-    if not isinstance(count, Literal):
-        raise NotSupportedError(f"a subquery in {clause} is not supported")
+    assert isinstance(count, Literal), "what has no leaf but literals is computed"
     if count.value is None:
         return None
     if not is_integer(count.type):

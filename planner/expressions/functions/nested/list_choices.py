@@ -150,22 +150,31 @@ def _resize(call: Call, array: pa.Array, count: pa.Array, filling: pa.Array) -> 
 
 
 def _bind_zip(name: str, *operands: Expression) -> Expression:
-    given = [require_list(f"{name}()", each) for each in operands]
+    *lists, last = operands
+    is_cut: Expression = Literal(False, BOOLEAN)
+    if lists and last.type == BOOLEAN:
+        is_cut = last
+    else:
+        lists.append(last)
+    given = [require_list(f"{name}()", each) for each in lists]
     fields = [(f"f{number}", each.type.value_type) for number, each in enumerate(given, 1)]
-    return Call("list_zip", tuple(given), pa.list_(pa.struct(fields)))
+    return Call("list_zip", (*given, is_cut), pa.list_(pa.struct(fields)))
 
 
 @scalar(
-    "list_zip(list, ...), array_zip(list, ...)",
-    "their elements side by side, NULL where one is shorter:"
+    "list_zip(list, ... [, shortest]), array_zip(list, ... [, shortest])",
+    "their elements side by side, NULL where one is shorter, or as many as the shortest has:"
     " list_zip([1, 2], ['a', 'b']) -> [{'f1': 1, 'f2': 'a'}, {'f1': 2, 'f2': 'b'}]",
     bind=_bind_zip,
     takes="nulls",
 )
 @of_columns
-def _zip(call: Call, *arrays: pa.Array) -> pa.Array:
+def _zip(call: Call, *arguments: pa.Array) -> pa.Array:
+    *arrays, cut = arguments
     sides = [lists_of(array) for array in arrays]
     lengths = np.maximum.reduce([side.lengths for side in sides])
+    is_cut = pc.fill_null(cut, False).to_numpy(zero_copy_only=False)
+    lengths[is_cut] = np.minimum.reduce([side.lengths for side in sides])[is_cut]
     parents = np.repeat(np.arange(len(lengths)), lengths)
     own = np.arange(len(parents)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     fields = [

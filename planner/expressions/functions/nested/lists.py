@@ -21,6 +21,7 @@ from raydb.planner.expressions.columns.lists import (
     is_missing,
     lists_of,
     nullable,
+    order_keys,
     places_of,
 )
 from raydb.planner.expressions.describe import describe
@@ -168,8 +169,8 @@ def _flatten(_: Call, array: pa.Array) -> pa.Array:
 
 
 def _bind_length(name: str, operand: Expression, *dimension: Expression) -> Expression:
-    if name == "len" and not is_list(operand.type):
-        return Call("length", (require_text(name, operand),), BIGINT)
+    if name in ("len", "length") and not is_list(operand.type) and not is_map(operand.type):
+        return Call("text_length", (require_text(name, operand),), BIGINT)
     if dimension and not (isinstance(dimension[0], Literal) and dimension[0].value == 1):
         raise NotSupportedError(f"{name}() of another dimension than 1 is not supported")
     if is_map(operand.type):
@@ -184,8 +185,9 @@ def _map_size(_: Call, maps: pa.Array) -> pa.Array:
 
 
 @scalar(
-    "len(list), list_length(list), array_length(list [, 1]), cardinality(list)",
-    "the number of elements, also of a map; `len` also of text: len([10, 20]) -> 2",
+    "length(list), len(list), list_length(list), array_length(list [, 1]), cardinality(list)",
+    "the number of elements, also of a map; `length` and `len` also of text, in characters:"
+    " length([10, 20]), length('Zoë') -> 2 | 3",
     name="list_length",
     bind=_bind_length,
 )
@@ -208,12 +210,7 @@ def list_element(operand: Expression, index: Expression) -> Expression:
     return Call("list_extract", (operand, subscript(index)), operand.type.value_type)
 
 
-@scalar(
-    "list[n], list_extract(list, n), list_element(list, n), array_extract(list, n)",
-    "an element, from the end if `n` is negative, NULL outside of the list:"
-    " [10, 20][2], [10, 20][-2], [10, 20][3] -> 20 | 10 | NULL",
-    bind=lambda _, *arguments: list_element(*arguments),
-)
+@scalar(name="list_extract")
 @of_columns
 def _extract(_: Call, array: pa.Array, index: pa.Array) -> pa.Array:
     lists = lists_of(array)
@@ -232,12 +229,7 @@ def list_slice(
     return Call("list_slice", (operand, start, stop), pa.list_(operand.type.value_type))
 
 
-@scalar(
-    "list[n:m], list_slice(list, n, m), array_slice(list, n, m)",
-    "the elements from `n` to `m`, both included, counted from the end where these are negative:"
-    " [10, 20, 30][2:3], [10, 20, 30][:-2] -> [20, 30] | [10, 20]",
-    bind=lambda _, *arguments: list_slice(*arguments),
-)
+@scalar(name="list_slice")
 @of_columns
 def _slice(_: Call, array: pa.Array, first: pa.Array, last: pa.Array) -> pa.Array:
     lists = lists_of(array)
@@ -285,7 +277,8 @@ def _contains(_: Call, array: pa.Array, wanted: pa.Array) -> pa.Array:
 
 
 @scalar(
-    "list_position(list, a), array_position(list, a)",
+    "list_position(list, a), array_position(list, a), list_indexof(list, a),"
+    " array_indexof(list, a)",
     "where the first such element is, NULL if nowhere: list_position([5, 7], 7) -> 2",
     bind=functools.partial(_bind_search, "list_position", BIGINT),
 )
@@ -359,10 +352,50 @@ def _average(_: Call, array: pa.Array) -> pa.Array:
     return nullable(sums / np.maximum(counts, 1), counts > 0)
 
 
+@composed("list_bool_or(list)", "whether any is true: list_bool_or([true, false]) -> true")
+@composed("list_bool_and(list)", "whether all are true: list_bool_and([true, false]) -> false")
+def bind_condition(name: str, operand: Expression) -> Expression:
+    """Return whether all, or any, of the elements that are not NULL are true."""
+    operand = cast(require_list(f"{name}()", operand), pa.list_(BOOLEAN))
+    return Call("list_min" if name == "list_bool_and" else "list_max", (operand,), BOOLEAN)
+
+
+def bind_mode(name: str, operand: Expression) -> Expression:
+    """Return the most frequent element."""
+    operand = require_list(f"{name}()", operand)
+    operand = cast(operand, closed(operand.type))
+    return Call("list_mode", (operand,), operand.type.value_type)
+
+
+@scalar(
+    "list_mode(list)",
+    "the most frequent element, the first of several: list_mode([3, 5, 5]) -> 5",
+    bind=bind_mode,
+)
+@of_columns
+def _mode(_: Call, array: pa.Array) -> pa.Array:
+    lists = lists_of(array)
+    keys = order_keys(lists.elements)
+    table = pa.table(
+        {"list": lists.parents(), "key": keys, "place": np.arange(len(lists.elements))}
+    )
+    counts = (
+        table.filter(keys.is_valid())
+        .group_by(["list", "key"], use_threads=False)
+        .aggregate([("place", "count"), ("place", "min")])
+        .sort_by([("list", "ascending"), ("place_count", "descending"), ("place_min", "ascending")])
+    )
+    rows, first = np.unique(counts["list"].to_numpy(), return_index=True)
+    places = np.zeros(len(array), np.int64)
+    places[rows] = counts["place_min"].to_numpy()[first]
+    return lists.elements.take(nullable(places, np.isin(np.arange(len(array)), rows)))
+
+
 @composed(
     "list_aggregate(list, name [, separator]), array_aggregate(list, name [, separator]),"
     " list_aggr(list, name [, separator]), array_aggr(list, name [, separator])",
-    "`min`, `max`, `sum`, `avg`, `count`, `first`, `last` or `string_agg`:"
+    "`min`, `max`, `sum`, `avg`, `mode`, `bool_and`, `bool_or`, `count`, `first`, `last` or"
+    " `string_agg`:"
     " list_aggregate(['a', 'b'], 'string_agg', '-') -> 'a-b'",
 )
 def _aggregate(name: str, operand: Expression, which: Expression, *more: Expression) -> Expression:
@@ -375,6 +408,10 @@ def _aggregate(name: str, operand: Expression, which: Expression, *more: Express
             )
         case Literal(value="min" | "max" | "sum" | "avg" as function), ():
             return _bind_fold(f"list_{function}", operand)
+        case Literal(value="bool_and" | "bool_or" as function), ():
+            return bind_condition(f"list_{function}", operand)
+        case Literal(value="mode"), ():
+            return bind_mode("list_mode", operand)
         case Literal(value="count"), ():
             return Call("list_count", (require_list(f"{name}()", operand),), BIGINT)
         case Literal(value="first" | "last" as function), ():

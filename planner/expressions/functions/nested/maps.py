@@ -22,11 +22,19 @@ from raydb.planner.expressions.columns.lists import (
 from raydb.planner.expressions.columns.order import canonical_floats
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.functions.nested.lists import list_of
+from raydb.planner.expressions.literals import is_bare_null
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
 from raydb.planner.expressions.registry import scalar
 from raydb.planner.expressions.signature import require_list, require_order
-from raydb.planner.expressions.types import BOOLEAN, EMPTY_MAP, closed, is_map, is_struct
-from raydb.planner.expressions.typing_rules import cast, comparable
+from raydb.planner.expressions.types import (
+    BOOLEAN,
+    EMPTY_MAP,
+    can_assign,
+    closed,
+    is_map,
+    is_struct,
+)
+from raydb.planner.expressions.typing_rules import cast, comparable, unify
 from raydb.storage.nested import entries_of, fields_of, make_maps, make_structs, missing, offsets_of
 
 if TYPE_CHECKING:
@@ -174,6 +182,8 @@ def _bind_lookup(
 ) -> Expression:
     stand_in = Column(-1, "key", operand.type.key_type)
     _, key = comparable(stand_in, key)
+    if pt.is_nested(key.type) and can_assign(key.type, operand.type.key_type):
+        key = cast(key, operand.type.key_type)
     if key.type != operand.type.key_type:
         raise ProgrammingError(f"{name} of {describe(operand)} is a key, not {describe(key)}")
     return Call(function, (operand, key), kind)
@@ -194,6 +204,25 @@ def _found(maps: pa.Array, key: pa.Array) -> tuple[pa.Array, pa.Array]:
 def _map_value(_: Call, maps: pa.Array, key: pa.Array) -> pa.Array:
     places, values = _found(maps, key)
     return values.take(places)
+
+
+@scalar(
+    "element_at(map, a), map_extract(map, a)",
+    "a list of the value of a key, [] without it: element_at(MAP {'a': 1}, 'a') -> [1]",
+    bind=lambda name, operand, key: _bind_lookup(
+        "element_at",
+        pa.list_(require_map(f"{name}()", operand).type.item_type),
+        f"{name}()",
+        operand,
+        key,
+    ),
+)
+@of_columns
+def _element_at(_: Call, maps: pa.Array, key: pa.Array) -> pa.Array:
+    places, values = _found(maps, key)
+    valid = maps.is_valid().to_numpy(zero_copy_only=False)
+    lengths = places.is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
+    return array_of_lists(values.take(places.drop_null()), lengths, valid)
 
 
 def _bind_contains(name: str, operand: Expression, key: Expression) -> Expression:
@@ -228,6 +257,45 @@ def _bind_from_entries(name: str, operand: Expression) -> Expression:
 @of_columns
 def _from_entries(call: Call, lists: pa.Array) -> pa.Array:
     return checked_maps(lists, call.type)
+
+
+def _bind_concat(name: str, *maps: Expression) -> Expression:
+    given = [each for each in maps if not is_bare_null(each)]
+    for each in given:
+        require_map(f"{name}()", each)
+    if not given:
+        return Literal(None, EMPTY_MAP)
+    same = unify(given, "combine")
+    return Call("map_concat", same, same[0].type)
+
+
+@scalar(
+    "map_concat([map, ...])",
+    "the entries of all, of a key that is in several the last one's:"
+    " map_concat(MAP {'a': 1, 'b': 2}, MAP {'b': 3}) -> {'a': 1, 'b': 3}",
+    bind=_bind_concat,
+    takes="nulls",
+)
+@of_columns
+def _concat(call: Call, *arrays: pa.Array) -> pa.Array:
+    """Return the keys where they stand first, each with its last value."""
+    maps = [entries_of(cast_values(each, call.type)) for each in arrays]
+    sides = [lists_of(each) for each in maps]
+    entries = pa.concat_arrays([side.elements for side in sides])
+    parents = np.concatenate([side.parents() for side in sides])
+    codes = parents * (len(entries) + 1) + _codes_of(fields_of(entries)[0])
+    # Entries of a row in the order of their maps, which are one after the other in `entries`.
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    last = np.zeros(len(first), np.int64)
+    np.maximum.at(last, inverse, np.arange(len(codes)))
+    order = np.lexsort((first, parents[first]))
+    keys, values = fields_of(entries)
+    merged = make_structs(
+        [keys.take(pa.array(first[order])), values.take(pa.array(last[order]))], entries.type
+    )
+    lengths = np.bincount(parents[first], minlength=len(arrays[0]))
+    valid = np.logical_or.reduce([side.valid for side in sides])
+    return make_maps(array_of_lists(merged, lengths, valid), call.type)
 
 
 def histogram_of(values: Expression) -> Expression:

@@ -70,13 +70,13 @@ def _of_integers(name: str) -> Callable[..., pa.Array]:
     def numbers(_: Call, *columns: pa.Array) -> pa.Array:
         valid = ~is_missing(*columns)
         start, stop, step = (each.fill_null(1).to_numpy().astype(np.int64) for each in columns)
-        if (step[valid] == 0).any():
-            raise DataError(f"the step of {name}() cannot be zero")
         # Of Python's integers, for distances may exceed 64 bits.
         distances = stop.astype(object) - start.astype(object)
         if name == "generate_series":
             distances = distances + np.sign(step)
-        counts = np.maximum(-(-distances // step.astype(object)), 0) * valid
+        # A step of zero leads nowhere: there are no numbers.
+        steps = np.where(step == 0, np.where(distances > 0, -1, 1), step).astype(object)
+        counts = np.maximum(-(-distances // steps), 0) * (valid & (step != 0))
         _check_count(name, counts.sum(), _NUMBER_BYTES)
         lengths = counts.astype(np.int64)
         places = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -107,7 +107,7 @@ def _steps(
 ) -> Iterator[dt.datetime]:
     forward = _following(moment, step) > moment
     if _following(moment, step) == moment:
-        raise DataError(f"the step of {name}() cannot be zero")
+        return
     if not step.months:  # a step of months makes few
         _check_count(name, (stop - moment) // (_following(moment, step) - moment), _MOMENT_BYTES)
     while (moment < stop if forward else moment > stop) or (

@@ -16,7 +16,7 @@ from raydb.planner.expressions.columns.arrays import as_array
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, scalar
-from raydb.planner.expressions.types import BOOLEAN, INTEGER, TEXT, is_struct
+from raydb.planner.expressions.types import BOOLEAN, INTEGER, TEXT, is_integer, is_row, is_struct
 from raydb.planner.expressions.typing_rules import choose, compare
 from raydb.storage.nested import make_structs
 
@@ -79,9 +79,14 @@ def struct_field(operand: Expression, name: str) -> Expression:
 
 
 def bind_extract(name: str, operand: Expression, field: Expression) -> Expression:
-    """Return a call of struct_extract(); a name that is no constant is a ProgrammingError."""
+    """Return a call of struct_extract(); a name that is no constant is a ProgrammingError.
+
+    A field of row() has a place instead, counted from 1.
+    """
     if not is_struct(operand.type):
         raise ProgrammingError(f"{name}() needs a struct, not {describe(operand)}")
+    if is_row(operand.type) and isinstance(field, Literal) and is_integer(field.type):
+        return struct_field(operand, f"f{field.value}")
     if not isinstance(field, Literal) or not isinstance(field.value, str):
         raise ProgrammingError(f"{name}() needs the name of a field, not {describe(field)}")
     return struct_field(operand, field.value)
@@ -89,7 +94,8 @@ def bind_extract(name: str, operand: Expression, field: Expression) -> Expressio
 
 @scalar(
     "struct_extract(struct, text)",
-    "a field of a struct, `struct.name`: struct_extract({'a': 1}, 'a') -> 1",
+    "a field of a struct, `struct.name`, or one of row() by its place:"
+    " struct_extract({'a': 1}, 'a') -> 1",
     bind=bind_extract,
 )
 def _extract(_: Call, structs: Values, name: Values) -> Values:

@@ -7,8 +7,17 @@ from raydb.planner.expressions.functions.nested.lists import list_element, list_
 from raydb.planner.expressions.functions.nested.maps import map_value
 from raydb.planner.expressions.functions.nested.structs import bind_extract
 from raydb.planner.expressions.nodes import Call, Expression, Literal
-from raydb.planner.expressions.registry import scalar
+from raydb.planner.expressions.registry import composed, scalar
 from raydb.planner.expressions.types import BIGINT, TEXT, is_map, is_struct
+
+
+@composed(
+    "list[n], list_extract(list, n), list_element(list, n), array_extract(list, n)",
+    "an element, from the end if `n` is negative, NULL outside of the list; also a character of"
+    " text: [10, 20][2], [10, 20][-2], [10, 20][3] -> 20 | 10 | NULL",
+)
+def _element(_: str, operand: Expression, index: Expression) -> Expression:
+    return element(operand, index)
 
 
 def element(operand: Expression, index: Expression) -> Expression:
@@ -20,6 +29,15 @@ def element(operand: Expression, index: Expression) -> Expression:
     if operand.type == TEXT:
         return part(operand, index, index)
     return list_element(operand, index)
+
+
+@composed(
+    "list[n:m], list_slice(list, n, m), array_slice(list, n, m)",
+    "the elements from `n` to `m`, both included, counted from the end where these are negative;"
+    " also characters of text: [10, 20, 30][2:3], [10, 20, 30][:-2] -> [20, 30] | [10, 20]",
+)
+def _part(_: str, operand: Expression, first: Expression, last: Expression) -> Expression:
+    return part(operand, first, last)
 
 
 def part(operand: Expression, first: Expression | None, last: Expression | None) -> Expression:

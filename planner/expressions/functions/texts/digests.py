@@ -1,0 +1,83 @@
+"""Sums of check, and numbers that tell values apart."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from xxhash import xxh3_64_intdigest
+
+from raydb.planner.expressions.columns.adapters import of_rows
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.operators import arithmetic
+from raydb.planner.expressions.registry import scalar
+from raydb.planner.expressions.types import DOUBLE, is_float
+from raydb.planner.expressions.typing_rules import as_text
+
+if TYPE_CHECKING:
+    from raydb.planner.expressions.columns.arrays import Values
+
+# Odd, so that hash() of several values loses nothing of those before.
+_FACTOR = pa.scalar(0x9E3779B97F4A7C15, pa.uint64())
+
+
+@scalar("md5(text) -> VARCHAR", "the MD5 sum: md5('Ray') -> '9406e3c325bfc9873426e5eda4ba6e18'")
+@of_rows
+def _md5(text: str) -> str:
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+@scalar(
+    "sha1(text) -> VARCHAR",
+    "the SHA-1 sum: sha1('Ray') -> 'eb23efbb267893b699389ae74854547979d265bd'",
+)
+@of_rows
+def _sha1(text: str) -> str:
+    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+@scalar(
+    "sha256(text) -> VARCHAR",
+    "the SHA-256 sum: left(sha256('Ray'), 16) -> 'cc172a7c8269911b'",
+)
+@of_rows
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _bind_hash(_: str, *values: Expression) -> Expression:
+    # 0.0 and -0.0 are equal.
+    numbers = [
+        arithmetic("add", each, Literal(0.0, DOUBLE)) if is_float(each.type) else each
+        for each in values
+    ]
+    return Call("hash", tuple(as_text(each) for each in numbers), pa.uint64())
+
+
+@scalar(
+    "hash([a, ...])",
+    "a number for the values, a UBIGINT, the same for equal ones of one type; it says nothing of"
+    " their order: hash('Ray') = hash('ray') -> false",
+    bind=_bind_hash,
+    takes="nulls",
+)
+def _hash(_: Call, *texts: Values) -> Values:
+    """Return XXH3 of each text, mixed where there are several; NULL has a number of its own."""
+    total: Values | None = None
+    for values in texts:
+        array = values.dictionary_encode() if isinstance(values, pa.Array) else values
+        if isinstance(array, pa.Scalar):
+            found: Values = pa.scalar(_number_of(array.as_py()), pa.uint64())
+        else:
+            known = [*map(_number_of, array.dictionary.to_pylist()), _number_of(None)]
+            places = pc.fill_null(array.indices, len(known) - 1)
+            found = pa.array(known, pa.uint64()).take(places)
+        total = found if total is None else pc.bit_wise_xor(pc.multiply(total, _FACTOR), found)
+    assert total is not None, "there is an argument"
+    return total
+
+
+def _number_of(text: str | None) -> int:
+    return 0 if text is None else xxh3_64_intdigest(text.encode())
