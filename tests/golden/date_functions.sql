@@ -87,6 +87,15 @@ SELECT date_add(d, INTERVAL '1 month'), last_day(d), d + 1, d - 1, 1 + d FROM t 
 -- 2000-02-01T00:00:00 | 2000-01-31 | 2000-01-02 | 1999-12-31 | 2000-01-02
 -- 2021-02-03T00:00:00 | 2021-01-31 | 2021-01-04 | 2021-01-02 | 2021-01-04
 
+SELECT date(TIMESTAMP '2024-02-03 10:00:00'), date('2099-12-31'), date(NULL);
+-- 2024-02-03 | 2099-12-31 | NULL
+
+SELECT date('soon');
+-- error: DataError: 'soon' is not a valid DATE (line 1, column 8)
+
+SELECT date(1);
+-- error: NotSupportedError: a cast from INTEGER to DATE is not supported
+
 SELECT age(TIMESTAMP '2001-04-10', TIMESTAMP '1957-06-13')::VARCHAR,
   age(DATE '2024-03-01', DATE '2024-01-31')::VARCHAR, age(DATE '2024-01-31', DATE '2024-03-01')::VARCHAR;
 -- '43 years 9 mons 27 days' | '1 mon 1 day' | '-1 mons -1 days'

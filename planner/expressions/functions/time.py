@@ -439,6 +439,11 @@ def _last_day(_: Call, values: Values) -> Values:
     return compute(lambda days: first_day(month_number(days) + 1) - 1, DATE, values)
 
 
+@composed("date(moment)", "the day, as a cast: date(TIMESTAMP '2024-02-03 10:00:00') -> 2024-02-03")
+def _date(_: str, operand: Expression) -> Expression:
+    return cast(operand, DATE)
+
+
 # -- now
 
 
