@@ -50,7 +50,11 @@ ROOT_PACKAGE = Path("engine/_root")
 
 def package_folders() -> dict[str, Path]:
     """Return the folders with Python files by the name of the package that each one is."""
-    found = {"raydb": ROOT_PACKAGE}
+    found = {
+        "raydb": ROOT_PACKAGE,
+        "dbt.adapters.raydb": Path("engine/dbt/adapter"),
+        "dbt.include.raydb": Path("engine/dbt/include"),
+    }
     for top in sorted(CHECKOUT.iterdir()):
         if not top.is_dir() or top.name in NOT_PACKAGES or top.name.startswith("."):
             continue
@@ -126,7 +130,7 @@ def installed_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = tmp_path_factory.mktemp("installed")
     for name, folder in package_folders().items():
         package = tree.joinpath(*name.split("."))
-        package.mkdir(exist_ok=True)
+        package.mkdir(parents=True, exist_ok=True)
         for file in (CHECKOUT / folder).iterdir():
             if file.is_file():
                 (package / file.name).symlink_to(file)
@@ -282,13 +286,27 @@ def test_readme_commands_exist() -> None:
 # Dependencies
 
 # Imported inside the function that needs them, by users who have them.
-OPTIONAL = {"cuda", "cupy", "duckdb", "ibis", "openpyxl", "optix", "pandas", "polars", "sqlalchemy"}
+OPTIONAL = {
+    "agate",
+    "dbt",
+    "dbt_common",
+    "cuda",
+    "cupy",
+    "duckdb",
+    "ibis",
+    "openpyxl",
+    "optix",
+    "pandas",
+    "polars",
+    "sqlalchemy",
+}
 
 # Imported by the one whom they serve, and by nobody else.
 PLUGINS = {
     CHECKOUT / "engine/_root/ibis/backend.py",
     CHECKOUT / "engine/_root/ibis/compiler.py",
     CHECKOUT / "engine/_root/sqlalchemy.py",
+    *(CHECKOUT / "engine/dbt/adapter").glob("*.py"),
     CHECKOUT / "kernels/backends/rt/optix_tracer.py",
 }
 
@@ -323,7 +341,8 @@ def test_dependencies_are_those_imported() -> None:
 
 
 def test_test_dependencies_are_those_imported() -> None:
-    files = sorted((CHECKOUT / "tests").rglob("*.py"))
+    # dbt's tests need an environment of their own.
+    files = [f for f in sorted((CHECKOUT / "tests").rglob("*.py")) if f.parent.name != "dbt"]
     declared = requirement_names(PROJECT["project"]["optional-dependencies"]["test"])
     runtime = requirement_names(PROJECT["project"]["dependencies"])
     programs = {"import-linter", "ipykernel", "mypy", "pytest-xdist", "ruff", "tpchgen-cli"}

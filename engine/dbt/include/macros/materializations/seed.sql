@@ -1,0 +1,3 @@
+{% macro raydb__get_binding_char() %}
+  {{ return('?') }}
+{% endmacro %}
