@@ -151,6 +151,8 @@ def test_the_package_has_no_other_dataclasses() -> None:
         path
         for top in ("engine", "kernels", "planner", "sql", "storage")
         for path in (root / top).rglob("*.py")
+        # The classes of dbt's adapter are derived from dbt's.
+        if root / "engine/dbt" not in path.parents
     ]
     assert len(files) > 400
     found = [
