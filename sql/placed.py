@@ -2,7 +2,7 @@
 
     CREATE TABLE sales.t (x INTEGER)    its database knows the table as `sales.t`
 
-Indexes and BVHs have names that are of the whole database.
+An index is in the schema of its table. BVHs have names that are of the whole database.
 """
 
 from __future__ import annotations
@@ -32,8 +32,12 @@ def placed(
     NotSupportedError for what is not in schemas.
     """
     match statement:
-        case _ if isinstance(statement, ast.Write | ast.CreateIndex):
+        case _ if isinstance(statement, ast.Write):
             return replace(statement, table=known("table", statement.table))
+        case ast.CreateIndex():
+            table = known("table", statement.table)
+            name = _beside(table, statement.table, statement.index.name)
+            return replace(statement, table=table, index=replace(statement.index, name=name))
         case ast.CreateBvh():
             table = known("table", statement.table)
             if table != statement.table:
@@ -60,8 +64,10 @@ def placed(
             return replace(statement, name=name, to=_beside(name, statement.name, statement.to))
         case ast.AlterSequence():
             return replace(statement, name=known("sequence", statement.name))
-        case ast.Reindex(kind="table", name=str(name)):
-            return replace(statement, name=known("table", name))
+        case ast.Calibrate():
+            return replace(statement, index=known("index", statement.index))
+        case ast.Reindex(kind=kind, name=str(name)):
+            return replace(statement, name=known(kind, name))
         case _:
             return statement
 

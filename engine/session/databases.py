@@ -254,7 +254,7 @@ class Databases:
             return in_schema(name, inside)
 
         def known(kind: str, name: str) -> str:
-            if kind in ("index", "bvh", "type", "schema"):
+            if kind in ("bvh", "type", "schema"):
                 return name
             for inside in (schema,) if schema else (current, MAIN):
                 if inside == MAIN:

@@ -38,20 +38,23 @@ _SCHEMAS = """
 SELECT schema_name FROM information_schema.schemata
 WHERE catalog_name = 'raydb' AND schema_name NOT IN ('main', 'information_schema')
 """
-_CONSTRAINTS = f"""
-SELECT {_TABLE}, constraint_name, constraint_type
-FROM information_schema.table_constraints
-"""  # noqa: S608  (no value of a user)
-_KEYS = f"""
-SELECT {_TABLE}, constraint_name, column_name,
-    position_in_unique_constraint
-FROM information_schema.key_column_usage ORDER BY ordinal_position
-"""  # noqa: S608  (no value of a user)
-_REFERENCES = """
-SELECT constraint_name, unique_constraint_name, delete_rule
-FROM information_schema.referential_constraints
+_CONSTRAINTS = """
+WITH known AS (
+    SELECT *, CASE schema_name WHEN 'main' THEN '' ELSE schema_name || '.' END AS place,
+        CASE referenced_schema WHEN 'main' THEN '' ELSE referenced_schema || '.' END AS there
+    FROM duckdb_constraints() WHERE database_name = 'raydb' AND constraint_type <> 'NOT NULL')
+SELECT place || table_name, table_name, constraint_name, constraint_type, expression,
+    constraint_column_names, there || referenced_table, place <> '' AND there = '',
+    referenced_column_names, delete_rule
+FROM known
 """
-_CHECKS = "SELECT constraint_name, check_clause FROM information_schema.check_constraints"
+_INDEXES = """
+WITH known AS (
+    SELECT *, CASE schema_name WHEN 'main' THEN '' ELSE schema_name || '.' END AS place
+    FROM duckdb_indexes() WHERE database_name = 'raydb')
+SELECT place || index_name, index_name, place || table_name, is_unique, column_names, descending
+FROM known
+"""
 _SEQUENCES = """
 SELECT CASE sequence_schema WHEN 'main' THEN '' ELSE sequence_schema || '.' END || sequence_name,
     ' START ' || start_value || ' INCREMENT ' || increment || ' MINVALUE ' || minimum_value
@@ -100,9 +103,8 @@ class ColumnInfo:
 
 @dataclass(frozen=True, slots=True)
 class _Constraint:
-    """A constraint of a table; `text` is what follows its name, `target` the table it refers to."""
+    """A constraint of a table, as SQL writes it; `target` is the table it refers to."""
 
-    name: str
     text: str
     target: str | None = None
 
@@ -194,14 +196,17 @@ def schema_parts(
     views = dict(connection.execute(_VIEWS))
     options = dict(connection.execute("SELECT name, options FROM vector_indexes()"))
     indexes, own = [], []
-    for name, table, listed, is_unique in connection.execute("SELECT * FROM indexes()"):
-        if table in names and name in options:
-            where = f"{written(table)} USING ivf ({quoted(listed)})"
-            own.append(f"CREATE INDEX {quoted(name)} ON {where} WITH ({options[name]});")
+    for whole, name, table, is_unique, *listed in connection.execute(_INDEXES):
+        keys = [
+            quoted(column) + (" DESC" if descends else "")
+            for column, descends in zip(*listed, strict=True)
+        ]
+        kind, where = "UNIQUE INDEX" if is_unique else "INDEX", written(table)
+        if table in names and whole in options:
+            where = f"{where} USING ivf ({keys[0]}) WITH ({options[whole]})"
+            own.append(f"CREATE INDEX {quoted(name)} ON {where};")
         elif table in names:
-            unique = "UNIQUE " if is_unique else ""
-            keys = ", ".join(map(_index_key, listed.split(", ")))
-            indexes.append(f"CREATE {unique}INDEX {quoted(name)} ON {written(table)} ({keys});")
+            indexes.append(f"CREATE {kind} {quoted(name)} ON {where} ({', '.join(keys)});")
     sequences = [] if pattern is not None else connection.execute(_SEQUENCES).fetchall()
     tables, references = _tables(
         connection, [name for name in names if name not in views], self_later, written
@@ -304,11 +309,6 @@ def _matches(name: str, pattern: str) -> bool:
     return fnmatchcase(fold(name), fold(pattern).replace("%", "*"))
 
 
-def _index_key(text: str) -> str:
-    column = text.removesuffix(" DESC")
-    return quoted(column) + text[len(column) :]
-
-
 def _tables(
     connection: Any, names: list[str], self_later: bool, written: Callable[[str], str]
 ) -> tuple[list[tuple[str, str]], list[str]]:
@@ -341,11 +341,10 @@ def _tables(
             else:
                 lines.append(_column(column))
         for constraint in constraints[name]:
-            text = _named(name, constraint)
             if constraint.target in left or (self_later and constraint.target == name):
-                references.append(f"ALTER TABLE {written(name)} ADD {text};")
+                references.append(f"ALTER TABLE {written(name)} ADD {constraint.text};")
             else:
-                lines.append(text)
+                lines.append(constraint.text)
         text = f"{_LINE.join(lines)}\n){_with(options[name])};"
         tables.append((name, f"CREATE TABLE {written(name)} (\n    {text}"))
     return tables, [*references, *defaults]
@@ -373,55 +372,30 @@ def _column(column: ColumnInfo) -> str:
     return f"{quoted(column.name)} {column.type}{not_null}{default}"
 
 
-def _named(table: str, constraint: _Constraint) -> str:
-    """Return a constraint, with its name unless the table would give it the same one."""
-    if re.fullmatch(rf"{re.escape(table)}_(.*_)?(pkey|key|fkey|check)\d*", constraint.name):
-        return constraint.text
-    return f"CONSTRAINT {quoted(constraint.name)} {constraint.text}"
-
-
 def _constraints(connection: Any, written: Callable[[str], str]) -> dict[str, list[_Constraint]]:
-    keys = defaultdict[tuple[str, str], list[tuple[str, int | None]]](list)
-    for table, name, column, place in connection.execute(_KEYS):
-        keys[table, name].append((column, place))
-    references = {name: rest for name, *rest in connection.execute(_REFERENCES)}
-    checks = defaultdict[str, list[str]](list)
-    for name, clause in connection.execute(_CHECKS):
-        checks[name].append(clause)
-    # A column that is NOT NULL says so itself.
-    not_null = {
-        (table, f"{table}_{column.name}_not_null"): f"{column.name} IS NOT NULL"
-        for table, columns in columns_by_relation(connection).items()
-        for column in columns
-        if not column.is_nullable
-    }
-    rows = connection.execute(_CONSTRAINTS).fetchall()
-    table_of = {name: table for table, name, _ in rows}
     found = defaultdict[str, list[_Constraint]](list)
-    for table, name, kind in rows:
-        listed = ", ".join(quoted(column) for column, _ in keys[table, name])
+    for table, bare, name, kind, check, columns, *reference in connection.execute(_CONSTRAINTS):
+        target = None
         match kind:
             case "CHECK":
-                clause = checks[name].pop(0)
-                if clause == not_null.get((table, name)):
-                    continue
-                constraint = _Constraint(name, f"CHECK ({clause})")
+                text = f"CHECK ({check})"
             case "FOREIGN KEY":
-                target_key, rule = references[name]
-                target = table_of[target_key]
-                there = [column for column, _ in keys[target, target_key]]
-                places = [place or 1 for _, place in keys[table, name]]
-                wanted = ", ".join(quoted(there[place - 1]) for place in places)
-                action = " ON DELETE CASCADE" if rule == "CASCADE" else ""
-                there_is = written(target)
-                if there_is == quoted(target) and written(table) != quoted(table):
-                    there_is = f"main.{there_is}"
-                text = f"FOREIGN KEY ({listed}) REFERENCES {there_is} ({wanted}){action}"
-                constraint = _Constraint(name, text, target)
+                target, is_elsewhere, others, rule = reference
+                there = f"main.{written(target)}" if is_elsewhere else written(target)
+                text = f"FOREIGN KEY {_listed(columns)} REFERENCES {there} {_listed(others)}"
+                if rule != "NO ACTION":
+                    text += f" ON DELETE {rule}"
             case _:
-                constraint = _Constraint(name, f"{kind} ({listed})")
-        found[table].append(constraint)
+                text = f"{kind} {_listed(columns)}"
+        # A name that the table would give it as well is left out.
+        if not re.fullmatch(rf"{re.escape(bare)}_(.*_)?(pkey|key|fkey|check)\d*", name):
+            text = f"CONSTRAINT {quoted(name)} {text}"
+        found[table].append(_Constraint(text, target))
     return found
+
+
+def _listed(columns: Iterable[str]) -> str:
+    return f"({', '.join(map(quoted, columns))})"
 
 
 def _bvhs(connection: Any, tables: list[str]) -> Iterator[str]:

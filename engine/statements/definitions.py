@@ -40,6 +40,7 @@ from raydb.engine.statements.sequences import (
 from raydb.engine.statements.types import create_type, drop_types
 from raydb.errors import IntegrityError, ProgrammingError
 from raydb.names import find_object, known_object
+from raydb.planner.catalog import MAIN, schema_of
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.types import closed
 from raydb.planner.stars.star import canonical_definition
@@ -363,6 +364,8 @@ def _create_index(statement: ast.CreateIndex, context: StatementContext) -> Snap
         raise ProgrammingError(f"index '{taken}' exists already")
     check_free(name, snapshot)
     table = snapshot.tables[table_called(statement.table, snapshot)]
+    if schema_of(table.name, snapshot.schemas) == MAIN:
+        sql.check_bare(name, snapshot.schemas)
     after = _with_indexes(table, (*table.definition.indexes, statement.index), snapshot)
     index = after.tables[table.name].definition.indexes[-1]
     if index.ivf is None:

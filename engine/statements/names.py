@@ -98,7 +98,7 @@ def create_schema(statement: ast.CreateSchema, snapshot: Snapshot) -> Snapshot:
         raise ProgrammingError(f"schema '{known or name}' exists already")
     if "." in name or not name:
         raise NotSupportedError(f"the name of a schema has no dot, unlike '{name}'")
-    for kind in ("table", "sequence"):
+    for kind in ("table", "sequence", "index"):
         for each in named_in(snapshot, kind):
             if fold(each).startswith(f"{fold(name)}."):
                 raise ProgrammingError(

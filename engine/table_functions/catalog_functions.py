@@ -17,7 +17,7 @@ from raydb.engine.table_functions.functions import Functions
 from raydb.engine.table_functions.information_schema import rows_by_name
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.names import Unquoted
-from raydb.planner.catalog import CATALOG, MAIN, TEMP, in_schema
+from raydb.planner.catalog import CATALOG, MAIN, TEMP, in_schema, without_schema
 from raydb.planner.plan.function_arguments import NAME, Argument
 from raydb.planner.plan.table_function import RowsFunction
 from raydb.storage.tables.table import Check, ForeignKey, UniqueKey, constraint_names
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
 
     RowsOf: TypeAlias = Callable[[FunctionCall], Iterator[tuple[Any, ...]]]
 
-_TYPES = {"b": pa.bool_(), "i": pa.int64(), "t": pa.string(), "l": pa.list_(pa.string())}
+_TYPES = {"b": pa.bool_(), "i": pa.int64(), "t": pa.string()}
+_TYPES |= {f"{kind}[]": pa.list_(each) for kind, each in _TYPES.items()}
 
 
 class CatalogFunction(RowsFunction):
     """A function of the catalog.
 
-    columns: `name:kind`, where b is BOOLEAN, i BIGINT, t VARCHAR and l a list of these.
+    columns: `name:kind`, where b is BOOLEAN, i BIGINT, t VARCHAR, and b[] a list.
     """
 
     def __init__(self, name: str, columns: str, rows_of: RowsOf) -> None:
@@ -58,10 +59,7 @@ class TableInfoFunction(CatalogFunction):
 
 
 def _tables(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
-    for database, schema, name, kind in _information("tables", call):
-        info = _table_of(call, database, in_schema(name, schema))
-        if kind == "VIEW" or info is None:
-            continue
+    for database, schema, name, info in _stored_tables(call):
         own = info.definition
         yield (
             *(database, schema, name, False, database == TEMP, own.primary_key is not None),
@@ -111,41 +109,48 @@ def _functions(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
 
 
 def _indexes(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
-    for database, schema, name, kind in _information("tables", call):
-        whole = in_schema(name, schema)
-        info = None if kind == "VIEW" else _table_of(call, database, whole)
-        for index in () if info is None else info.definition.indexes:
-            columns = f"[{', '.join(index.columns)}]"
-            yield database, schema, index.name, name, index.unique, False, columns
+    for database, schema, name, info in _stored_tables(call):
+        for index in info.definition.indexes:
+            own = index.name.removeprefix(info.definition.name.removesuffix(name))
+            columns, descending = list(index.columns), list(index.descending)
+            text = f"[{', '.join(columns)}]"
+            yield database, schema, own, name, index.unique, False, text, columns, descending
 
 
 def _constraints(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
-    for database, schema, name, kind in _information("tables", call):
-        whole = in_schema(name, schema)
-        info = None if kind == "VIEW" else _table_of(call, database, whole)
-        if info is None:
-            continue
-        definition = info.definition
+    for database, schema, name, info in _stored_tables(call):
+        place, definition = (database, schema, name), info.definition
         for field in definition.schema:
             if not field.nullable:
-                yield (
-                    database,
-                    schema,
-                    name,
-                    "NOT NULL",
-                    [field.name],
-                    f"{name}_{field.name}_not_null",
-                )
+                label = f"{name}_{field.name}_not_null"
+                yield *place, "NOT NULL", None, [field.name], label, *_NOTHING
         for constraint, label in constraint_names(definition):
+            columns = list(constraint.columns)
             match constraint:
                 case UniqueKey():
-                    is_primary = constraint is definition.primary_key
-                    found, columns = "PRIMARY KEY" if is_primary else "UNIQUE", constraint.columns
+                    kind = "PRIMARY KEY" if constraint is definition.primary_key else "UNIQUE"
+                    yield *place, kind, None, columns, label, *_NOTHING
                 case ForeignKey():
-                    found, columns = "FOREIGN KEY", constraint.columns
+                    there = info.definition.name.removesuffix(in_schema(name, schema))
+                    table = constraint.table.removeprefix(there)
+                    other = call.catalog.relations.schema_of(table, database)
+                    target = other, without_schema(table, other), list(constraint.references)
+                    rule = "CASCADE" if constraint.cascades else "NO ACTION"
+                    yield *place, "FOREIGN KEY", None, columns, label, *target, rule
                 case Check():
-                    found, columns = "CHECK", ()
-            yield database, schema, name, found, list(columns), label
+                    yield *place, "CHECK", constraint.text, [], label, *_NOTHING
+
+
+# What a constraint that refers to no table has in place of it.
+_NOTHING = (None,) * 4
+
+
+def _stored_tables(call: FunctionCall) -> Iterator[tuple[str, str, str, TableInfo]]:
+    """Yield the database, the schema and the name of each table, and what is known of it."""
+    for database, schema, name, kind in _information("tables", call):
+        info = None if kind == "VIEW" else _table_of(call, database, in_schema(name, schema))
+        if info is not None:
+            yield database, schema, name, info
 
 
 def _sequences(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
@@ -205,18 +210,21 @@ CATALOG_FUNCTIONS = (
     CatalogFunction("duckdb_databases", "database_name:t internal:b", _databases),
     CatalogFunction(
         "duckdb_functions",
-        f"{_NAMED} function_name:t function_type:t parameters:l parameter_types:l"
+        f"{_NAMED} function_name:t function_type:t parameters:t[] parameter_types:t[]"
         " macro_definition:t",
         _functions,
     ),
     CatalogFunction(
         "duckdb_indexes",
-        f"{_NAMED} index_name:t table_name:t is_unique:b is_primary:b expressions:t",
+        f"{_NAMED} index_name:t table_name:t is_unique:b is_primary:b expressions:t"
+        " column_names:t[] descending:b[]",
         _indexes,
     ),
     CatalogFunction(
         "duckdb_constraints",
-        f"{_NAMED} table_name:t constraint_type:t constraint_column_names:l constraint_name:t",
+        f"{_NAMED} table_name:t constraint_type:t expression:t constraint_column_names:t[]"
+        " constraint_name:t referenced_schema:t referenced_table:t referenced_column_names:t[]"
+        " delete_rule:t",
         _constraints,
     ),
     CatalogFunction(

@@ -219,7 +219,8 @@ def _not_null(call: FunctionCall) -> Iterator[tuple[str, str, str]]:
         definition = table.definition
         for field in definition.schema:
             if not field.nullable:
-                yield definition.name, field.name, f"{definition.name}_{field.name}_not_null"
+                bare = definition.name.rpartition(".")[2]
+                yield definition.name, field.name, f"{bare}_{field.name}_not_null"
 
 
 def _key_column_usage(call: FunctionCall) -> Iterator[Row]:

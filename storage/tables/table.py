@@ -149,12 +149,15 @@ Constraint = UniqueKey | ForeignKey | Check
 def constraint_names(definition: TableDefinition) -> list[tuple[Constraint, str]]:
     """Return a table's constraints with their names; one without gets PostgreSQL's name for it.
 
+    It has the table's name without its schema.
+
     >>> constraint_names(TableDefinition("t", schema, unique_keys=(UniqueKey(("a", "b")),)))
     [(UniqueKey(columns=('a', 'b'), name=''), 't_a_b_key')]
     """
     kinds: list[tuple[Constraint, str]] = []
+    table = definition.name.rpartition(".")[2]
     if definition.primary_key is not None:
-        kinds.append((definition.primary_key, f"{definition.name}_pkey"))
+        kinds.append((definition.primary_key, f"{table}_pkey"))
     for kind, constraints in (
         ("key", definition.unique_keys),
         ("fkey", definition.foreign_keys),
@@ -164,7 +167,7 @@ def constraint_names(definition: TableDefinition) -> list[tuple[Constraint, str]
             columns = constraint.columns
             if isinstance(constraint, Check) and len(columns) > 1:
                 columns = ()
-            kinds.append((constraint, "_".join((definition.name, *columns, kind))))
+            kinds.append((constraint, "_".join((table, *columns, kind))))
     taken = {constraint.name for constraint, _ in kinds}
     named: list[tuple[Constraint, str]] = []
     for constraint, stem in kinds:

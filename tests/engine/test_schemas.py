@@ -39,7 +39,7 @@ ASKED = {
         ("sales", "t"),
         ("sales", "v"),
     ],
-    "SELECT name, table_name FROM indexes()": [("by_note", "sales.t")],
+    "SELECT name, table_name FROM indexes()": [("sales.by_note", "sales.t")],
 }
 
 

@@ -76,7 +76,28 @@ INSERT INTO sales.line VALUES (7, 7);
 
 CREATE TABLE other (id INTEGER REFERENCES sales.item (id)); INSERT INTO other VALUES (7);
 
-DROP TABLE other; CREATE INDEX by_kind ON sales.line (kind); DROP INDEX sales.by_kind;
+DROP TABLE other; 
+-- An index is in the schema of its table.
+CREATE INDEX by_kind ON sales.line (kind); CREATE INDEX by_id ON item (id); CREATE INDEX by_id ON sales.item (id);
+
+SELECT schema_name, index_name, table_name FROM duckdb_indexes() ORDER BY ALL;
+-- 'main' | 'by_id' | 'item'
+-- 'sales' | 'by_id' | 'item'
+-- 'sales' | 'by_kind' | 'line'
+
+DROP INDEX by_kind;
+-- error: ProgrammingError: index 'by_kind' does not exist; did you mean 'by_id'? (line 1, column 12)
+
+DROP INDEX sales.by_kind; DROP INDEX sales.by_id;
+
+CREATE INDEX by_id ON item (amount);
+-- error: ProgrammingError: index 'by_id' exists already (line 1, column 14)
+
+SELECT name, table_name FROM indexes();
+-- 'by_id' | 'item'
+
+DROP INDEX by_id; CREATE INDEX "sales.by_id" ON item (id);
+-- error: ProgrammingError: the name 'sales.by_id' begins as those of the schema 'sales' do, so nothing in the schema 'main' has it (line 1, column 32)
 
 CREATE TABLE sales.numbered (id INTEGER GENERATED ALWAYS AS IDENTITY, v INTEGER); INSERT INTO sales.numbered (v) VALUES (5), (6); SELECT * FROM sales.numbered;
 -- 1 | 5
