@@ -68,6 +68,15 @@ def test_views_stay_while_their_columns_do(project: Path) -> None:
     )
 
 
+def test_the_query_of_a_model_is_run_once(project: Path) -> None:
+    with raydb.connect("shop.raydb") as con:
+        con.execute("CREATE SEQUENCE steps")
+    (project / "models/step.sql").write_text("select nextval('steps') as step")
+    for number in ("1", "2", "3"):
+        dbt("run", "--select", "step")
+        assert rows("SELECT step FROM step") == [(number,)]
+
+
 def test_a_model_that_fails_leaves_the_old_rows(project: Path) -> None:
     dbt("build")
     model = project / "models/income.sql"

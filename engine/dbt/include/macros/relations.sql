@@ -70,3 +70,9 @@
   create {{ 'unique ' if index_dict.get('unique') }}index {{ name }} on {{ relation.render() }}
   ({% for column in columns %}{{ adapter.quote(column) }}{{ ', ' if not loop.last }}{% endfor %})
 {% endmacro %}
+
+{#- Whether a query has all columns of a table or view; it is bound, not run. -#}
+{% macro raydb__keeps_columns(existing, sql) %}
+  {% set empty = get_empty_subquery_sql(sql, config.get('sql_header', none)) %}
+  {{ return(adapter.keeps_columns(existing, empty)) }}
+{% endmacro %}

@@ -2,7 +2,7 @@
     may need what the new one does not have: they are dropped with the old table, as by CASCADE. -#}
 {% macro raydb__replace_table(existing, target, sql) %}
   {% set contract = config.get('contract') %}
-  {% if existing is none or not (contract.enforced or existing.is_view) and adapter.keeps_columns(existing, sql) %}
+  {% if existing is none or not (contract.enforced or existing.is_view) and raydb__keeps_columns(existing, sql) %}
     {% call statement('main') %}
       {{ get_create_table_as_sql(False, target, sql) }}
     {% endcall %}

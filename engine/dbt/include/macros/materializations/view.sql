@@ -5,7 +5,7 @@
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
-  {% if existing is not none and not (existing.is_view and adapter.keeps_columns(existing, sql)) %}
+  {% if existing is not none and not (existing.is_view and raydb__keeps_columns(existing, sql)) %}
     {% do adapter.drop_relation(existing) %}
   {% endif %}
   {% call statement('main') %}
