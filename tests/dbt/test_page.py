@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from dbt.adapters.factory import reset_adapters
 from dbt.cli.main import dbtRunner
 
 import raydb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PAGE = Path(__file__).parents[2] / "docs/dbt.md"
 FILE = re.compile(r"^`([\w/.]+)`\n\n```[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -26,13 +31,15 @@ def rows(sql: str) -> list[tuple[object, ...]]:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     for name, text in FILE.findall(PAGE.read_text(encoding="utf-8")):
         file = tmp_path / name
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    return tmp_path
+    yield tmp_path
+    # dbt keeps the adapter of its last run, and the next test of this process would use it.
+    reset_adapters()
 
 
 def test_the_project_is_built_twice(project: Path) -> None:
@@ -50,6 +57,11 @@ def test_the_project_is_built_twice(project: Path) -> None:
     dbt("build")
     new = [("2026-05-02", "Oslo", "5.0"), ("2026-05-03", "Lyon", "2.0")]
     assert rows(income) == [*built, *new]
+
+
+def test_schemas_that_exist_are_not_made(project: Path) -> None:
+    dbt("build")
+    assert "create schema" not in (project / "logs/dbt.log").read_text(encoding="utf-8")
 
 
 def test_views_stay_while_their_columns_do(project: Path) -> None:

@@ -55,7 +55,6 @@ LEFT_OUT = {
     "TestEphemeralNested": "the same",
 }
 LEFT_OUT_TESTS = {
-    "MetadataWithEmptyFlag": {"test_run[alter_column_comment]"},
     "TestSimpleCopyBase": {"test_simple_copy_with_materialized_views"},
 }
 

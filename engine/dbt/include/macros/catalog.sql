@@ -1,6 +1,6 @@
 {% macro raydb__list_schemas(database) %}
   {% set sql %}
-    select schema_name from information_schema.schemata where catalog_name = '{{ database }}'
+    select schema_name from information_schema.schemata where catalog_name = '{{ database | replace('"', '') }}'
   {% endset %}
   {{ return(run_query(sql)) }}
 {% endmacro %}
