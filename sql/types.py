@@ -11,7 +11,13 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import find_object, is_same
 from raydb.planner.catalog import MAIN
-from raydb.planner.expressions.types import HUGEINT, INTERVAL, MAX_PRECISION, TIMESTAMPTZ, is_float
+from raydb.planner.expressions.types import (
+    HUGEINT,
+    INTERVAL,
+    MAX_ARRAY_LENGTH,
+    MAX_PRECISION,
+    TIMESTAMPTZ,
+)
 from raydb.running import user_types
 from raydb.sql.named_types import NamedType
 from raydb.sql.parse.reader import name_in
@@ -167,7 +173,7 @@ def _label(node: exp.Expr, whole: exp.DataType) -> str | None:
 
 
 def _list_type(node: exp.DataType) -> pa.DataType:
-    """Return `INTEGER[]`, a list, or `FLOAT[3]`, a vector: a list of a fixed length."""
+    """Return `INTEGER[]`, a list, or `INTEGER[3]`, an array: a list of a fixed length."""
     (element,) = node.expressions or (None,)
     if not isinstance(element, exp.DataType):
         raise NotSupportedError(f"the type {_written(node)} is not supported")
@@ -175,12 +181,11 @@ def _list_type(node: exp.DataType) -> pa.DataType:
     match node.args.get("values"):
         case None | []:
             return pa.list_(data_type)
-        case [exp.Literal(is_string=False) as size] if size.name.isdigit() and int(size.name):
-            if is_float(data_type):
+        case [exp.Literal(is_string=False) as size] if size.name.isdigit():
+            if 1 <= int(size.name) <= MAX_ARRAY_LENGTH:
                 return pa.list_(data_type, int(size.name))
-    raise NotSupportedError(
-        f"the type {_written(node)} is not supported: only lists of FLOAT and DOUBLE have a fixed"
-        " length, of at least one"
+    raise ProgrammingError(
+        f"the type {_written(node)} is not one: an array has a length of 1 to {MAX_ARRAY_LENGTH}"
     )
 
 

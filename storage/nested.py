@@ -107,6 +107,30 @@ def offsets_of(lists: pa.Array) -> pa.Array:
     return pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
 
 
+def make_lists(
+    offsets: pa.Array, elements: pa.Array, kind: pa.DataType, mask: pa.Array | None = None
+) -> pa.Array:
+    """Return lists of any or of a fixed length, whose elements lie one list after the other.
+
+    mask: is true for lists that are NULL, which have no elements. Raises pa.ArrowInvalid where a
+    list has another length than `kind`.
+    """
+    if not _TYPES.is_fixed_size_list(kind):
+        return pa.ListArray.from_arrays(offsets, elements, type=kind, mask=mask)
+    size = kind.list_size
+    starts = offsets.to_numpy()[:-1]
+    hidden = np.zeros(len(starts), np.bool_)
+    if mask is not None:
+        hidden = mask.to_numpy(zero_copy_only=False)
+    if (np.diff(offsets.to_numpy())[~hidden] != size).any():
+        raise pa.ArrowInvalid("another length")
+    if mask is None:
+        return pa.FixedSizeListArray.from_arrays(elements, type=kind)
+    places = (starts[:, None] + np.arange(size)).ravel()
+    filled = elements.take(pa.array(places, mask=np.repeat(hidden, size)))
+    return pa.FixedSizeListArray.from_arrays(filled, type=kind, mask=mask)
+
+
 def missing(array: pa.Array) -> pa.Array | None:
     """Return which values are NULL, None where none is."""
     return array.is_null() if array.null_count else None
@@ -140,7 +164,8 @@ def rebuild(
 ) -> pa.Array:
     """Return lists, structs or maps as those of another type, whose parts `convert` makes.
 
-    Structs have as many fields, in the same order.
+    Structs have as many fields, in the same order. Raises pa.ArrowInvalid where a list has not the
+    length that `kind` fixes.
     """
     if _TYPES.is_struct(kind):
         fields = [
@@ -153,5 +178,4 @@ def rebuild(
         parts = (convert(keys, kind.key_type), convert(values, kind.item_type))
         return pa.MapArray.from_arrays(offsets, *parts, type=kind, mask=missing(array))
     offsets, elements = elements_of(array)  # without those of NULL
-    values = convert(elements, kind.value_type)
-    return pa.ListArray.from_arrays(offsets, values, type=kind, mask=missing(array))
+    return make_lists(offsets, convert(elements, kind.value_type), kind, missing(array))

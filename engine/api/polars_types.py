@@ -34,6 +34,8 @@ def _enum_type(dtype: Any, kind: pa.DataType, library: Any) -> Any:
         return library.Enum(kind.labels)
     if pt.is_list(kind):
         return library.List(_enum_type(dtype.inner, kind.value_type, library))
+    if pt.is_fixed_size_list(kind):
+        return library.Array(_enum_type(dtype.inner, kind.value_type, library), kind.list_size)
     if pt.is_struct(kind):
         parts = zip(dtype.fields, kind, strict=True)
         return library.Struct(

@@ -6,6 +6,7 @@ BLOB      bytes                            has months, which a timedelta does no
 DATE      datetime.date          lists     list
 UUID      uuid.UUID              STRUCT    dict
 ENUM      str                    MAP       dict; a list of pairs where keys are nested
+arrays    tuple
 TIMESTAMP datetime.datetime, with the zone of the session if it has a time zone
 """
 
@@ -64,9 +65,11 @@ def _converter(data_type: pa.DataType) -> Callable[[Any], Any] | None:
         zone = dt.UTC if data_type.tz == "UTC" else ZoneInfo(data_type.tz)
         return lambda moment: moment.astimezone(zone)
     if pt.is_list(data_type) or pt.is_fixed_size_list(data_type):
+        make = list if pt.is_list(data_type) else tuple
         convert = _converter(data_type.value_type)
         if convert is not None:
-            return lambda values: [None if v is None else convert(v) for v in values]
+            return lambda values: make([None if v is None else convert(v) for v in values])
+        return None if make is list else make
     return None
 
 

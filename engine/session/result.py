@@ -11,7 +11,7 @@ from raydb.engine.fused.row_fast_path import FastRows
 from raydb.engine.session.python_values import python_values
 from raydb.planner.expressions.columns.zones import zone_name
 from raydb.planner.expressions.types import TIMESTAMPTZ, is_zoned
-from raydb.storage.nested import rebuild
+from raydb.storage.nested import map_leaves, rebuild
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -110,13 +110,7 @@ def shown_types(types: Sequence[pa.DataType], setting: str) -> tuple[pa.DataType
 
 
 def _shown_type(kind: pa.DataType, zone: str) -> pa.DataType:
-    if pa.types.is_list(kind):
-        return pa.list_(_shown_type(kind.value_type, zone))
-    if pa.types.is_struct(kind):
-        return pa.struct([(field.name, _shown_type(field.type, zone)) for field in kind])
-    if pa.types.is_map(kind):
-        return pa.map_(_shown_type(kind.key_type, zone), _shown_type(kind.item_type, zone))
-    return pa.timestamp("us", zone) if kind == TIMESTAMPTZ else kind
+    return map_leaves(kind, lambda leaf: pa.timestamp("us", zone) if leaf == TIMESTAMPTZ else leaf)
 
 
 def shown(

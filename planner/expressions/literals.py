@@ -256,8 +256,8 @@ def _convert_list(literal: Literal, data_type: pa.DataType) -> Literal | None:
 
 
 def list_literal(elements: Sequence[Literal], data_type: pa.DataType) -> Literal:
-    """Return the list of constants that are of one type."""
-    return Literal(tuple(element.value for element in elements), pa.list_(data_type))
+    """Return the list, or array, of constants that are of its elements' type."""
+    return Literal(tuple(element.value for element in elements), data_type)
 
 
 def _convert_number(value: int | float | decimal.Decimal, data_type: pa.DataType) -> Literal | None:

@@ -25,6 +25,7 @@ DATE, TIME, TIMESTAMP = pa.date32(), pa.time64("us"), pa.timestamp("us")
 TIMESTAMPTZ = pa.timestamp("us", "UTC")
 INTERVAL = pa.month_day_nano_interval()
 MAX_PRECISION = 38  # of decimal128
+MAX_ARRAY_LENGTH = 100_000  # which a NULL takes as well
 # Two decimals of any types fit side by side in so many digits: 38 before the point, 38 behind it.
 COMPARED_PRECISION = 76
 HUGEINT = pa.decimal128(MAX_PRECISION, 0)
@@ -91,6 +92,11 @@ def is_zoned(data_type: pa.DataType) -> bool:
 def is_list(data_type: pa.DataType) -> bool:
     """Say whether a type is a list, of any or of a fixed length."""
     return bool(pa.types.is_list(data_type) or pa.types.is_fixed_size_list(data_type))
+
+
+def is_array(data_type: pa.DataType) -> bool:
+    """Say whether a type is a list of a fixed length."""
+    return bool(pa.types.is_fixed_size_list(data_type))
 
 
 def is_row(data_type: pa.DataType) -> bool:
@@ -203,16 +209,21 @@ def decimal_type(precision: int, scale: int) -> pa.DataType:
 def _common_list_type(
     left: pa.DataType, right: pa.DataType, most_digits: int
 ) -> pa.DataType | None:
-    """Return the vector's type of a vector and a list of numbers, else a list of what is common."""
-    for one, other in ((left, right), (right, left)):
-        if pa.types.is_fixed_size_list(one) and pa.types.is_list(other):
-            return one if is_number(other.value_type) else None
-    if pa.types.is_fixed_size_list(left) and left.list_size != right.list_size:
+    """Return a list of what elements have in common, which is an array beside an array.
+
+    Vectors stay what they are beside a list of numbers, which may have more digits.
+    """
+    arrays = [kind for kind in (left, right) if is_array(kind)]
+    if len({kind.list_size for kind in arrays}) > 1:
         return None
+    if len(arrays) == 1 and is_float(arrays[0].value_type):
+        other = right if arrays[0] is left else left
+        if is_number(other.value_type):
+            return arrays[0]
     element = common_type(left.value_type, right.value_type, most_digits)
-    if element is None or pa.types.is_list(left):
-        return None if element is None else pa.list_(element)
-    return pa.list_(element, left.list_size)
+    if element is None:
+        return None
+    return pa.list_(element, arrays[0].list_size) if arrays else pa.list_(element)
 
 
 def can_cast(source: pa.DataType, target: pa.DataType) -> bool:

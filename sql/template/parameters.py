@@ -204,7 +204,7 @@ def _list_literal(key: str, values: Sequence[object]) -> Literal:
         raise ProgrammingError(
             f"the values of parameter {key} are of several types: {', '.join(kinds)}"
         )
-    return list_literal(constants, constants[0].type)
+    return list_literal(constants, pa.list_(constants[0].type))
 
 
 def _are_rows(key: str, values: Sequence[object]) -> bool:

@@ -12,7 +12,7 @@ from raydb.running import cuts_nanoseconds
 from raydb.storage.enums import EnumType, is_enum, text_type, values_of
 from raydb.storage.formats.arrow.sql_types import check_names, in_sql_layout, sql_type
 from raydb.storage.formats.delimited.faults import first_failure
-from raydb.storage.nested import leaf_types, rebuild
+from raydb.storage.nested import is_list_like, leaf_types, rebuild
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID, uuids_of
 
@@ -195,7 +195,7 @@ def cast_exactly(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray 
     Only DECIMAL to DOUBLE and DOUBLE to REAL round.
     """
     have = column.type
-    if pa.types.is_nested(want) and not pa.types.is_fixed_size_list(want):
+    if pa.types.is_nested(want):
         return _cast_parts(column, want)
     if pa.types.is_duration(have):
         return _intervals(column, want)
@@ -256,11 +256,8 @@ def cast_texts(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 def _cast_text_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if array.type == kind:
         return array
-    if pa.types.is_struct(kind) or pa.types.is_list(kind):
+    if pa.types.is_struct(kind) or is_list_like(kind):
         return rebuild(array, kind, _cast_text_array)
-    if pa.types.is_fixed_size_list(kind):
-        elements = _cast_text_array(array, pa.list_(kind.value_type))
-        return elements.cast(kind)
     if kind == UUID:
         return uuids_of(array)
     if isinstance(kind, EnumType):

@@ -190,9 +190,7 @@ def _json_lines(batch: pa.RecordBatch, end: str) -> pa.Array:
 def json_text(name: str, column: pa.Array) -> pa.Array:
     """Return the values of a column as JSON, null for NULL. Raises DataError for NaN."""
     types, kind = pa.types, column.type
-    if types.is_fixed_size_list(kind):
-        column = column.cast(pa.list_(kind.value_type))
-    if types.is_list(column.type):
+    if types.is_list(kind) or types.is_fixed_size_list(kind):
         texts = _json_list(name, column)
     elif types.is_struct(kind):
         texts = _json_struct(name, column)
@@ -203,7 +201,7 @@ def json_text(name: str, column: pa.Array) -> pa.Array:
     elif types.is_string(kind):
         texts = pc.binary_join_element_wise('"', _json_escaped(column), '"', "")
     elif types.is_temporal(kind):
-        texts = pc.binary_join_element_wise('"', column.cast(pa.string()), '"', "")
+        texts = pc.binary_join_element_wise('"', _json_moment(column), '"', "")
     else:
         if types.is_floating(kind) and pc.all(pc.is_finite(column)).as_py() is False:
             raise DataError(f"column '{name}' has NaN or an infinity, which JSON cannot write")
@@ -242,6 +240,15 @@ def _json_list(name: str, column: pa.ListArray) -> pa.Array:
     offsets, elements = elements_of(column)
     lists = pa.ListArray.from_arrays(offsets, json_text(name, elements), mask=missing(column))
     return pc.binary_join_element_wise("[", pc.binary_join(lists, ","), "]", "")
+
+
+def _json_moment(column: pa.Array) -> pa.Array:
+    """Return dates and times as text, without zeros at the end of fractions of a second."""
+    texts = column.cast(pa.string())
+    if pa.types.is_date(column.type):
+        return texts
+    texts = pc.replace_substring_regex(texts, r"\.0+(Z?)$", r"\1")
+    return pc.replace_substring_regex(texts, r"(\.\d*[1-9])0+(Z?)$", r"\1\2")
 
 
 def _json_escaped(texts: pa.Array) -> pa.Array:

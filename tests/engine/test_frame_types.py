@@ -50,7 +50,7 @@ READ = {
     "string_view": (_arrow(["x"], pa.string_view()), "VARCHAR", ["x"]),
     "list_view": (_arrow([[1], None], pa.list_view(pa.int32())), "INTEGER[]", [[1], None]),
     "lists of texts": (_arrow([["x"]], pa.large_list(pa.string_view())), "VARCHAR[]", [["x"]]),
-    "lists of one length": (_arrow([[1, 2]], pa.list_(pa.int64(), 2)), "BIGINT[]", [[1, 2]]),
+    "lists of one length": (_arrow([[1, 2]], pa.list_(pa.int64(), 2)), "BIGINT[2]", [(1, 2)]),
     "null": (_arrow([None], pa.null()), "VARCHAR", [None]),
     "bool8": (
         pa.table({"a": pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0], pa.int8()))}),

@@ -23,8 +23,8 @@ TABLE = """
     CREATE TABLE t (id INTEGER, h HUGEINT, tm TIME, iv INTERVAL, b BLOB, v FLOAT[2], l INTEGER[],
         n VARCHAR[][])"""
 ROWS = [
-    (1, 10**30, dt.time(10, 1), MONTH, b"\x00\xff", [1.5, 2.0], [1, None], [["a"], []]),
-    (2, -7, dt.time(0, 0, 0, 1), dt.timedelta(days=1, seconds=3), b"", [0.0, -1.0], [], []),
+    (1, 10**30, dt.time(10, 1), MONTH, b"\x00\xff", (1.5, 2.0), [1, None], [["a"], []]),
+    (2, -7, dt.time(0, 0, 0, 1), dt.timedelta(days=1, seconds=3), b"", (0.0, -1.0), [], []),
     (3, None, None, None, None, None, None, None),
 ]
 

@@ -57,12 +57,12 @@ SELECT min(id), count(*) FROM t GROUP BY v, a;
 -- 5 | 1
 -- 6 | 1
 SELECT v, sum(id) FROM t GROUP BY v HAVING v IS NOT NULL;
--- [0.0, 2.0, 3.0] | 7
--- [1.0, 2.0, 3.0] | 3
+-- (0.0, 2.0, 3.0) | 7
+-- (1.0, 2.0, 3.0) | 3
 SELECT DISTINCT v FROM t WHERE id <> 4;
+-- (0.0, 2.0, 3.0)
+-- (1.0, 2.0, 3.0)
 -- NULL
--- [0.0, 2.0, 3.0]
--- [1.0, 2.0, 3.0]
 SELECT count(DISTINCT v), count(DISTINCT a), count(DISTINCT s) FROM t;
 -- 2 | 3 | 4
 SELECT v[1] AS x, count(*) FROM t GROUP BY GROUPING SETS ((v), ()) ORDER BY x, 2;
@@ -109,8 +109,8 @@ SELECT a FROM t EXCEPT SELECT [1, 2];
 -- [1, None]
 -- []
 SELECT v FROM t WHERE id < 4 UNION SELECT [0, 2, 3];
--- [0.0, 2.0, 3.0]
--- [1.0, 2.0, 3.0]
+-- (0.0, 2.0, 3.0)
+-- (1.0, 2.0, 3.0)
 WITH RECURSIVE r AS (SELECT [1] AS l UNION SELECT list_append(l, 1) FROM r WHERE len(l) < 3) SELECT l FROM r;
 -- [1, 1, 1]
 -- [1, 1]
@@ -164,10 +164,10 @@ SELECT id, (SELECT max(i.id) FROM t i WHERE array_distance(i.v, o.v) < 2) FROM t
 
 -- They are compared element by element; min() of them is refused.
 SELECT v FROM t ORDER BY v;
--- [0.0, 2.0, 3.0]
--- [-0.0, 2.0, 3.0]
--- [1.0, 2.0, 3.0]
--- [1.0, 2.0, 3.0]
+-- (0.0, 2.0, 3.0)
+-- (-0.0, 2.0, 3.0)
+-- (1.0, 2.0, 3.0)
+-- (1.0, 2.0, 3.0)
 -- NULL
 -- NULL
 SELECT min(v) FROM t;

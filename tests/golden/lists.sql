@@ -10,17 +10,17 @@ INSERT INTO t VALUES (1, [3, 1, 2], ['x', 'y'], [1, 2, 3]), (2, [], [], [0.5, 0,
   (4, [1, NULL, 1], ['x', NULL], '[1, 1, 1]'), (5, ARRAY[7], ARRAY['it''s'], ARRAY[1, 0, 0]);
 
 SELECT * FROM t ORDER BY id;
--- 1 | [3, 1, 2] | ['x', 'y'] | [1.0, 2.0, 3.0]
--- 2 | [] | [] | [0.5, 0.0, -0.5]
+-- 1 | [3, 1, 2] | ['x', 'y'] | (1.0, 2.0, 3.0)
+-- 2 | [] | [] | (0.5, 0.0, -0.5)
 -- 3 | NULL | NULL | NULL
--- 4 | [1, None, 1] | ['x', None] | [1.0, 1.0, 1.0]
--- 5 | [7] | ["it's"] | [1.0, 0.0, 0.0]
+-- 4 | [1, None, 1] | ['x', None] | (1.0, 1.0, 1.0)
+-- 5 | [7] | ["it's"] | (1.0, 0.0, 0.0)
 
 INSERT INTO t (v) VALUES ([1, 2]);
 -- error: DataError: a list of 2 elements does not fit FLOAT[3]
 
 INSERT INTO t (a) VALUES (['one']);
--- error: ProgrammingError: column 'a' has the type INTEGER[], but its value is a list (VARCHAR[]) (line 1, column 16)
+-- error: DataError: column 'a': 'one' is not a valid INTEGER
 
 INSERT INTO t (a) VALUES (1);
 -- error: ProgrammingError: column 'a' has the type INTEGER[], but its value is 1 (INTEGER) (line 1, column 16)
@@ -133,10 +133,10 @@ SELECT a, count(*) FROM t GROUP BY a;
 
 SELECT DISTINCT s, v FROM t;
 -- NULL | NULL
--- ["it's"] | [1.0, 0.0, 0.0]
--- ['x', 'y'] | [1.0, 2.0, 3.0]
--- ['x', None] | [1.0, 1.0, 1.0]
--- [] | [0.5, 0.0, -0.5]
+-- ["it's"] | (1.0, 0.0, 0.0)
+-- ['x', 'y'] | (1.0, 2.0, 3.0)
+-- ['x', None] | (1.0, 1.0, 1.0)
+-- [] | (0.5, 0.0, -0.5)
 
 SELECT x.id, y.id FROM t x JOIN t y ON x.a = y.a WHERE x.id <> y.id OR x.id > 3;
 -- 4 | 4
@@ -144,10 +144,10 @@ SELECT x.id, y.id FROM t x JOIN t y ON x.a = y.a WHERE x.id <> y.id OR x.id > 3;
 
 -- Lists are sorted element by element; what they are not good for is refused.
 SELECT * FROM t ORDER BY a;
--- 2 | [] | [] | [0.5, 0.0, -0.5]
--- 4 | [1, None, 1] | ['x', None] | [1.0, 1.0, 1.0]
--- 1 | [3, 1, 2] | ['x', 'y'] | [1.0, 2.0, 3.0]
--- 5 | [7] | ["it's"] | [1.0, 0.0, 0.0]
+-- 2 | [] | [] | (0.5, 0.0, -0.5)
+-- 4 | [1, None, 1] | ['x', None] | (1.0, 1.0, 1.0)
+-- 1 | [3, 1, 2] | ['x', 'y'] | (1.0, 2.0, 3.0)
+-- 5 | [7] | ["it's"] | (1.0, 0.0, 0.0)
 -- 3 | NULL | NULL | NULL
 
 SELECT max(a) FROM t;
@@ -155,10 +155,10 @@ SELECT max(a) FROM t;
 
 -- They travel through joins.
 SELECT x.id, x.a, y.v FROM t x JOIN t y ON x.id = y.id + 1 ORDER BY x.id;
--- 2 | [] | [1.0, 2.0, 3.0]
--- 3 | NULL | [0.5, 0.0, -0.5]
+-- 2 | [] | (1.0, 2.0, 3.0)
+-- 3 | NULL | (0.5, 0.0, -0.5)
 -- 4 | [1, None, 1] | NULL
--- 5 | [7] | [1.0, 1.0, 1.0]
+-- 5 | [7] | (1.0, 1.0, 1.0)
 
 SELECT id, CASE WHEN id > 2 THEN a ELSE [0] END, coalesce(a, [1, 2]) FROM t ORDER BY id;
 -- 1 | [0] | [3, 1, 2]
@@ -182,20 +182,20 @@ SELECT a FROM t WHERE id = 1;
 COPY t TO '$TMP/lists.parquet';
 
 SELECT * FROM '$TMP/lists.parquet' ORDER BY id;
--- 1 | [3, 1, 2, 100] | ['x', 'y'] | [1.0, 2.0, 3.0]
--- 2 | [] | [] | [0.5, 0.0, -0.5]
+-- 1 | [3, 1, 2, 100] | ['x', 'y'] | (1.0, 2.0, 3.0)
+-- 2 | [] | [] | (0.5, 0.0, -0.5)
 -- 3 | NULL | NULL | NULL
--- 4 | [1, None, 1] | ['x', None] | [1.0, 1.0, 1.0]
--- 5 | [7] | ["it's"] | [1.0, 0.0, 0.0]
+-- 4 | [1, None, 1] | ['x', None] | (1.0, 1.0, 1.0)
+-- 5 | [7] | ["it's"] | (1.0, 0.0, 0.0)
 
 COPY t TO '$TMP/lists.flat';
 
 SELECT * FROM '$TMP/lists.flat' ORDER BY id;
--- 1 | [3, 1, 2, 100] | ['x', 'y'] | [1.0, 2.0, 3.0]
--- 2 | [] | [] | [0.5, 0.0, -0.5]
+-- 1 | [3, 1, 2, 100] | ['x', 'y'] | (1.0, 2.0, 3.0)
+-- 2 | [] | [] | (0.5, 0.0, -0.5)
 -- 3 | NULL | NULL | NULL
--- 4 | [1, None, 1] | ['x', None] | [1.0, 1.0, 1.0]
--- 5 | [7] | ["it's"] | [1.0, 0.0, 0.0]
+-- 4 | [1, None, 1] | ['x', None] | (1.0, 1.0, 1.0)
+-- 5 | [7] | ["it's"] | (1.0, 0.0, 0.0)
 
 COPY t TO '$TMP/lists.csv';
 -- error: NotSupportedError: column 'a' is INTEGER[], which cannot be written to a .csv file

@@ -34,7 +34,7 @@ SELECT list_where([1], [1]);
 -- error: ProgrammingError: list_where() needs a list of BOOLEAN, not a list (INTEGER[]) (line 1, column 8)
 
 SELECT array_value(1, 2), list_aggr([1, 2], 'sum'), array_aggr([1, 2], 'max');
--- [1, 2] | 3 | 2
+-- (1, 2) | 3 | 2
 
 SELECT regexp_extract_all(a, '[a-z]'), regexp_extract_all(a, '([a-z])(\d)', 2), regexp_extract_all(a, 'x*') FROM (VALUES ('a1 b2'), (''), (NULL), ('zz')) AS t (a);
 -- NULL | NULL | NULL

@@ -86,7 +86,7 @@ SELECT make_timestamptz(2026, 5, 17, 10, 37, 0), make_timestamptz(2026, 5, 17, 1
 
 -- Casts and comparisons with other types.
 SELECT t::DATE, t::TIME, t::TIMESTAMP, t::VARCHAR, [t]::VARCHAR, DATE '2026-05-17'::TIMESTAMPTZ FROM (VALUES (TIMESTAMPTZ '2026-05-17 23:30Z')) AS v (t);
--- 2026-05-18 | datetime.time(1, 30) | 2026-05-18T01:30:00 | '2026-05-18 01:30:00+02' | '[2026-05-18 01:30:00+02]' | 2026-05-17T00:00:00+02:00
+-- 2026-05-18 | datetime.time(1, 30) | 2026-05-18T01:30:00 | '2026-05-18 01:30:00+02' | '[''2026-05-18 01:30:00+02'']' | 2026-05-17T00:00:00+02:00
 SELECT TIMESTAMPTZ '2026-05-17 10:00Z' = TIMESTAMP '2026-05-17 12:00', TIMESTAMPTZ '2026-05-17 10:00Z' > DATE '2026-05-18', typeof(coalesce(now(), current_date));
 -- true | false | 'TIMESTAMP WITH TIME ZONE'
 SELECT '10:00'::TIME WITH TIME ZONE;

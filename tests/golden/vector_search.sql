@@ -15,7 +15,7 @@ SELECT id, rank, round(distance, 6) FROM vector_search(docs, emb, [3.4, 4.1]::FL
 SELECT count(*) FROM vector_search(docs, emb, [0.0, 0.0]);
 -- 10
 SELECT * FROM vector_search(docs, emb, [0, 0], k => 1) AS near (a, b, c);
--- 0 | 'en' | [0.0, 0.0] | 1 | 0.0 | 0 | 'exact'
+-- 0 | 'en' | (0.0, 0.0) | 1 | 0.0 | 0 | 'exact'
 SELECT id, distance FROM vector_search(docs, emb, [1, 2], k => 2, metric => 'ip');
 -- 98 | -26.0
 -- 99 | -27.0
@@ -219,9 +219,9 @@ SELECT id FROM vector_search(docs, emb, [NULL, 0], k => 1, metric => 'l2');
 CREATE TABLE raw (v FLOAT[2]);
 INSERT INTO raw VALUES ([1, 2]), (['nan'::FLOAT, 2]), (['inf'::FLOAT, -1e38]);
 SELECT v, v = ['nan'::FLOAT, 2]::FLOAT[2] FROM raw;
--- [1.0, 2.0] | false
--- [inf, -9.999999680285692e+37] | false
--- [nan, 2.0] | true
+-- (1.0, 2.0) | false
+-- (inf, -9.999999680285692e+37) | false
+-- (nan, 2.0) | true
 SELECT * FROM vector_search(raw, v, [1, 1], k => 1);
 -- error: DataError: row 2: the vector in 'v' has NaN or infinity
 

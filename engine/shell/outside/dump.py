@@ -112,7 +112,7 @@ def literal(value: Any, kind: pa.DataType | None = None) -> str:
             kinds = kind.key_type, kind.item_type
             written = (": ".join(map(literal, pair, kinds)) for pair in pairs)
             return f"MAP {{{', '.join(written)}}}"
-        case list():
+        case list() | tuple() if not isinstance(value, pa.MonthDayNano):
             element = None if kind is None else kind.value_type
             return f"[{', '.join(literal(each, element) for each in value)}]"
         case dict():

@@ -10,6 +10,8 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from pyarrow import MonthDayNano
+
 from raydb.engine.session.python_values import python_values
 from raydb.engine.shell.render.box import write_box, write_table
 from raydb.engine.shell.render.delimited import write_delimited
@@ -59,7 +61,7 @@ def _json(value: Any) -> str:
             return json.dumps(str(value))
         case None | bool() | int() | float() | str():
             return json.dumps(value, ensure_ascii=False)
-        case list():
+        case list() | tuple() if not isinstance(value, MonthDayNano):
             return "[" + ", ".join(map(_json, value)) + "]"
         case dict():
             pairs = (f"{json.dumps(str(key))}: {_json(each)}" for key, each in value.items())

@@ -37,7 +37,7 @@ def word(value: Any) -> str:
             return interval_word(value)
         case dt.datetime() if value.tzinfo is not None:
             return zoned_word(value)
-        case list():
+        case list() | tuple():
             return "[" + ", ".join("NULL" if v is None else word(v) for v in value) + "]"
         case dict():
             pairs = (f"'{key}': {'NULL' if v is None else word(v)}" for key, v in value.items())

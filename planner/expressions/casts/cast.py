@@ -23,22 +23,21 @@ number), so each pair of kinds has its conversion here:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import DataError, NotSupportedError
-from raydb.planner.expressions.casts import blobs, moments, nested, numbers, uuids
+from raydb.planner.expressions.casts import blobs, moments, nested, nested_text, numbers, uuids
 from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.planner.expressions.types import TIMESTAMPTZ
 from raydb.storage.enums import EnumType, is_enum, texts_of, values_of
 from raydb.storage.integers import bounds_of
+from raydb.storage.nested import rebuild
 from raydb.storage.type_names import sql_type_name
 
 
@@ -149,7 +148,8 @@ def _checked(array: pa.Array, target: pa.DataType, convert: _Conversion) -> pa.A
     is_vector = pt.is_fixed_size_list(target) and not pt.is_string(array.type)
     if is_vector and len(array[0]) != target.list_size:
         # A vector of hundreds of numbers would hide the sentence.
-        raise DataError(f"a list of {len(array[0])} elements does not fit {sql_type_name(target)}")
+        elements = "1 element" if len(array[0]) == 1 else f"{len(array[0])} elements"
+        raise DataError(f"a list of {elements} does not fit {sql_type_name(target)}")
     value = cast_values(array, pa.string(), "UTC")[0].as_py()
     if isinstance(target, EnumType):
         raise DataError(f"'{value}' is no value of {target.title}")
@@ -160,65 +160,9 @@ def _checked(array: pa.Array, target: pa.DataType, convert: _Conversion) -> pa.A
 
 def _list_to_list(array: pa.Array, target: pa.DataType, zone: str | None) -> pa.Array:
     """Convert the elements; to a list of a fixed length only lists of that length."""
-    elements = cast_values(array.flatten(), target.value_type, zone)  # without those of NULL
-    lengths = pc.fill_null(pc.list_value_length(array), 0)
-    ends = np.concatenate([[0], np.cumsum(lengths.to_numpy())]).astype(np.int32)
-    if pt.is_list(target):
-        mask = array.is_null() if array.null_count else None
-        return pa.ListArray.from_arrays(pa.array(ends), elements, type=target, mask=mask)
-    size = target.list_size
-    if pc.any(pc.and_(array.is_valid(), pc.not_equal(lengths, size))).as_py():
-        raise pa.ArrowInvalid("another length")
-    if not array.null_count:
-        return pa.FixedSizeListArray.from_arrays(elements, type=target)
-    places = pa.array(np.repeat(ends[:-1], size) + np.tile(np.arange(size), len(array)))
-    missing = pa.array(np.repeat(array.is_null().to_numpy(zero_copy_only=False), size))
-    filled = elements.take(pc.if_else(missing, pa.scalar(None, places.type), places))
-    return pa.FixedSizeListArray.from_arrays(filled, type=target, mask=array.is_null())
+    return rebuild(array, target, partial(cast_values, zone=zone))
 
 
-def _text_to_list(array: pa.Array, target: pa.DataType, zone: str | None) -> pa.Array:
-    """Read lists written as [1, 2, NULL] or, as PostgreSQL does, {1,2,NULL}; not lists of lists."""
-    if pt.is_nested(target.value_type):
-        names = f"{sql_type_name(array.type)} to {sql_type_name(target)}"
-        raise NotSupportedError(f"a cast from {names} is not supported")
-    lists = [None if text is None else _elements_of(text) for text in array.to_pylist()]
-    return _list_to_list(pa.array(lists, pa.list_(pa.string())), target, zone)
-
-
-def _elements_of(text: str) -> list[str | None]:
-    words = text.strip()
-    if words[:1] + words[-1:] not in ("[]", "{}"):
-        raise pa.ArrowInvalid("no list")
-    inner = words[1:-1].strip()
-    if inner and not _MARKS_OF_ELEMENTS.intersection(inner):
-        between = [word.strip() for word in inner.split(",")]
-        if not all(between):
-            raise pa.ArrowInvalid("no list")
-        return [None if word.upper() == "NULL" else word for word in between]
-    elements: list[str | None] = []
-    place = 0
-    more = bool(inner)
-    while more:
-        found = _ELEMENT.match(inner, place)
-        if found is None:
-            raise pa.ArrowInvalid("no list")
-        place = found.end()
-        more = found["comma"] == ","
-        if found["plain"] is not None:
-            plain = found["plain"].strip()
-            elements.append(None if plain.upper() == "NULL" else plain)
-        else:
-            quote = found["quoted"][0]
-            elements.append(found["quoted"][1:-1].replace(quote * 2, quote))
-    return elements
-
-
-# A list without these has its elements between its commas.
-_MARKS_OF_ELEMENTS = frozenset("[]{}'\"")
-_ELEMENT = re.compile(
-    r"""\s*(?:(?P<quoted>'(?:[^']|'')*'|"(?:[^"]|"")*")|(?P<plain>[^\[\]{},'"]+))\s*(?P<comma>,|$)"""
-)
 # What a text must look like at least, for TRY_CAST not to try one by one.
 _NUMBER_PATTERN = r"^\s*[+-]?(?:[0-9]|\.[0-9]|(?i:inf|nan))"
 _DATE_PATTERN = r"^\s*[0-9]{4}[-/ \\][0-9]{1,2}[-/ \\][0-9]{1,2}"
@@ -267,6 +211,6 @@ def _conversions(zone: str | None) -> Mapping[tuple[str, str], _Conversion]:
         **nested.conversions(partial(cast_values, zone=zone)),
         ("text", "enum"): values_of,
         ("enum", "text"): lambda array, _: texts_of(array),
-        ("text", "list"): partial(_text_to_list, zone=zone),
+        **nested_text.conversions(partial(cast_values, zone=zone)),
         ("list", "list"): partial(_list_to_list, zone=zone),
     }

@@ -6,6 +6,7 @@ wanted is left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.names import find_name
-from raydb.planner.expressions.types import is_row
+from raydb.planner.expressions.types import is_number, is_row
 from raydb.storage.nested import (
     entries_of,
     fields_of,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 _Cast: TypeAlias = Callable[[pa.Array, pa.DataType], pa.Array]
 # What could be misread without quotes.
-_UNCLEAR = r"""^$|^\s|\s$|[\[\]{},'"]|^(?i:null)$"""
+_UNCLEAR = r"""^$|^\s|\s$|[\[\](){},:='"\\]|^(?i:null)$"""
 
 
 def field_place(kind: pa.DataType, name: str) -> int | None:
@@ -61,7 +62,7 @@ def conversions(cast: _Cast) -> Mapping[tuple[str, str], _Cast]:
     def struct_text(array: pa.Array, _: pa.DataType) -> pa.Array:
         pieces: list[pa.Array | str] = []
         for field, values in zip(array.type, fields_of(array), strict=True):
-            name = field.name.replace("'", "''")
+            name = re.sub(r"['\\]", r"\\\g<0>", field.name)
             pieces += [f"{', ' if pieces else ''}'{name}': ", _part_text(values, cast)]
         texts = pc.binary_join_element_wise("{", *pieces, "}", "")
         return pc.if_else(array.is_valid(), texts, pa.scalar(None, pa.string()))
@@ -86,13 +87,13 @@ def conversions(cast: _Cast) -> Mapping[tuple[str, str], _Cast]:
 
 def _part_text(values: pa.Array, cast: _Cast) -> pa.Array:
     """Return values inside of others as text; one that could be misread stands in quotes."""
-    texts = pc.fill_null(cast(values, pa.string()), "NULL")
-    if not pt.is_string(values.type):
-        return texts
-    unclear = pc.match_substring_regex(values, pattern=_UNCLEAR)
-    quoted = pc.replace_substring(texts, "'", "''")
-    quoted = pc.binary_join_element_wise("'", quoted, "'", "")
-    return pc.if_else(pc.fill_null(unclear, False), quoted, texts)
+    texts = cast(values, pa.string())
+    if not pt.is_nested(values.type) and not is_number(values.type):
+        unclear = pc.match_substring_regex(texts, pattern=_UNCLEAR)
+        quoted = pc.replace_substring_regex(texts, r"['\\]", r"\\\0")
+        quoted = pc.binary_join_element_wise("'", quoted, "'", "")
+        texts = pc.if_else(unclear, quoted, texts)
+    return pc.fill_null(texts, "NULL")
 
 
 def _joined(before: str, lists: pa.Array, texts: pa.Array, after: str) -> pa.Array:

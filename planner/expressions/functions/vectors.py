@@ -17,7 +17,7 @@ from raydb.planner.expressions.nodes import Call, Expression
 from raydb.planner.expressions.registry import scalar
 from raydb.planner.expressions.signature import require_list
 from raydb.planner.expressions.types import DOUBLE, common_type, is_number
-from raydb.planner.expressions.typing_rules import cast
+from raydb.planner.expressions.typing_rules import cast, explicit_cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,3 +112,39 @@ for _stems, _says, _kernel in (
         bind=functools.partial(_bind_measure, f"list_{_stems[0]}"),
         can_fail=True,
     )(of_columns(functools.partial(_distance, _kernel)))
+
+
+def _bind_cross(name: str, left: Expression, right: Expression) -> Expression:
+    sides = [require_list(f"{name}()", side) for side in (left, right)]
+    kind = common_type(sides[0].type, sides[1].type)
+    if kind is None or not is_number(kind.value_type):
+        raise ProgrammingError(
+            f"{name}() needs two arrays of three numbers, not {describe(left)}"
+            f" and {describe(right)}"
+        )
+    element = kind.value_type if pt.is_floating(kind.value_type) else DOUBLE
+    target = pa.list_(element, 3)
+    return Call(name, tuple(explicit_cast(side, target) for side in sides), target)
+
+
+@scalar(
+    "array_cross_product(array, array)",
+    "the cross product of two arrays of three numbers:"
+    " array_cross_product([1, 0, 0], [0, 1, 0]) -> (0.0, 0.0, 1.0)",
+    bind=_bind_cross,
+    can_fail=True,
+)
+@of_columns
+def _cross(call: Call, left: pa.Array, right: pa.Array) -> pa.Array:
+    one, other = lists_of(left), lists_of(right)
+    valid = one.valid & other.valid
+    found = np.zeros((len(valid), 3), call.type.value_type.to_pandas_dtype())
+    sides = []
+    for lists in (one, other):
+        places = lists.starts[valid, None] + np.arange(3)
+        if is_missing(lists.elements)[places].any():
+            raise DataError(f"{call.function}() of an array that contains NULL is not defined")
+        sides.append(lists.elements.fill_null(0).to_numpy()[places])
+    found[valid] = np.cross(*sides)
+    elements = pa.array(found.ravel(), mask=np.repeat(~valid, 3))
+    return pa.FixedSizeListArray.from_arrays(elements, type=call.type, mask=pa.array(~valid))

@@ -12,7 +12,7 @@ from raydb.names import known_name
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.literals import is_bare_string
 from raydb.planner.expressions.nodes import Expression, Literal
-from raydb.planner.expressions.types import can_assign
+from raydb.planner.expressions.types import TEXT, can_assign, is_list
 from raydb.planner.expressions.typing_rules import cast
 from raydb.sql.parse.dialect import text_of
 from raydb.storage.enums import typed_schema
@@ -66,8 +66,7 @@ def assign(value: Expression, field: pa.Field) -> Expression:
     """
     if isinstance(value, Literal) and value.value is None:
         return Literal(None, field.type)
-    is_read = isinstance(value, Literal) and is_bare_string(value)
-    if not is_read and not can_assign(value.type, field.type):
+    if not _is_read(value, field.type) and not can_assign(value.type, field.type):
         raise ProgrammingError(
             f"column '{field.name}' has the type {sql_type_name(field.type)},"
             f" but its value is {describe(value)}"
@@ -76,6 +75,16 @@ def assign(value: Expression, field: pa.Field) -> Expression:
         return cast(value, field.type)
     except DataError as error:
         raise DataError(f"column '{field.name}': {error}") from error
+
+
+def _is_read(value: Expression, kind: pa.DataType) -> bool:
+    """Say whether a value is a string, or a list of strings, which are read as what is wanted."""
+    if not isinstance(value, Literal):
+        return False
+    given = value.type
+    while is_list(given) and is_list(kind):
+        given, kind = given.value_type, kind.value_type
+    return is_bare_string(value) if given == value.type else given == TEXT
 
 
 def is_default(node: exp.Expr) -> bool:

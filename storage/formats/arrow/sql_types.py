@@ -3,6 +3,7 @@
 large_string, dictionary<string>, string_view   VARCHAR
 decimal256(40, 2)                               DECIMAL(38,2), where the values fit
 list_view, large_list                           lists
+fixed_size_list of 1 or more                    arrays
 timestamp of any unit and zone                  TIMESTAMP, with a time zone if it has one
 duration                                        INTERVAL
 """
@@ -68,7 +69,7 @@ def sql_type(found: pa.DataType) -> pa.DataType:
         return pa.struct([(field.name, sql_type(field.type)) for field in found])
     if _TYPES.is_map(found):
         return pa.map_(sql_type(found.key_type), sql_type(found.item_type))
-    if _TYPES.is_fixed_size_list(found) and _TYPES.is_floating(found.value_type):
+    if _is_array(found):
         return pa.list_(sql_type(found.value_type), found.list_size)
     if is_list_like(found):
         return pa.list_(sql_type(found.value_type))
@@ -103,16 +104,19 @@ def _sql_decimal(found: pa.DataType) -> pa.DataType:
 
 def is_sql_type(kind: pa.DataType) -> bool:
     """Tell whether columns of tables have a type."""
-    if _TYPES.is_list(kind):
+    if _TYPES.is_list(kind) or _is_array(kind):
         return is_sql_type(kind.value_type)
     if _TYPES.is_struct(kind):
         names = {field.name.casefold() for field in kind}
         return 0 < len(kind) == len(names) and all(is_sql_type(field.type) for field in kind)
     if _TYPES.is_map(kind):
         return is_sql_type(kind.key_type) and is_sql_type(kind.item_type)
-    if _TYPES.is_fixed_size_list(kind):
-        return bool(_TYPES.is_floating(kind.value_type))
     return kind in _SQL_TYPES or bool(_TYPES.is_decimal128(kind)) or is_enum(kind)
+
+
+def _is_array(kind: pa.DataType) -> bool:
+    """Tell whether values are arrays; those without elements are lists."""
+    return bool(_TYPES.is_fixed_size_list(kind) and kind.list_size)
 
 
 def in_sql_layout(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -134,8 +138,8 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
         return _plain_type(kind.storage_type)
     if _TYPES.is_dictionary(kind) or _TYPES.is_run_end_encoded(kind):
         return _plain_type(kind.value_type)
-    if _TYPES.is_fixed_size_list(kind) and _TYPES.is_floating(kind.value_type):
-        return kind
+    if _is_array(kind):
+        return pa.list_(_plain_type(kind.value_type), kind.list_size)
     if is_list_like(kind):
         return pa.list_(_plain_type(kind.value_type))
     if kind in _VIEWS:

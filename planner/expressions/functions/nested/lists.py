@@ -37,6 +37,7 @@ from raydb.planner.expressions.types import (
     INTEGER,
     TEXT,
     closed,
+    is_array,
     is_decimal,
     is_integer,
     is_list,
@@ -57,31 +58,45 @@ if TYPE_CHECKING:
 # -- making and joining
 
 
-def list_of(elements: Sequence[Expression]) -> Expression:
-    """Return [a, b, ...]: a list of the elements' common type, which of NULLs alone is open."""
+def list_of(elements: Sequence[Expression], length: int = -1) -> Expression:
+    """Return [a, b, ...]: a list of the elements' common type, which of NULLs alone is open.
+
+    length: that of an array, -1 for a list.
+    """
     if all(is_bare_null(each) for each in elements):
-        return Literal((None,) * len(elements), pa.list_(pa.null()))
+        return Literal((None,) * len(elements), pa.list_(pa.null(), length))
     unified = unify(elements, "combine")
+    kind = pa.list_(unified[0].type, length)
     constants = [each for each in unified if isinstance(each, Literal)]
     if len(constants) == len(unified):
-        return list_literal(constants, unified[0].type)
-    return Call("list_value", unified, pa.list_(unified[0].type))
+        return list_literal(constants, kind)
+    return Call("list_value", unified, kind)
 
 
 @scalar(
-    "[a, b, ...], ARRAY[a, b, ...], list_value([a, ...]), list_pack([a, ...]),"
-    " array_value([a, ...])",
+    "[a, b, ...], ARRAY[a, b, ...], list_value([a, ...]), list_pack([a, ...])",
     "a list of values of a common type: [1, 2, 3] -> [1, 2, 3]",
     bind=lambda _, *elements: list_of(elements),
     takes="nulls",
 )
 @of_columns
 def _list_value(call: Call, *elements: pa.Array) -> pa.Array:
-    """Return the lists of one element from each argument."""
+    """Return the lists, or arrays, of one element from each argument."""
     kind, count = call.type.value_type, len(elements[0])
     together = pa.concat_arrays([cast_values(array, kind) for array in elements])
     places = np.arange(len(elements) * count).reshape(len(elements), count).T.ravel()
-    return array_of_lists(together.take(pa.array(places)), np.full(count, len(elements)))
+    lists = together.take(pa.array(places))
+    if is_array(call.type):
+        return pa.FixedSizeListArray.from_arrays(lists, type=call.type)
+    return array_of_lists(lists, np.full(count, len(elements)))
+
+
+@composed(
+    "array_value(a, ...)",
+    "an array, a list whose type tells its length: array_value(1, 2) -> (1, 2)",
+)
+def _array_value(_: str, *elements: Expression) -> Expression:
+    return list_of(elements, len(elements))
 
 
 def _bind_concat(name: str, *sides: Expression) -> Expression:
