@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Self
 
@@ -123,9 +124,15 @@ class Connection:
         ProgrammingError for a text that is not one query; an error in a row is raised when the
         row is read.
         """
+        return self._stream(sql, parameters)
+
+    def _stream(
+        self, sql: str, parameters: Parameters, *, runs: bool = True
+    ) -> pa.RecordBatchReader:
+        """Return a query's rows; where it does not run, a reader of none that has their schema."""
         _check_text(sql)
         with self._lock, self._running() as running:
-            stream = self._open_session().stream(sql, parameters, running)
+            stream = self._open_session().stream(sql, parameters, running, runs=runs)
             self._warnings = stream.warnings
         fields = zip(stream.names, stream.types, strict=True)
         schema = pa.schema([pa.field(name, kind) for name, kind in fields])
@@ -237,6 +244,16 @@ class Connection:
         if self._session is None:
             raise InterfaceError("the connection is closed")
         return self._session
+
+    @contextmanager
+    def _heard_by(self, interrupts: Interrupts) -> Iterator[None]:
+        """Let the statements that begin here be ended by interrupts of their own."""
+        with self._lock:
+            before, self._interrupts = self._interrupts, interrupts
+            try:
+                yield
+            finally:
+                self._interrupts = before
 
     def _running(self) -> Running:
         """Return a statement that begins now: it hears the interrupts from now on."""

@@ -20,6 +20,7 @@ from raydb.engine.fused.prepared_query import prepare_query
 from raydb.engine.fused.row_fast_path import prepare_row_fast_path
 from raydb.engine.session import plan_runner
 from raydb.engine.session.plan_cache import MAX_PREPARED, PlanCache, PreparedPlan, plan_key
+from raydb.engine.session.plan_runner import Stream
 from raydb.engine.session.result import Result
 from raydb.engine.session.settings import PLAN_CACHE, check_file
 from raydb.engine.session.statement_sources import open_sources
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
     from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.session.changes import Changes
-    from raydb.engine.session.plan_runner import Stream
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column
     from raydb.planner.plan.nodes import PhysicalPlan
@@ -154,9 +154,14 @@ class Queries:
         """Yield the rows of a bound query, some at a time; see `run_bound`."""
         return plan_runner.run_in_blocks(self._plan(logical, tables, context), context)
 
-    def stream(self, select: ast.Select, context: StatementContext) -> Stream:
-        """Return the rows of a query to come."""
-        return plan_runner.stream(self._prepare(select, context), context)
+    def stream(
+        self, select: ast.Select, context: StatementContext, *, runs: bool = True
+    ) -> Stream:
+        """Return the rows of a query to come; none of one that does not run."""
+        prepared = self._prepare(select, context)
+        if not runs:
+            return Stream(prepared.names, prepared.types, iter(()), context.warnings)
+        return plan_runner.stream(prepared, context)
 
     def explain(
         self, statement: ast.Explain, explained: ast.Statement, context: StatementContext

@@ -158,11 +158,17 @@ class Session:
             return None  # What is wrong is told of the text as it is.
 
     def stream(
-        self, text: str, parameters: Parameters = (), running: Running | None = None
+        self,
+        text: str,
+        parameters: Parameters = (),
+        running: Running | None = None,
+        *,
+        runs: bool = True,
     ) -> Stream:
         """Return the rows of one query, which are computed as they are asked for.
 
-        They are those of the database as it is now. Raises ProgrammingError for any other text.
+        They are those of the database as it is now, or none where it does not run: names and types
+        are known then. Raises ProgrammingError for any other text.
         """
         with _naming_errors(text):
             self.databases.catch_up()
@@ -172,7 +178,9 @@ class Session:
                 raise ProgrammingError("a text whose rows are streamed is one query")
             select = settled(statements[0], context)
             try:
-                rows = _again_where_due(lambda some: self.queries.stream(select, some), context)
+                rows = _again_where_due(
+                    lambda some: self.queries.stream(select, some, runs=runs), context
+                )
             finally:
                 self.databases.release()
             return rows.in_zone(context.settings[TIME_ZONE])

@@ -5,6 +5,7 @@
     raydb --csv -c "SELECT * FROM 'sales.parquet' WHERE year = 1994" | head
     raydb shop.raydb --bail < script.sql
     raydb flat inspect pets.flat
+    raydb serve shop.raydb
 
 A session on a terminal begins with the statements and dot commands of ~/.raydbrc; see `rc_file`.
 
@@ -192,7 +193,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Exit codes: 0 all went well, 1 a statement failed, 2 the options are wrong, 130"
         " interrupted, 141 the reader of the output has left. 'raydb flat inspect FILE' draws a"
         " FlatStor file: its chunks, encodings and sizes. 'raydb doctor' says which backends this"
-        " machine has, and checks and times each. 'raydb compile' compiles the loops that otherwise"
+        " machine has, and checks and times each. 'raydb serve DATABASE' is a Flight SQL server."
+        " 'raydb compile' compiles the loops that otherwise"
         " the first statements wait for. In a session, .help lists the commands.",
         allow_abbrev=False,
     )
@@ -253,9 +255,17 @@ def _compile(given: list[str]) -> int:
     return main()
 
 
+def _serve(given: list[str]) -> int:
+    """`raydb serve`: a Flight SQL server."""
+    from raydb.engine.serve.command import main  # noqa: PLC0415  (it imports pyarrow.flight)
+
+    return main(given)
+
+
 # Other commands by the words that they begin with; each gets the rest of the command line.
 _SUBCOMMANDS: dict[tuple[str, ...], Callable[[list[str]], int]] = {
     ("compile",): _compile,
     ("doctor",): _doctor,
     ("flat", "inspect"): _inspect,
+    ("serve",): _serve,
 }

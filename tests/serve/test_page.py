@@ -1,0 +1,15 @@
+"""The examples of docs/server.md run, and print what they say."""
+
+import re
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "server.md"
+
+
+def test_examples(base, serve, capsys):
+    port = serve(base).port
+    text = "\n".join(re.findall(r"^```py\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.M))
+    exec(text.replace("31337", str(port)), {})
+    expected = re.findall(r"print\(.*\)  # (.+)", text)
+    assert capsys.readouterr().out.splitlines() == expected
+    assert len(expected) == 2
