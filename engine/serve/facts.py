@@ -29,6 +29,7 @@ _KINDS = (
     pa.field("int32_to_int32_list_map", pa.map_(pa.int32(), pa.list_(pa.int32()))),
 )
 _STRING, _BOOL, _BIGINT, _INT32, _STRINGS, _MAP = range(6)
+_READ_ONLY = 3
 _SQL_INFO = pa.schema(
     [
         pa.field("info_name", pa.uint32(), nullable=False),
@@ -37,83 +38,82 @@ _SQL_INFO = pa.schema(
 )
 
 
-def _facts(*, is_read_only: bool) -> Mapping[int, tuple[int, object]]:
-    """Return the kind and the value of each fact."""
-    return {
-        0: (_STRING, "RayDB"),
-        1: (_STRING, raydb.__version__),
-        2: (_STRING, pa.__version__),
-        3: (_BOOL, is_read_only),
-        4: (_BOOL, True),  # SQL
-        5: (_BOOL, False),  # Substrait
-        8: (_INT32, 1),  # transactions, and no savepoints
-        9: (_BOOL, True),  # cancelling
-        10: (_BOOL, True),  # bulk ingestion
-        11: (_BOOL, True),  # ... in transactions
-        100: (_INT32, 0),  # prepared statements last as long as their client
-        101: (_INT32, 0),
-        500: (_BOOL, False),
-        501: (_BOOL, True),
-        502: (_BOOL, True),
-        503: (_BIGINT, 1),  # names in any case
-        504: (_STRING, '"'),
-        505: (_BIGINT, 1),
-        506: (_BOOL, True),
-        507: (_BIGINT, 0),  # NULL is greater than any value
-        508: (_STRINGS, sorted(KEYWORDS)),
-        **dict.fromkeys(range(509, 513), (_STRINGS, [])),  # no functions in braces: {fn ...}
-        513: (_STRING, "\\"),
-        514: (_STRING, ""),
-        515: (_BOOL, True),
-        516: (_BOOL, True),
-        517: (_MAP, []),
-        518: (_BOOL, True),
-        519: (_BOOL, False),
-        520: (_BOOL, True),
-        521: (_BOOL, True),
-        522: (_INT32, 0b11),
-        523: (_BOOL, True),
-        524: (_BOOL, True),
-        525: (_INT32, 0b111),
-        526: (_INT32, 0b11),
-        527: (_BOOL, True),
-        528: (_BIGINT, 2),  # outer joins of all kinds
-        529: (_STRING, "schema"),
-        530: (_STRING, "procedure"),
-        531: (_STRING, "database"),
-        532: (_BOOL, True),
-        533: (_INT32, 0b010),
-        534: (_INT32, 0b010),
-        535: (_INT32, 0),
-        536: (_BOOL, False),
-        537: (_BOOL, False),
-        538: (_INT32, 0b1111),
-        539: (_BOOL, True),
-        540: (_INT32, 0b11),
-        **dict.fromkeys(range(541, 556), (_BIGINT, 0)),  # no limits
-        556: (_BOOL, True),
-        **dict.fromkeys(range(557, 562), (_BIGINT, 0)),
-        562: (_BIGINT, 3),  # a transaction has a snapshot: repeatable read
-        563: (_BOOL, True),
-        564: (_INT32, 1 << 3),
-        565: (_BOOL, False),
-        566: (_BOOL, False),
-        567: (_INT32, 1 << 1),  # forward only
-        568: (_INT32, 0),
-        569: (_INT32, 1 << 1),
-        570: (_INT32, 0),
-        571: (_INT32, 0),
-        572: (_BOOL, True),
-        573: (_BOOL, True),
-        574: (_BOOL, False),
-        575: (_BOOL, False),
-        576: (_BOOL, False),
-    }
+# The kind and the value of each fact that is always the same.
+_FACTS: Mapping[int, tuple[int, object]] = {
+    0: (_STRING, "RayDB"),
+    1: (_STRING, raydb.__version__),
+    2: (_STRING, pa.__version__),
+    4: (_BOOL, True),  # SQL
+    5: (_BOOL, False),  # Substrait
+    8: (_INT32, 1),  # transactions, and no savepoints
+    9: (_BOOL, True),  # cancelling
+    10: (_BOOL, True),  # bulk ingestion
+    11: (_BOOL, True),  # ... in transactions
+    100: (_INT32, 0),  # prepared statements last as long as their client
+    101: (_INT32, 0),
+    500: (_BOOL, False),
+    501: (_BOOL, True),
+    502: (_BOOL, True),
+    503: (_BIGINT, 1),  # names in any case
+    504: (_STRING, '"'),
+    505: (_BIGINT, 1),
+    506: (_BOOL, True),
+    507: (_BIGINT, 0),  # NULL is greater than any value
+    508: (_STRINGS, sorted(KEYWORDS)),
+    **dict.fromkeys(range(509, 513), (_STRINGS, [])),  # no functions in braces: {fn ...}
+    513: (_STRING, "\\"),
+    514: (_STRING, ""),
+    515: (_BOOL, True),
+    516: (_BOOL, True),
+    517: (_MAP, []),
+    518: (_BOOL, True),
+    519: (_BOOL, False),
+    520: (_BOOL, True),
+    521: (_BOOL, True),
+    522: (_INT32, 0b11),
+    523: (_BOOL, True),
+    524: (_BOOL, True),
+    525: (_INT32, 0b111),
+    526: (_INT32, 0b11),
+    527: (_BOOL, True),
+    528: (_BIGINT, 2),  # outer joins of all kinds
+    529: (_STRING, "schema"),
+    530: (_STRING, "procedure"),
+    531: (_STRING, "database"),
+    532: (_BOOL, True),
+    533: (_INT32, 0b010),
+    534: (_INT32, 0b010),
+    535: (_INT32, 0),
+    536: (_BOOL, False),
+    537: (_BOOL, False),
+    538: (_INT32, 0b1111),
+    539: (_BOOL, True),
+    540: (_INT32, 0b11),
+    **dict.fromkeys(range(541, 556), (_BIGINT, 0)),  # no limits
+    556: (_BOOL, True),
+    **dict.fromkeys(range(557, 562), (_BIGINT, 0)),
+    562: (_BIGINT, 3),  # a transaction has a snapshot: repeatable read
+    563: (_BOOL, True),
+    564: (_INT32, 1 << 3),
+    565: (_BOOL, False),
+    566: (_BOOL, False),
+    567: (_INT32, 1 << 1),  # forward only
+    568: (_INT32, 0),
+    569: (_INT32, 1 << 1),
+    570: (_INT32, 0),
+    571: (_INT32, 0),
+    572: (_BOOL, True),
+    573: (_BOOL, True),
+    574: (_BOOL, False),
+    575: (_BOOL, False),
+    576: (_BOOL, False),
+}
 
 
 def _sql_info(connection: Connection, message: Message) -> pa.Table:
     """Return the facts of some numbers, of all where none is given; unknown ones are left out."""
-    facts = _facts(is_read_only=connection._open_session().read_only)  # noqa: SLF001
+    is_read_only = connection._open_session().read_only  # noqa: SLF001
+    facts = {**_FACTS, _READ_ONLY: (_BOOL, is_read_only)}
     wanted = [number for number in message.numbers(1) or facts if number in facts]
     kinds = [facts[number][0] for number in wanted]
     values: list[list[object]] = [[] for _ in _KINDS]

@@ -2,6 +2,7 @@
 
 import adbc_driver_flightsql.dbapi as adbc
 import pytest
+
 import raydb
 from raydb.engine.serve.server import FlightSqlServer
 

@@ -1,8 +1,9 @@
-"""What clients ask of databases, tables, keys and the server: through ADBC, and as Flight sends it."""
+"""What clients ask of databases, tables, keys and the server, by ADBC and by Flight alone."""
 
 import pyarrow as pa
 import pytest
 from pyarrow import flight
+
 from raydb.engine.serve.facts import FACTS
 from raydb.engine.serve.messages import Message, pack, unpack, write
 

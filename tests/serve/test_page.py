@@ -8,7 +8,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "server.md"
 
 def test_examples(base, serve, capsys):
     port = serve(base).port
-    text = "\n".join(re.findall(r"^```py\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.M))
+    blocks = re.findall(r"(?ms)^```py\n(.*?)^```", PAGE.read_text("utf-8"))
+    text = "\n".join(blocks)
     exec(text.replace("31337", str(port)), {})
     expected = re.findall(r"print\(.*\)  # (.+)", text)
     assert capsys.readouterr().out.splitlines() == expected
