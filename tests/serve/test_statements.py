@@ -12,7 +12,8 @@ import pytest
 def test_rows_have_their_types(cursor):
     cursor.execute("""
         SELECT 1 AS i, 'é' AS t, 1.50::DECIMAL(5, 2) AS d, DATE '2026-05-01' AS day,
-               0.5::DOUBLE AS f, TIMESTAMP '2026-05-01 10:00:00' AS at, [1, 2] AS l, {'a': 1} AS s, true AS b,
+               0.5::DOUBLE AS f, TIMESTAMP '2026-05-01 10:00:00' AS at, [1, 2] AS l,
+               {'a': 1} AS s, true AS b,
                'ab'::BLOB AS y, NULL::INTEGER AS n, TIME '10:00:00' AS c
     """)
     assert cursor.fetchall() == [

@@ -120,9 +120,9 @@ def test_a_statement_ends_with_the_time_of_its_client(base, serve):
         DatabaseOptions.TIMEOUT_FETCH.value: "0.5",
     }
     uri = f"grpc://127.0.0.1:{server.port}"
-    with adbc.connect(uri, conn_kwargs=timeouts, autocommit=True) as connection:
-        with pytest.raises(manager.OperationalError, match="TIMEOUT"):
-            rows(connection, LONG)
+    connection = adbc.connect(uri, conn_kwargs=timeouts, autocommit=True)
+    with connection, pytest.raises(manager.OperationalError, match="TIMEOUT"):
+        rows(connection, LONG)
     deadline = time.monotonic() + 20
     while server._clients._calls and time.monotonic() < deadline:
         time.sleep(0.05)
