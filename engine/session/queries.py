@@ -154,9 +154,7 @@ class Queries:
         """Yield the rows of a bound query, some at a time; see `run_bound`."""
         return plan_runner.run_in_blocks(self._plan(logical, tables, context), context)
 
-    def stream(
-        self, select: ast.Select, context: StatementContext, *, runs: bool = True
-    ) -> Stream:
+    def stream(self, select: ast.Select, context: StatementContext, *, runs: bool = True) -> Stream:
         """Return the rows of a query to come; none of one that does not run."""
         prepared = self._prepare(select, context)
         if not runs:
