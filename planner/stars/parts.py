@@ -33,6 +33,7 @@ from raydb.planner.plan.nodes import (
     only_columns,
 )
 from raydb.planner.plan.unique import has_one_row, has_one_row_at_most
+from raydb.storage.tables.table import ROW_NUMBER
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -79,8 +80,9 @@ class Parts:
 def take_apart(plan: Plan) -> Parts | NoStar:
     """Take a plan of scans, filters, projections and joins apart."""
     match plan:
-        case Scan():
-            return Parts([plan])
+        case Scan(columns=columns):
+            is_numbered = any(column.name == ROW_NUMBER for column in columns)
+            return NoStar("it reads the numbers of rows") if is_numbered else Parts([plan])
         case Filter(source=source, predicate=predicate):
             parts = take_apart(source)
             if isinstance(parts, Parts):

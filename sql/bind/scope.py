@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Literal
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.names import Names, Qualified, index_names, is_same, known_name, needs_quotes
 from raydb.planner.expressions.nodes import Column
+from raydb.planner.expressions.types import BIGINT
+from raydb.planner.expressions.typing_rules import cast
+from raydb.sql.parse.reader import ROW_ID
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -23,13 +26,14 @@ class ScopeTable:
 
     `columns` holds the columns under the names they have here: `t(a, b)` gives them new ones.
     `written` is the name that the alias `name` replaces; `place` is where a table without an
-    alias is.
+    alias is. `row_id` is the number of the row, which a stored table has without a column for it.
     """
 
     name: str
     columns: tuple[tuple[str, Column], ...]
     written: str
     place: tuple[str, str] = ("", "")
+    row_id: Expression | None = None
 
     @cached_property
     def index(self) -> Names:
@@ -111,11 +115,12 @@ def table_scope(
     names: Sequence[str] = (),
     written: str = "",
     place: tuple[str, str] = ("", ""),
+    row_number: Column | None = None,
 ) -> Scope:
     """Return the scope of one table; `names` replace the first names of its columns.
 
     place: the database and the schema of a table without an alias, for names such as
-    `shop.sale.amount`.
+    `shop.sale.amount`. row_number: the column with the numbers of a stored table's rows.
 
     A table without a name ('') can't be used as a qualifier. Raises ProgrammingError for more
     names than columns.
@@ -127,9 +132,14 @@ def table_scope(
     all_names = (*names, *(column.name for column in columns[len(names) :]))
     named = tuple(zip(all_names, columns, strict=True))
     return Scope(
-        (ScopeTable(table, named, written, place),),
+        (ScopeTable(table, named, written, place, _row_id(row_number)),),
         tuple(Visible(name, column, table) for name, column in named),
     )
+
+
+def _row_id(row_number: Column | None) -> Expression | None:
+    """Return the number of a row as `rowid` gives it."""
+    return None if row_number is None else cast(row_number, BIGINT)
 
 
 def join_scopes(left: Scope, right: Scope) -> Scope:
@@ -155,6 +165,9 @@ def merge_columns(scope: Scope, merged: Sequence[Visible], replaced: Sequence[Vi
 def find_visible(scope: Scope, name: str) -> Visible | None:
     """Return what an unqualified name stands for, or None; an ambiguous name is an error."""
     found = [scope.visible[place] for place in scope.index.places(name)]
+    if not found and is_same(name, ROW_ID):
+        rows = [(table.row_id, table.name) for table in scope.tables]
+        found = [Visible(ROW_ID, row_id, table) for row_id, table in rows if row_id is not None]
     if len(found) < 2:
         return found[0] if found else None
     tables = list(dict.fromkeys(_quoted(each.table) for each in found))
@@ -267,9 +280,11 @@ def _table(scope: Scope, name: str) -> ScopeTable | None:
     return found[0] if found else None
 
 
-def _resolve_in(table: ScopeTable, name: str) -> Column:
+def _resolve_in(table: ScopeTable, name: str) -> Expression:
     places = table.index.places(name)
     if len(places) == 1:
         return table.columns[places[0]][1]
+    if not places and table.row_id is not None and is_same(name, ROW_ID):
+        return table.row_id
     made = known_name(name, (each for each, _ in table.columns), "column", f" in '{table.name}'")
     raise ProgrammingError(f"column '{made}' is ambiguous: '{table.name}' has two")

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 _Part = TypeVar("_Part")
 
+# The number of a row, which is a name where a table has no such column.
+ROW_ID = "rowid"
 _NAME_TOKENS = identifier_tokens()
 _CLOSED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _BEFORE_NO_COMMA = (TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT)
@@ -187,6 +189,7 @@ def _parse(
     if tree is None:
         raise syntax_error(text, after, last=last)
     _settle(tree, text)
+    tree.meta[ROW_ID] = ROW_ID in text.lower()
     if (placed := null_order()) is not None:
         _place_nulls(tree, parse_tokens(tokens, text, into, nulls_are_small=True), placed)
     return tree

@@ -22,6 +22,7 @@ from raydb.planner.plan.nodes import (
     OuterJoin,
     Plan,
     Project,
+    Scan,
     Search,
     SemiJoin,
     Unnest,
@@ -50,8 +51,9 @@ from raydb.sql.bind.scope import (
 from raydb.sql.bind.table_functions.arguments import read_call, read_search
 from raydb.sql.bind.table_functions.file_functions import file_alias, file_table, is_file
 from raydb.sql.parse.nodes import locate, require_only, unsupported
-from raydb.sql.parse.reader import name_in
+from raydb.sql.parse.reader import ROW_ID, name_in
 from raydb.sql.parse.searched_tables import function_called
+from raydb.storage.tables.table import ROW_NUMBER
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -324,8 +326,13 @@ def _bind_table(node: exp.Table, binding: Binding) -> Source:
     found = bind_relation(node, binding)
     name, names = _alias(node, found.name)
     place = found.place if node.args.get("alias") is None else ("", "")
-    scope = table_scope(name, found.plan.columns, names, written=found.name, place=place)
-    return Source(found.plan, scope)
+    plan, row_number = found.plan, None
+    # What was made of a text, and not read from it, may name it.
+    if isinstance(plan, Scan) and node.root().meta.get(ROW_ID, True):
+        row_number = new_column(binding, ROW_NUMBER, pa.int32())
+        plan = replace(plan, columns=(*plan.columns, row_number))
+    scope = table_scope(name, found.plan.columns, names, found.name, place, row_number)
+    return Source(plan, scope)
 
 
 def _bind_join(

@@ -196,7 +196,7 @@ def _bind_sides(merge: Merge, definition: TableDefinition, binding: Binding) -> 
     number = new_column(binding, ROW_NUMBER, pa.int32())
     target = Scan(merge.table, (*columns, number))
     name, own_key = written_name(tree.this, merge.table), own_name(tree.this, merge.table)
-    own = table_scope(name, columns, written=own_key)
+    own = table_scope(name, columns, written=own_key, row_number=number)
     found = bind_from(exp.From(this=tree.args["using"].copy()), [], binding)
     present = new_column(binding, "present", BOOLEAN)
     items = ((column, column) for column in found.plan.columns)

@@ -60,7 +60,8 @@ class Matching:
 
     def scope(self, columns: Sequence[Column]) -> Scope:
         """Return the scope in which the table's columns are those given."""
-        own = table_scope(self.name, columns, written=self.definition.name)
+        name = self.definition.name
+        own = table_scope(self.name, columns, written=name, row_number=self.number)
         return join_scopes(own, self.others)
 
 
