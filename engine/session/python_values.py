@@ -8,12 +8,16 @@ UUID      uuid.UUID              STRUCT    dict
 ENUM      str                    MAP       dict; a list of pairs where keys are nested
 arrays    tuple
 TIMESTAMP datetime.datetime, with the zone of the session if it has a time zone
+
+A DATE or TIMESTAMP beyond the years 1 to 9999, which Python lacks, is the text of it; an infinite
+one is the last, or the first, that Python has.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import uuid
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -21,8 +25,11 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from raydb.errors import DataError
+from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.interval_text import interval_text
 from raydb.storage.enums import EnumType
+from raydb.storage.moments import infinities, is_moment, python_number
+from raydb.storage.nested import leaf_types
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -34,21 +41,57 @@ _HUGEINT = pa.decimal128(38, 0)
 def python_values(column: pa.Array) -> list[Any]:
     """Return a column's values as Python values, None for NULL.
 
-    Raises DataError for a value that Python does not have: a day in the year 10000.
+    Raises DataError for a value that Python does not have.
     """
-    convert = _converter(column.type)
     try:
-        values: list[Any] = column.to_pylist()
-        if convert is not None:
-            values = [None if value is None else convert(value) for value in values]
+        return _converted(column.to_pylist(), _converter(column.type))
     except (ValueError, OverflowError) as error:
-        kind = sql_type_name(column.type)
-        raise DataError(f"a {kind} of the answer is no value of Python: {error}") from None
-    return values
+        if not any(map(is_moment, leaf_types(column.type))):
+            kind = sql_type_name(column.type)
+            raise DataError(f"a {kind} of the answer is no value of Python: {error}") from None
+    values = [None if each is None else python_number(each) for each in column]
+    return _converted(values, _converter(column.type, is_far=True))
 
 
-def _converter(data_type: pa.DataType) -> Callable[[Any], Any] | None:
-    """Return what Arrow's own Python value has to pass through, if anything."""
+def _converted(values: list[Any], convert: Callable[[Any], Any] | None) -> list[Any]:
+    if convert is None:
+        return values
+    return [None if value is None else convert(value) for value in values]
+
+
+def _far_moment(value: Any, kind: pa.DataType) -> Any:
+    """Return a date or a datetime, or its text, of what Arrow has, or of a number that it has not.
+
+    >>> _far_moment(3_000_000, pa.date32())
+    '10183-09-21'
+    """
+    if not isinstance(value, int):
+        try:
+            return value.astimezone(_zone_of(kind)) if pt.is_timestamp(kind) and kind.tz else value
+        except OverflowError:
+            value = pa.scalar(value, kind).value
+    (sign,) = infinities(pa.array([value], kind))
+    if not sign:
+        zone = kind.tz if pt.is_timestamp(kind) else None
+        moment = pa.scalar(value, pa.timestamp("us", "UTC") if zone else kind)
+        return cast_values(moment, pa.string(), zone).as_py()
+    if pt.is_date32(kind):
+        return dt.date.max if sign > 0 else dt.date.min
+    end = dt.datetime.max if sign > 0 else dt.datetime.min
+    return end.replace(tzinfo=_zone_of(kind)) if kind.tz else end
+
+
+def _zone_of(kind: pa.DataType) -> dt.tzinfo:
+    return dt.UTC if kind.tz == "UTC" else ZoneInfo(kind.tz)
+
+
+def _converter(data_type: pa.DataType, *, is_far: bool = False) -> Callable[[Any], Any] | None:
+    """Return what Arrow's own Python value has to pass through, if anything.
+
+    is_far: numbers may stand for dates and timestamps.
+    """
+    if is_far and is_moment(data_type):
+        return partial(_far_moment, kind=data_type)
     if data_type == _HUGEINT:
         return int
     if isinstance(data_type, EnumType):
@@ -56,25 +99,29 @@ def _converter(data_type: pa.DataType) -> Callable[[Any], Any] | None:
     if pt.is_fixed_size_binary(data_type):
         return _uuid
     if pt.is_struct(data_type):
-        return _struct_converter(data_type)
+        return _struct_converter(data_type, is_far=is_far)
     if pt.is_map(data_type):
-        return _map_converter(data_type)
+        return _map_converter(data_type, is_far=is_far)
     if pt.is_interval(data_type):
         return _timedelta
     if pt.is_timestamp(data_type) and data_type.tz is not None:
-        zone = dt.UTC if data_type.tz == "UTC" else ZoneInfo(data_type.tz)
+        zone = _zone_of(data_type)
         return lambda moment: moment.astimezone(zone)
     if pt.is_list(data_type) or pt.is_fixed_size_list(data_type):
         make = list if pt.is_list(data_type) else tuple
-        convert = _converter(data_type.value_type)
+        convert = _converter(data_type.value_type, is_far=is_far)
         if convert is not None:
             return lambda values: make([None if v is None else convert(v) for v in values])
         return None if make is list else make
     return None
 
 
-def _struct_converter(data_type: pa.DataType) -> Callable[[Any], Any] | None:
-    converters = {field.name: convert for field in data_type if (convert := _converter(field.type))}
+def _struct_converter(data_type: pa.DataType, *, is_far: bool) -> Callable[[Any], Any] | None:
+    converters = {
+        field.name: convert
+        for field in data_type
+        if (convert := _converter(field.type, is_far=is_far))
+    }
     if not converters:
         return None
 
@@ -89,8 +136,9 @@ def _struct_converter(data_type: pa.DataType) -> Callable[[Any], Any] | None:
     return convert_fields
 
 
-def _map_converter(data_type: pa.DataType) -> Callable[[Any], Any]:
-    key, item = (_converter(kind) or _same for kind in (data_type.key_type, data_type.item_type))
+def _map_converter(data_type: pa.DataType, *, is_far: bool) -> Callable[[Any], Any]:
+    kinds = data_type.key_type, data_type.item_type
+    key, item = (_converter(kind, is_far=is_far) or _same for kind in kinds)
     make = list if pt.is_nested(data_type.key_type) else dict
 
     def convert(entries: list[tuple[Any, Any]]) -> Any:

@@ -30,6 +30,7 @@ from raydb.planner.expressions.typing_rules import cast
 from raydb.planner.plan.function_arguments import Argument
 from raydb.planner.plan.nodes import Plan, Project, Series, Values
 from raydb.planner.plan.table_function import PlannedFunction
+from raydb.storage.moments import python_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,8 +132,15 @@ def _moments(name: str, values: Sequence[Literal], call: FunctionCall) -> Plan:
 def _as_moment(name: str, value: Literal, kind: pa.DataType) -> dt.datetime | None:
     if not (is_moment(value.type) or value.value is None):
         raise ProgrammingError(f"{name}() of dates takes two dates, not {describe(value)}")
-    (moment,) = evaluate(cast(value, kind), {}, 1).to_pylist()
-    return moment if isinstance(moment, dt.datetime) else None
+    return _datetime(name, cast(value, kind))
+
+
+def _datetime(name: str, moment: Expression) -> dt.datetime | None:
+    """Return the value of a constant; raises DataError for a moment that Python lacks."""
+    value: dt.datetime | int | None = python_number(evaluate(moment, {}, 1)[0])
+    if isinstance(value, int):
+        raise DataError(f"{name}() of dates goes beyond the years 1 to 9999")
+    return value
 
 
 def _direction(name: str, step: pa.MonthDayNano) -> int:
@@ -157,7 +165,8 @@ def _by_calendar(
     while (moment < stop if forward > 0 else moment > stop) or (inclusive and moment == stop):
         rows.append((Literal(moment, column.type),))
         following = arithmetic("add", Literal(moment, column.type), step)
-        (after,) = evaluate(following, {}, 1).to_pylist()
+        after = _datetime(column.name, following)
+        assert after is not None, "no part is NULL"
         if (after - moment) * forward <= dt.timedelta():
             raise DataError(f"the step of {column.name}() does not lead from {moment} to {stop}")
         moment = after

@@ -15,6 +15,7 @@ from raydb.planner.expressions.nodes import (
     Subquery,
 )
 from raydb.storage.enums import EnumType
+from raydb.storage.moments import is_moment, moment_texts
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID, uuid_texts
 
@@ -37,6 +38,8 @@ def describe(expression: Expression) -> str:
             what = f"'{labels[code]}'"
         case Literal(value=bytes() as value, type=kind) if kind == UUID:
             what = str(uuid_texts(pa.array([value], kind))[0])
+        case Literal(value=int() as value, type=kind) if is_moment(kind):
+            what = str(moment_texts(pa.array([value], kind))[0])
         case Literal(value=value):
             what = str(value)
         case Lambda():

@@ -20,6 +20,7 @@ from raydb.planner.expressions.slots import records_conversion
 from raydb.planner.expressions.types import (
     COMPARED_PRECISION,
     MAX_PRECISION,
+    TIMESTAMP,
     TIMESTAMPTZ,
     is_decimal,
     is_float,
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
 
 # The plain forms, which Python reads faster than a cast of one value does.
 _PLAIN_VECTOR = re.compile(r"\[[0-9.eE,\s+-]*\]")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?")
+_DATE = re.compile(r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIMESTAMP = re.compile(
+    r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?"
+)
 # A number that it would have to round, or that is longer, is an error.
 _EXACT = decimal.Context(prec=COMPARED_PRECISION, traps=[decimal.Inexact, decimal.InvalidOperation])
 
@@ -222,12 +225,23 @@ def convert(literal: Literal, data_type: pa.DataType) -> Literal | None:
     if is_number(literal.type) and is_number(data_type):
         return _convert_number(value, data_type)
     if literal.type == pa.date32() and data_type == pa.timestamp("us"):
-        return Literal(dt.datetime.combine(value, dt.time()), data_type)
+        return _as_midnight(literal)
     if data_type == TIMESTAMPTZ and is_moment(literal.type):
         return _as_instant(literal)
     if is_list(literal.type) and is_list(data_type):
         return _convert_list(literal, data_type)
     return None
+
+
+def _as_midnight(literal: Literal) -> Literal | None:
+    """Return a date as a timestamp, None where no timestamp is so far away."""
+    if isinstance(literal.value, dt.date):
+        return Literal(dt.datetime.combine(literal.value, dt.time()), TIMESTAMP)
+    try:
+        moment = cast_values(pa.scalar(literal.value, literal.type), TIMESTAMP)
+    except DataError:
+        return None
+    return Literal(literal_value(moment), TIMESTAMP)
 
 
 def _as_instant(literal: Literal) -> Literal | None:

@@ -74,7 +74,7 @@ _RULES: Mapping[tuple[str, str, str], tuple[str, pa.DataType]] = {
     ("add", "interval", "interval"): ("add_intervals", INTERVAL),
     ("subtract", "date", "interval"): ("subtract_interval", TIMESTAMP),
     ("subtract", "date", "integer"): ("subtract_days", DATE),
-    ("subtract", "date", "date"): ("days_apart", INTEGER),
+    ("subtract", "date", "date"): ("days_apart", BIGINT),
     ("subtract", "timestamp", "timestamp"): ("moments_apart", INTERVAL),
     ("subtract", "timestamp", "interval"): ("subtract_interval", TIMESTAMP),
     ("subtract", "zoned", "zoned"): ("moments_apart", INTERVAL),

@@ -18,6 +18,7 @@ from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.slots import records_conversion
 from raydb.planner.expressions.types import TIMESTAMP, TIMESTAMPTZ
+from raydb.storage.moments import python_number
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
@@ -60,5 +61,5 @@ def _moment(constant: Literal, zone: Literal) -> Literal | None:
     instant = pa.array([constant.value], TIMESTAMPTZ).view(pa.int64()).to_numpy()
     if not is_steady_around(int(instant[0]), zone.value):
         return None
-    (value,) = evaluate(Call("cast_in_zone", (constant, zone), TIMESTAMP), {}, 1).to_pylist()
-    return Literal(value, TIMESTAMP)
+    (value,) = evaluate(Call("cast_in_zone", (constant, zone), TIMESTAMP), {}, 1)
+    return Literal(python_number(value), TIMESTAMP)

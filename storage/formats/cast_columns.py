@@ -12,6 +12,7 @@ from raydb.running import cuts_nanoseconds
 from raydb.storage.enums import EnumType, is_enum, text_type, values_of
 from raydb.storage.formats.arrow.sql_types import check_names, in_sql_layout, sql_type
 from raydb.storage.formats.delimited.faults import first_failure
+from raydb.storage.moments import is_moment, moment_texts
 from raydb.storage.nested import is_list_like, leaf_types, rebuild
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID, uuids_of
@@ -151,6 +152,8 @@ def _shown(value: pa.Scalar) -> str:
     if pa.types.is_timestamp(value.type) and value.type.tz is not None:
         value = value.cast(pa.timestamp(value.type.unit, "UTC"))  # the file's zone may be unknown
     try:
+        if is_moment(value.type):
+            return f"'{moment_texts(pa.repeat(value, 1))[0]}'"
         nested = pa.types.is_nested(value.type)
         return f"'{value.as_py() if nested else value.cast(pa.string()).as_py()}'"
     except (pa.ArrowException, ArithmeticError, LookupError, ValueError):

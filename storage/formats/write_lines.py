@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError
 from raydb.interrupts import check_interrupt
+from raydb.storage.moments import is_moment, moment_texts
 from raydb.storage.nested import (
     elements_of,
     entries_of,
@@ -166,7 +167,7 @@ def plain_text(column: pa.Array) -> pa.Array:
     """Return the values of a number, boolean, date or time as text that is read back the same."""
     if column.type == UUID:
         return uuid_texts(column)
-    texts = column.cast(pa.string())
+    texts = moment_texts(column) if is_moment(column.type) else column.cast(pa.string())
     if not pa.types.is_floating(column.type):
         return texts
     # A double without a fraction keeps a point, so that it stays a double.
@@ -244,7 +245,7 @@ def _json_list(name: str, column: pa.ListArray) -> pa.Array:
 
 def _json_moment(column: pa.Array) -> pa.Array:
     """Return dates and times as text, without zeros at the end of fractions of a second."""
-    texts = column.cast(pa.string())
+    texts = plain_text(column)
     if pa.types.is_date(column.type):
         return texts
     texts = pc.replace_substring_regex(texts, r"\.0+(Z?)$", r"\1")

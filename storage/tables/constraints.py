@@ -20,6 +20,7 @@ from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError
 from raydb.names import find_object, fold, is_same, known_name, known_object
 from raydb.storage.enums import EnumType, field_type
 from raydb.storage.flat.column_plan import plan_columns
+from raydb.storage.moments import is_moment, moment_texts
 from raydb.storage.tables.key_index import find_few
 from raydb.storage.tables.key_parts import find_rows, first_repeat, key_columns
 from raydb.storage.tables.keys import ABSENT, is_key_type
@@ -448,7 +449,8 @@ def _sql_text(value: pa.Scalar, kind: pa.DataType) -> str:
         return f"'{kind.labels[value.as_py()]}'"
     if pa.types.is_binary(value.type):
         return f"x'{value.as_py().hex()}'"
-    # Arrow's text serves every date; Python's dates end at the years 1 and 9999.
+    if is_moment(value.type):
+        return f"'{moment_texts(pa.array([value]))[0]}'"
     if pa.types.is_nested(value.type):
         return str(value.as_py())
     if value.type == UUID:

@@ -87,10 +87,10 @@ SELECT INTERVAL '1 day' / 0;
 -- error: DataError: division by zero
 
 SELECT DATE '9999-12-31' + INTERVAL '1 day';
--- error: DataError: the result of the addition is out of range for TIMESTAMP
+-- '10000-01-01 00:00:00'
 
 SELECT DATE '2024-01-01' + INTERVAL '100000' YEAR;
--- error: DataError: the result of the addition is out of range for TIMESTAMP
+-- '102024-01-01 00:00:00'
 
 SELECT INTERVAL '2000000000 months' + INTERVAL '2000000000 months';
 -- error: DataError: the result of the addition is out of range for INTERVAL

@@ -48,10 +48,10 @@ SELECT DATE 'yesterday';
 -- error: DataError: 'yesterday' is not a valid DATE (line 1, column 13)
 
 SELECT DATE '0000-01-01';
--- error: DataError: '0000-01-01' is not a valid DATE (line 1, column 13)
+-- '0001-01-01 (BC)'
 
 SELECT DATE '10000-01-01';
--- error: DataError: '10000-01-01' is not a valid DATE (line 1, column 13)
+-- '10000-01-01'
 
 SELECT TIMESTAMP '2024-01-02 03:04:05Z';
 -- 2024-01-02T03:04:05

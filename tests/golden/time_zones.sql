@@ -62,7 +62,7 @@ SELECT * FROM range(TIMESTAMPTZ '2026-03-29 00:00', TIMESTAMPTZ '2026-03-29 05:0
 -- 2026-03-29T00:00:00+01:00
 -- 2026-03-29T03:00:00+02:00
 SELECT TIMESTAMPTZ '9999-12-31 20:00Z' + INTERVAL '1 day';
--- error: DataError: the result of the addition is out of range for TIMESTAMP WITH TIME ZONE
+-- '10000-01-01 21:00:00+01'
 
 -- Parts, texts, numbers.
 SELECT extract(hour FROM t), extract(timezone FROM t), extract(timezone_hour FROM t), extract(timezone_minute FROM t), epoch(t), epoch_ms(t) FROM (VALUES (TIMESTAMPTZ '2026-05-17 10:37Z')) AS v (t);

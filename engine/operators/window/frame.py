@@ -27,9 +27,8 @@ from raydb.engine.operators.codes import (
 from raydb.errors import DataError, NotSupportedError
 from raydb.planner.expressions.columns.moments import (
     Intervals,
-    add_interval,
+    moments_later,
     numbers_of,
-    split_moment,
 )
 from raydb.planner.expressions.columns.order import canonical_floats, order_codes
 from raydb.planner.expressions.columns.zones import add_in_zone, session_zone
@@ -239,7 +238,7 @@ def _shift(
         try:
             if kind == TIMESTAMPTZ:
                 return add_in_zone(codes, interval, session_zone())
-            return add_interval(*split_moment(codes), interval)
+            return moments_later(codes, interval)
         except pa.ArrowInvalid as error:
             raise DataError("a bound of a RANGE frame is out of range for TIMESTAMP") from error
     if pt.is_floating(kind):

@@ -37,6 +37,7 @@ from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.planner.expressions.types import TIMESTAMPTZ
 from raydb.storage.enums import EnumType, is_enum, texts_of, values_of
 from raydb.storage.integers import bounds_of
+from raydb.storage.moments import python_number
 from raydb.storage.nested import rebuild
 from raydb.storage.type_names import sql_type_name
 
@@ -68,7 +69,7 @@ def _conversion(source: pa.DataType, target: pa.DataType, zone: str | None) -> _
 
 def literal_value(scalar: pa.Scalar) -> Any:
     """Return a scalar as the Python value of a literal, which can be hashed: lists are tuples."""
-    return _frozen(scalar.as_py())
+    return _frozen(python_number(scalar))
 
 
 def _frozen(value: Any) -> Any:
@@ -165,7 +166,7 @@ def _list_to_list(array: pa.Array, target: pa.DataType, zone: str | None) -> pa.
 
 # What a text must look like at least, for TRY_CAST not to try one by one.
 _NUMBER_PATTERN = r"^\s*[+-]?(?:[0-9]|\.[0-9]|(?i:inf|nan))"
-_DATE_PATTERN = r"^\s*[0-9]{4}[-/ \\][0-9]{1,2}[-/ \\][0-9]{1,2}"
+_DATE_PATTERN = r"^\s*(?:-?[0-9]{1,7}[-/ \\][0-9]{1,2}[-/ \\][0-9]{1,2}|(?i:-?inf|epoch))"
 _TEXT_PATTERNS = {
     "integer": r"^\s*[+-]?[0-9]+\s*$",
     "float": _NUMBER_PATTERN,

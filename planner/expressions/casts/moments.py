@@ -1,7 +1,8 @@
 """Casts of texts to dates, times, timestamps and intervals, and back, and between time zones.
 
 A date is read as PostgreSQL reads ISO 8601: '2024-1-2', '2024-01-02 3:04', '2024-01-02T03:04:05.5',
-and as DuckDB does with slashes or spaces, '2024/01/02'. A time may have a zone behind it: 'Z',
+and as DuckDB does with slashes or spaces, '2024/01/02', with any year, '10000-01-01' and
+'0044-03-15 (BC)', or as 'epoch', 'infinity' or '-infinity'. A time may have a zone behind it: 'Z',
 '+02', '-03:30', 'Europe/Oslo'. A date or a timestamp without a time zone is what the text shows,
 whatever zone that is in.
 Every function raises pa.ArrowInvalid for an array with a value that it cannot convert.
@@ -23,6 +24,8 @@ from raydb.planner.expressions.columns.moments import (
     Intervals,
     compute,
     day_number,
+    join_moment,
+    shift_finite,
     split_moment,
 )
 from raydb.planner.expressions.columns.zones import (
@@ -34,6 +37,14 @@ from raydb.planner.expressions.columns.zones import (
 )
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, interval_text, read_interval
 from raydb.planner.expressions.types import TIMESTAMP
+from raydb.storage.moments import (
+    INFINITE_DAY,
+    INFINITE_MOMENT,
+    are_plain,
+    infinities,
+    integers_of,
+    moment_texts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,11 +57,16 @@ _CLOCK = (
 
 
 _ZONE = r"[Zz]|[+-][0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2})?)?|[A-Za-z][A-Za-z0-9_+/-]*"
-_MOMENT = rf"^{_DATE}(?:[ Tt]+{_CLOCK}(?: *(?P<zone>{_ZONE}))?)?$"
+_AFTER_DATE = rf"(?:[ Tt]+{_CLOCK}(?: *(?P<zone>{_ZONE}))?)?$"
+_MOMENT = rf"^{_DATE}{_AFTER_DATE}"
+# Years of any length, also those before the year 1.
+_FAR_DATE = _DATE.replace("{4}", "{1,7}")
+_FAR_MOMENT = rf"^(?P<minus>-?){_FAR_DATE}(?P<before>(?i: \(BC\))?){_AFTER_DATE}"
+_INFINITY = r"^(?i)-?inf(inity)?$"
 _EPOCH = "1970-01-01 00:00:00Z"
 # Other marks between year, month and day, as dashes.
 _MARKED_DATES = tuple(
-    rf"^([0-9]{{4}}){mark}([0-9]{{1,2}}){mark}([0-9]{{1,2}})" for mark in ("/", " ", r"\\")
+    rf"^(-?[0-9]{{1,7}}){mark}([0-9]{{1,2}}){mark}([0-9]{{1,2}})" for mark in ("/", " ", r"\\")
 )
 _OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})?:?([0-9]{2})?")
 # Of PostgreSQL; no zone was ever so far from UTC.
@@ -59,9 +75,10 @@ _MAX_OFFSET_HOURS = 15
 
 def _text_to_date(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Read dates; a time behind one is cut off."""
-    fields, _ = _moment_fields(array)
+    fields, _, signs = _moment_fields(array)
     _microseconds(fields)
-    return _with_nulls(_days(fields), array, target)
+    days = np.where(signs, signs * INFINITE_DAY, _days(fields))
+    return _with_nulls(days, array, target)
 
 
 def _text_to_time(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -72,14 +89,16 @@ def _text_to_time(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 def _text_to_timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Read timestamps as they are shown; a date alone is its midnight."""
-    fields, _ = _moment_fields(array)
-    return _with_nulls(_days(fields) * DAY_MICROSECONDS + _microseconds(fields), array, target)
+    fields, _, signs = _moment_fields(array)
+    moments = join_moment(_days(fields), _microseconds(fields))
+    return _with_nulls(np.where(signs, signs * INFINITE_MOMENT, moments), array, target)
 
 
 def _text_to_zoned(array: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
     """Read timestamps in the zones that the texts name, or else in that of the session."""
-    fields, zones = _moment_fields(array)
-    moments = _days(fields) * DAY_MICROSECONDS + _microseconds(fields)
+    fields, zones, signs = _moment_fields(array)
+    moments = join_moment(_days(fields), _microseconds(fields))
+    moments = np.where(signs, signs * INFINITE_MOMENT, moments)
     encoded = zones.dictionary_encode()
     codes = encoded.indices.to_numpy()
     for code, text in enumerate(encoded.dictionary.to_pylist()):
@@ -91,7 +110,11 @@ def _text_to_zoned(array: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
 def _instants(moments: Integers, zone: str) -> Integers:
     """Return when clocks show moments in a zone, or so far from UTC as a text says."""
     offset = _offset_of(zone)
-    return instants_of(moments, find_zone(zone)) if offset is None else moments - offset
+    return (
+        instants_of(moments, find_zone(zone))
+        if offset is None
+        else shift_finite(moments, np.full_like(moments, -offset))
+    )
 
 
 def _offset_of(zone: str) -> int | None:
@@ -108,16 +131,17 @@ def _offset_of(zone: str) -> int | None:
     return -offset if found[1] == "-" else offset
 
 
-def _moment_fields(array: pa.Array) -> tuple[dict[str, Integers], pa.Array]:
-    """Return the numbers of dates and times that are not NULL, and the texts of their zones."""
+def _moment_fields(array: pa.Array) -> tuple[dict[str, Integers], pa.Array, Integers]:
+    """Return the numbers of dates and times that are not NULL, and the texts of their zones.
+
+    The last array has 1 for 'infinity', -1 for '-infinity' and 0 for any other text.
+    """
     texts = pc.utf8_trim_whitespace(array)
     try:
         found = _fields(texts, _MOMENT)
+        signs = np.zeros(len(found["zone"]), np.int64)
     except pa.ArrowInvalid:
-        texts = pc.replace_substring_regex(texts, pattern="^(?i)epoch$", replacement=_EPOCH)
-        for pattern in _MARKED_DATES:
-            texts = pc.replace_substring_regex(texts, pattern=pattern, replacement=r"\1-\2-\3")
-        found = _fields(texts, _MOMENT)
+        found, signs = _far_fields(texts.drop_null())
     zones = found.pop("zone")
     for zone in zones.unique().to_pylist():
         try:
@@ -125,7 +149,27 @@ def _moment_fields(array: pa.Array) -> tuple[dict[str, Integers], pa.Array]:
                 find_zone(zone)
         except ProgrammingError as error:
             raise pa.ArrowInvalid(str(error)) from error
-    return _numbers(found), zones
+    numbers = _numbers(found)
+    if "minus" in numbers:
+        year, before = numbers["year"], numbers.pop("before")
+        year = np.where(numbers.pop("minus"), -year, year)
+        numbers["year"] = np.where(before, 1 - year, year)
+    return numbers, zones, signs
+
+
+def _far_fields(texts: pa.Array) -> tuple[dict[str, pa.Array], Integers]:
+    """Return what is behind a pattern's names in texts of any form, and which are infinite."""
+    is_infinite = pc.match_substring_regex(texts, pattern=_INFINITY)
+    signs = pc.if_else(pc.starts_with(texts, "-"), -1, 1)
+    signs = pc.if_else(is_infinite, signs, 0).to_numpy()
+    texts = pc.if_else(is_infinite, _EPOCH, texts)
+    texts = pc.replace_substring_regex(texts, pattern="^(?i)epoch$", replacement=_EPOCH)
+    for pattern in _MARKED_DATES:
+        texts = pc.replace_substring_regex(texts, pattern=pattern, replacement=r"\1-\2-\3")
+    found = _fields(texts, _FAR_MOMENT)
+    for mark in ("minus", "before"):
+        found[mark] = pc.if_else(pc.equal(found[mark], ""), "0", "1")
+    return found, signs
 
 
 def _fields(text: pa.Array, pattern: str) -> dict[str, pa.Array]:
@@ -178,20 +222,47 @@ def _to_local(array: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
 
 def _to_instants(array: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
     """Return when clocks show dates, at midnight, and timestamps in a zone."""
-    moments = pc.cast(array, TIMESTAMP)
+    moments = _date_to_timestamp(array, TIMESTAMP)
     return compute(partial(_instants, zone=zone), target, moments)
 
 
 def _zoned_to_text(array: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
     """Write what clocks show in a zone, and how far that is from UTC."""
     shown = _clock_to_text(_to_local(array, TIMESTAMP, zone), target)
-    instants = array.view(pa.int64()).fill_null(0).to_numpy()
-    return pc.binary_join_element_wise(shown, offset_texts(utc_offsets(instants, zone)), "")
+    offsets = offset_texts(utc_offsets(integers_of(array), zone))
+    texts = pc.binary_join_element_wise(shown, offsets, "")
+    return pc.if_else(pa.array(infinities(array) == 0), texts, shown)
 
 
 def _timestamp_to_time(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return the time of the day."""
+    """Return the time of the day; an infinite timestamp has none."""
+    if infinities(array).any():
+        raise pa.ArrowInvalid("infinite")
     return compute(lambda moments: split_moment(moments)[1], target, array)
+
+
+def _date_to_timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Return the midnights of dates; timestamps stay as they are."""
+    if not pa.types.is_date32(array.type) or are_plain(array):
+        return pc.cast(array, target)
+
+    def convert(days: Integers) -> Integers:
+        signs = (days == INFINITE_DAY).astype(np.int64) - (days == -INFINITE_DAY)
+        return np.where(signs, signs * INFINITE_MOMENT, join_moment(np.where(signs, 0, days)))
+
+    return compute(convert, target, array)
+
+
+def _timestamp_to_date(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Return the days of timestamps."""
+    if are_plain(array):
+        return pc.cast(array, target)
+
+    def convert(moments: Integers) -> Integers:
+        signs = (moments == INFINITE_MOMENT).astype(np.int64) - (moments == -INFINITE_MOMENT)
+        return np.where(signs, signs * INFINITE_DAY, split_moment(moments)[0])
+
+    return compute(convert, target, array.cast(TIMESTAMP))
 
 
 def _time_to_interval(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -224,7 +295,7 @@ def _interval_to_text(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 def _clock_to_text(array: pa.Array, target: pa.DataType) -> pa.Array:
     # 10:11:12.500000 is shown as 10:11:12.5, and 10:11:12.000000 without a fraction.
-    text = pc.cast(array, target)
+    text = pc.cast(array, target) if pa.types.is_time(array.type) else moment_texts(array)
     text = pc.replace_substring_regex(text, pattern=r"(\.[0-9]*[1-9])0+$", replacement=r"\1")
     return pc.replace_substring_regex(text, pattern=r"\.0+$", replacement="")
 
@@ -234,9 +305,9 @@ CONVERSIONS = {
     ("text", "timestamp"): _text_to_timestamp,
     ("text", "time"): _text_to_time,
     ("text", "interval"): _text_to_interval,
-    ("date", "timestamp"): pc.cast,
-    ("date", "text"): pc.cast,
-    ("timestamp", "date"): pc.cast,
+    ("date", "timestamp"): _date_to_timestamp,
+    ("date", "text"): lambda array, _: moment_texts(array),
+    ("timestamp", "date"): _timestamp_to_date,
     ("timestamp", "text"): _clock_to_text,
     ("timestamp", "timestamp"): pc.cast,
     ("timestamp", "time"): _timestamp_to_time,

@@ -3,7 +3,7 @@
     DATE       days since 1970-01-01                 TIME      microseconds since midnight
     TIMESTAMP  microseconds since 1970-01-01 00:00   INTERVAL  months, days and microseconds
 
-Years are 1 to 9999, as in Python's `datetime`: a result beyond them is out of range.
+The years, and the infinite moments, are those of `storage/moments.py`; what is beyond is an error.
 The parts of an interval are kept apart: a month has 28 to 31 days, and only a date decides.
 """
 
@@ -17,9 +17,11 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
-from raydb.planner.expressions.columns.arrays import as_array, common_length
+from raydb.errors import DataError
+from raydb.planner.expressions.columns.arrays import as_array, common_length, each
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS
 from raydb.planner.expressions.types import INTERVAL
+from raydb.storage.moments import INFINITE_DAY, INFINITE_MOMENT, infinities, is_moment
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -29,8 +31,11 @@ if TYPE_CHECKING:
 
 Integers: TypeAlias = NDArray[np.int64]
 
-FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
-_FIRST_MOMENT, _LAST_MOMENT = FIRST_DAY * DAY_MICROSECONDS, (LAST_DAY + 1) * DAY_MICROSECONDS - 1
+_LAST_DAY = INFINITE_DAY - 1
+# The last day that timestamps have, of which the first 4 hours, and the first, which is whole.
+_LAST_WHOLE_DAY = 106_751_990
+_FIRST_WHOLE_DAY = -_LAST_WHOLE_DAY - 1
+_LAST_YEAR = 5_900_000
 _PARTS = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])
 _MAX_INT32 = 2**31 - 1
 _MAX_MICROSECONDS = (2**63 - 1) // 1000
@@ -98,10 +103,10 @@ def array_of(result: Any, target: pa.DataType, count: int) -> pa.Array:
         return _interval_array(result, count)
     numbers = np.ascontiguousarray(np.broadcast_to(np.asarray(result), count))
     if pt.is_date32(target):
-        check_range(numbers, FIRST_DAY, LAST_DAY)
+        check_range(numbers, -INFINITE_DAY, INFINITE_DAY)
         return pa.array(numbers.astype(np.int32)).view(target)
     if pt.is_timestamp(target):
-        check_range(numbers, _FIRST_MOMENT, _LAST_MOMENT)
+        check_range(numbers, -INFINITE_MOMENT, INFINITE_MOMENT)
         return pa.array(numbers.astype(np.int64, copy=False)).view(target)
     if pt.is_time64(target):
         check_range(numbers, 0, DAY_MICROSECONDS - 1)
@@ -134,11 +139,15 @@ def day_number(years: Integers, months: Integers, days: Integers) -> Integers:
 
     Raises pa.ArrowInvalid for one that is not in the calendar, such as February 30.
     """
-    months_since = (years - 1970) * 12 + months - 1
-    wrong = (years < 1) | (years > 9999) | (months < 1) | (months > 12) | (days < 1)
-    if (wrong | (days > days_in_month(months_since))).any():
+    wrong = (years < -_LAST_YEAR) | (years > _LAST_YEAR) | (months < 1) | (months > 12)
+    if (wrong | (days < 1)).any():
         raise pa.ArrowInvalid("no date")
-    return first_day(months_since) + days - 1
+    months_since = (years - 1970) * 12 + months - 1
+    if (days > days_in_month(months_since)).any():
+        raise pa.ArrowInvalid("no date")
+    numbers = first_day(months_since) + days - 1
+    check_range(numbers, -_LAST_DAY, _LAST_DAY)
+    return numbers
 
 
 def month_number(days: Integers) -> Integers:
@@ -163,6 +172,70 @@ def split_moment(moments: Integers) -> tuple[Integers, Integers]:
     return days, clock
 
 
+def join_moment(days: Integers, clock: Integers | int = 0) -> Integers:
+    """Return the timestamps of days with a clock; pa.ArrowInvalid for one that is out of range."""
+    check_range(days, _FIRST_WHOLE_DAY, _LAST_WHOLE_DAY + 1)
+    moments = days * DAY_MICROSECONDS + clock
+    # The last day wraps around; a day has its clock, so no other one does.
+    is_last = days > _LAST_WHOLE_DAY
+    if (is_last & ((moments < 0) | (moments == INFINITE_MOMENT))).any():
+        raise pa.ArrowInvalid("out of range")
+    return moments
+
+
+def subtract(left: Integers, right: Integers) -> Integers:
+    """Return left - right; raises pa.ArrowInvalid for what 64 bits do not hold."""
+    difference = left - right
+    if (((left ^ right) & (left ^ difference)) < 0).any():
+        raise pa.ArrowInvalid("out of range")
+    return difference
+
+
+def shift_finite(moments: Integers, by: Integers) -> Integers:
+    """Return timestamps some microseconds later, infinite ones unchanged.
+
+    Raises pa.ArrowInvalid for one that is out of range.
+    """
+    is_infinite = np.abs(moments) == INFINITE_MOMENT
+    shifted = subtract(moments, np.where(is_infinite, 0, -by))
+    check_range(np.where(is_infinite, 0, shifted), 1 - INFINITE_MOMENT, INFINITE_MOMENT - 1)
+    return shifted
+
+
+def keep_infinite(function: Callable[..., Integers]) -> Callable[..., Integers]:
+    """Let a function of timestamps, the first argument, leave infinite ones as they are."""
+
+    def apply(moments: Integers, *others: Any) -> Integers:
+        is_infinite = np.abs(moments) == INFINITE_MOMENT
+        if not is_infinite.any():
+            return function(moments, *others)
+        found = function(np.where(is_infinite, 0, moments), *others)
+        return np.where(is_infinite, moments, found)
+
+    return apply
+
+
+def finite(values: Values) -> Values:
+    """Return dates and timestamps with NULL in place of the infinite ones; others unchanged."""
+    if not is_moment(values.type):
+        return values
+    last = INFINITE_DAY if pt.is_date32(values.type) else INFINITE_MOMENT
+    ends = (values, values) if isinstance(values, pa.Scalar) else pc.min_max(values).values()
+    if not any(end.is_valid and abs(end.value) == last for end in ends):
+        return values
+
+    def known(array: pa.Array) -> pa.Array:
+        nothing = pa.scalar(None, array.type)
+        return pc.if_else(pa.array(infinities(array) == 0), array, nothing)
+
+    return each(values, known, values.type)
+
+
+def compute_finite(function: Callable[..., Any], target: pa.DataType, *values: Values) -> Values:
+    """Apply a function as `compute` does, NULL also where a date or timestamp is infinite."""
+    return compute(function, target, *map(finite, values))
+
+
 def add_months(days: Integers, months: Integers) -> Integers:
     """Add months to dates: the day stays, or becomes the last one of a shorter month."""
     before = month_number(days)
@@ -174,14 +247,21 @@ def add_months(days: Integers, months: Integers) -> Integers:
 def add_interval(days: Integers, clock: Integers | int, intervals: Intervals) -> Integers:
     """Return the timestamps an interval after days with a clock: months first, then days and time.
 
-    Raises pa.ArrowInvalid where one leaves the years 1 to 9999.
+    Raises pa.ArrowInvalid for one that is out of range.
     """
     if intervals.months.any():
         days = add_months(days, intervals.months)
     more, clock = np.divmod(clock + intervals.microseconds, DAY_MICROSECONDS)
-    days = days + intervals.days + more
-    check_range(days, FIRST_DAY, LAST_DAY)
-    return days * DAY_MICROSECONDS + clock
+    return join_moment(days + intervals.days + more, clock)
+
+
+def moments_later(moments: Integers, intervals: Intervals) -> Integers:
+    """Return timestamps plus intervals, infinite ones unchanged; errors as `add_interval`."""
+    return keep_infinite(_moments_later)(moments, intervals)
+
+
+def _moments_later(moments: Integers, intervals: Intervals) -> Integers:
+    return add_interval(*split_moment(moments), intervals)
 
 
 # -- intervals
@@ -230,6 +310,9 @@ def scale_intervals(intervals: Intervals, factors: NDArray[np.int64 | np.float64
 
 def moments_apart(left: Integers, right: Integers) -> Intervals:
     """Return left - right of timestamps as days and time, both of one sign."""
-    difference = left - right
-    days = np.sign(difference) * (np.abs(difference) // DAY_MICROSECONDS)
-    return Intervals(np.zeros_like(days), days, difference - days * DAY_MICROSECONDS)
+    if any((np.abs(side) == INFINITE_MOMENT).any() for side in (left, right)):
+        raise DataError("an infinite TIMESTAMP cannot be subtracted, nor subtracted from")
+    (left_day, left_clock), (right_day, right_clock) = map(split_moment, (left, right))
+    days, clock = left_day - right_day, left_clock - right_clock
+    borrowed = np.where((days > 0) & (clock < 0), 1, np.where((days < 0) & (clock > 0), -1, 0))
+    return Intervals(np.zeros_like(days), days - borrowed, clock + borrowed * DAY_MICROSECONDS)

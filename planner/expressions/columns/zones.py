@@ -25,9 +25,12 @@ from raydb.planner.expressions.columns.moments import (
     Intervals,
     add_interval,
     check_range,
+    keep_infinite,
+    shift_finite,
     split_moment,
 )
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS
+from raydb.storage.moments import INFINITE_MOMENT
 
 # The name of the system's own zone in settings.
 LOCAL = "local"
@@ -92,7 +95,7 @@ def utc_offsets(instants: Integers, zone: str) -> Integers:
 
 def local_moments(instants: Integers, zone: str) -> Integers:
     """Return what clocks show in a zone at instants."""
-    return instants + utc_offsets(instants, zone)
+    return shift_finite(instants, utc_offsets(instants, zone))
 
 
 def instants_of(moments: Integers, zone: str) -> Integers:
@@ -101,19 +104,23 @@ def instants_of(moments: Integers, zone: str) -> Integers:
     # A moment is after a change when the clock as it goes from then on shows so: where the clock
     # goes back, what it shows twice is after; where it goes forward, what it skips is before.
     places = np.searchsorted(changes + offsets, moments, side="right") - 1
-    return moments - offsets[np.maximum(places, 0)]
+    return shift_finite(moments, -offsets[np.maximum(places, 0)])
 
 
 def add_in_zone(instants: Integers, intervals: Intervals, zone: str) -> Integers:
     """Return the instants an interval later: months, then days, as clocks show, then time.
 
-    Raises pa.ArrowInvalid where one leaves the years 1 to 9999.
+    Raises pa.ArrowInvalid for one that is out of range.
     """
+    return keep_infinite(functools.partial(_add_in_zone, zone=zone))(instants, intervals)
+
+
+def _add_in_zone(instants: Integers, intervals: Intervals, zone: str) -> Integers:
     nothing = np.zeros_like(intervals.months)
     shifted = _shift(instants, Intervals(intervals.months, nothing, nothing), zone)
     shifted = _shift(shifted, Intervals(nothing, intervals.days, nothing), zone)
     check_range(intervals.microseconds, -_MAX_SPAN, _MAX_SPAN)
-    return shifted + intervals.microseconds
+    return shift_finite(shifted, intervals.microseconds)
 
 
 def _shift(instants: Integers, parts: Intervals, zone: str) -> Integers:
@@ -131,6 +138,8 @@ def is_steady_around(instant: int, zone: str) -> bool:
     Then clocks show every earlier moment before it, and every later one after it: no offset has
     ever changed by more than a day.
     """
+    if abs(instant) > INFINITE_MOMENT - 3 * DAY_MICROSECONDS:
+        return False
     days = instant + np.arange(-2, 3) * DAY_MICROSECONDS
     return len(np.unique(utc_offsets(days, zone))) == 1
 

@@ -16,11 +16,12 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError
 from raydb.planner.expressions.columns.adapters import of_doubles, of_values
-from raydb.planner.expressions.columns.arrays import as_array
+from raydb.planner.expressions.columns.arrays import as_array, each
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, scalar
 from raydb.planner.expressions.signature import as_double
-from raydb.planner.expressions.types import DOUBLE
+from raydb.planner.expressions.types import BOOLEAN, DOUBLE, is_moment
+from raydb.storage.moments import infinities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,18 +104,42 @@ for _signature, _says, _kernel in (
         of_doubles(np.radians),
     ),
     ("isnan(x: double) -> BOOLEAN", "whether it is NaN: isnan('NaN'::DOUBLE) -> true", pc.is_nan),
-    (
-        "isinf(x: double) -> BOOLEAN",
-        "whether it is infinite: isinf('-inf'::DOUBLE) -> true",
-        pc.is_inf,
-    ),
-    (
-        "isfinite(x: double) -> BOOLEAN",
-        "whether it is neither NaN nor infinite: isfinite(1) -> true",
-        pc.is_finite,
-    ),
 ):
     scalar(_signature, _says)(of_values(_kernel))
+
+
+def _bind_infinite(name: str, operand: Expression) -> Expression:
+    operand = operand if is_moment(operand.type) else as_double(name, operand)
+    return Call(name, (operand,), BOOLEAN)
+
+
+def _infinite(_: Call, values: Values) -> Values:
+    if not is_moment(values.type):
+        return pc.is_inf(values)
+
+    def find(array: pa.Array) -> pa.Array:
+        found = pa.array(infinities(array) != 0)
+        return pc.if_else(array.is_valid(), found, pa.scalar(None, BOOLEAN))
+
+    return each(values, find, BOOLEAN)
+
+
+def _finite(call: Call, values: Values) -> Values:
+    if is_moment(values.type):
+        return pc.invert(_infinite(call, values))
+    return pc.is_finite(values)
+
+
+scalar(
+    "isinf(x)",
+    "whether a number, a date or a timestamp is infinite: isinf('-infinity'::DATE) -> true",
+    bind=_bind_infinite,
+)(_infinite)
+scalar(
+    "isfinite(x)",
+    "whether it is neither NaN nor infinite: isfinite(1) -> true",
+    bind=_bind_infinite,
+)(_finite)
 
 
 def _bind_log(name: str, *arguments: Expression) -> Expression:

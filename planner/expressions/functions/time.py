@@ -16,14 +16,20 @@ import pyarrow.types as pt
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.planner.expressions.columns.adapters import of_values
 from raydb.planner.expressions.columns.arrays import Values, each
+from raydb.planner.expressions.columns.calendar_parts import era_of, of_calendar, year_of
 from raydb.planner.expressions.columns.moments import (
     Integers,
     Intervals,
     check_range,
     compute,
+    compute_finite,
+    finite,
     first_day,
+    join_moment,
+    keep_infinite,
     month_number,
     split_moment,
+    subtract,
 )
 from raydb.planner.expressions.columns.rounding import relabel
 from raydb.planner.expressions.columns.zones import instants_of, local_moments, utc_offsets
@@ -54,7 +60,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _CLOCK_PARTS = ("hour", "minute", "second", "millisecond", "microsecond")
-_DAY_PARTS = ("week", "isoyear", "dow", "isodow", "doy")
+_DAY_PARTS = ("week", "isoyear", "dow", "isodow", "doy", "era")
 _PART_SYNONYMS = {"dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "weekofyear": "week"}
 _PARTS = ("epoch", *UNITS, *_DAY_PARTS)
 # Seconds that the session's zone is ahead of UTC, its hours, and the minutes of the last one.
@@ -88,7 +94,7 @@ def _part(
         if pt.is_interval(values.type):
             found = compute(of_interval, pa.int64(), values)
         else:
-            found = of_moment(values)
+            found = of_moment(finite(values))
         return _shifted(found, scale) if scale else found
 
     return find
@@ -117,11 +123,14 @@ def _remainder(numbers: Integers, by: int) -> Integers:
 
 def _span_of_years(name: str) -> Callable[..., Values]:
     years = _YEAR_SPANS[name]
-    # The first century is the years 1 to 100, the first decade the years 1 to 9.
-    before = 0 if name == "decade" else years - 1
 
     def of_moment(values: Values) -> Values:
-        return pc.divide(pc.add(pc.year(values), before), years)
+        year = year_of(values)
+        if name == "decade":  # the first one is the years 1 to 9
+            return pc.divide(year, years)
+        # The first century is the years 1 to 100, and there is none of the number 0.
+        before = pc.subtract(pc.divide(year, years), 1)
+        return pc.if_else(pc.greater(year, 0), pc.divide(pc.add(year, years - 1), years), before)
 
     return _part(of_moment, lambda intervals: _truncated(_years(intervals), years))
 
@@ -146,17 +155,19 @@ def _interval_quarter(intervals: Intervals) -> Integers:
     return _truncated(_remainder(intervals.months, 12), 3) + 1
 
 
-_weekday = functools.partial(pc.day_of_week, count_from_zero=True, week_start=7)
-_iso_weekday = functools.partial(pc.day_of_week, count_from_zero=False, week_start=1)
+_weekday = of_calendar(functools.partial(pc.day_of_week, count_from_zero=True, week_start=7))
+_iso_weekday = of_calendar(functools.partial(pc.day_of_week, count_from_zero=False, week_start=1))
 
 
 def _epoch(_: Call, values: Values) -> Values:
     """Return the seconds since 1970: whole ones of a date, microseconds of the others."""
     if pt.is_date32(values.type):
-        return compute(lambda days: days * (DAY_MICROSECONDS // 1_000_000), pa.int64(), values)
+        return compute_finite(
+            lambda days: days * (DAY_MICROSECONDS // 1_000_000), pa.int64(), values
+        )
     if pt.is_interval(values.type):
         return _shifted(compute(_interval_microseconds, pa.int64(), values), 6)
-    return _shifted(compute(lambda moments: moments, pa.int64(), values), 6)
+    return _shifted(compute_finite(lambda moments: moments, pa.int64(), values), 6)
 
 
 def _epoch_in(scale: Callable[[Integers], Integers]) -> Callable[..., Values]:
@@ -165,7 +176,7 @@ def _epoch_in(scale: Callable[[Integers], Integers]) -> Callable[..., Values]:
     def kernel(_: Call, values: Values) -> Values:
         if pt.is_interval(values.type):
             return compute(lambda spans: scale(_interval_microseconds(spans)), BIGINT, values)
-        return compute(scale, BIGINT, values)
+        return compute_finite(scale, BIGINT, values)
 
     return kernel
 
@@ -247,20 +258,21 @@ _SHOWN = {
     **dict.fromkeys(_CLOCK_PARTS, "TIMESTAMP '2026-05-17 10:37:21.5'"),
 }
 for _names, _meaning, _answer, _kernel in (
-    ("year", "the year", "2026", _part(pc.year, _years)),
-    ("quarter", "1 to 4", "2", _part(pc.quarter, _interval_quarter)),
-    ("month", "1 to 12", "5", _part(pc.month, lambda i: _remainder(i.months, 12))),
-    ("week weekofyear", "the week of ISO 8601", "20", of_values(pc.iso_week)),
-    ("isoyear", "the year of that week", "2026", of_values(pc.iso_year)),
-    ("day", "the day of the month", "17", _part(pc.day, lambda i: i.days)),
+    ("year", "the year", "2026", _part(year_of, _years)),
+    ("quarter", "1 to 4", "2", _part(of_calendar(pc.quarter), _interval_quarter)),
+    ("month", "1 to 12", "5", _part(of_calendar(pc.month), lambda i: _remainder(i.months, 12))),
+    ("week weekofyear", "the week of ISO 8601", "20", of_values(of_calendar(pc.iso_week))),
+    ("isoyear", "the year of that week", "2026", of_values(of_calendar(pc.iso_year, is_year=True))),
+    ("day", "the day of the month", "17", _part(of_calendar(pc.day), lambda i: i.days)),
     ("dow dayofweek weekday", "the day of the week, Sunday is 0", "0", of_values(_weekday)),
     ("isodow", "the day of the week, Monday is 1, Sunday 7", "7", of_values(_iso_weekday)),
-    ("doy dayofyear", "the day of the year", "137", of_values(pc.day_of_year)),
+    ("doy dayofyear", "the day of the year", "137", of_values(of_calendar(pc.day_of_year))),
+    ("era", "1, or 0 before the year 1", "1", of_values(era_of)),
     ("decade", "the year divided by ten", "202", _span_of_years("decade")),
     ("century", "the century", "21", _span_of_years("century")),
     ("millennium", "the millennium", "3", _span_of_years("millennium")),
-    ("hour", "the hour", "10", _part(pc.hour, _interval_hour)),
-    ("minute", "the minute", "37", _part(pc.minute, _interval_minute)),
+    ("hour", "the hour", "10", _part(of_calendar(pc.hour), _interval_hour)),
+    ("minute", "the minute", "37", _part(of_calendar(pc.minute), _interval_minute)),
     (
         "second",
         "the second with its fraction",
@@ -331,7 +343,7 @@ def _zone_part(seconds_of: Callable[[Integers], Integers]) -> Callable[..., Valu
         def find(instants: Integers) -> Integers:
             return seconds_of(utc_offsets(instants, name) // 1_000_000)
 
-        return compute(find, call.type, values)
+        return compute_finite(find, call.type, values)
 
     return kernel
 
@@ -380,17 +392,18 @@ def _truncate(_: Call, unit: Values, values: Values, *zone: Values) -> Values:
     name = unit.as_py()
     if zone:
         (where,) = zone
-        return compute(functools.partial(_cut_instants, name, where.as_py()), values.type, values)
+        cut = functools.partial(_cut_instants, name, where.as_py())
+        return compute(keep_infinite(cut), values.type, values)
     if pt.is_interval(values.type):
         return compute(functools.partial(_cut_interval, name), values.type, values)
-    return compute(functools.partial(_cut_moments, name), values.type, values)
+    return compute(keep_infinite(functools.partial(_cut_moments, name)), values.type, values)
 
 
 def _cut_moments(unit: str, moments: Integers) -> Integers:
     """Return the beginning of the unit that each timestamp is in."""
     months, _, microseconds = UNITS[unit]
     if microseconds:
-        return moments - moments % microseconds
+        return subtract(moments, moments % microseconds)
     day, _ = split_moment(moments)
     if unit == "week":
         day = day - (day + 3) % 7  # 1970-01-01 was a Thursday
@@ -400,7 +413,7 @@ def _cut_moments(unit: str, moments: Integers) -> Integers:
         origin = 1 - 1970 if unit in ("century", "millennium") else -1970
         offset = origin * 12 if months > 12 else 0
         day = first_day(month - (month - offset) % months)
-    return day * DAY_MICROSECONDS
+    return join_moment(day)
 
 
 def _cut_instants(unit: str, zone: str, instants: Integers) -> Integers:
@@ -436,7 +449,7 @@ def _bind_last_day(name: str, operand: Expression) -> Expression:
     can_fail=True,
 )
 def _last_day(_: Call, values: Values) -> Values:
-    return compute(lambda days: first_day(month_number(days) + 1) - 1, DATE, values)
+    return compute_finite(lambda days: first_day(month_number(days) + 1) - 1, DATE, values)
 
 
 @composed("date(moment)", "the day, as a cast: date(TIMESTAMP '2024-02-03 10:00:00') -> 2024-02-03")

@@ -11,21 +11,26 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from raydb.errors import ProgrammingError
+from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.moments import (
     Integers,
     Intervals,
-    add_interval,
     add_intervals,
     check_range,
     compute,
+    compute_finite,
     day_number,
     days_in_month,
     first_day,
+    join_moment,
+    keep_infinite,
     moments_apart,
+    moments_later,
     month_number,
     negate_intervals,
     scale_intervals,
     split_moment,
+    subtract,
 )
 from raydb.planner.expressions.columns.zones import add_in_zone
 from raydb.planner.expressions.describe import describe
@@ -52,6 +57,7 @@ from raydb.planner.expressions.types import (
     is_interval,
 )
 from raydb.planner.expressions.typing_rules import cast, typed
+from raydb.storage.moments import INFINITE_DAY, INFINITE_MOMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,8 +66,7 @@ if TYPE_CHECKING:
 
     from raydb.planner.expressions.columns.arrays import Values
 
-_MAX_DAYS = 5_000_000  # more than from the year 1 to 9999
-_MAX_SECONDS = 400_000_000_000
+_MAX_SECONDS = 9_223_372_036_854
 
 
 def _of_numbers(function: Callable[..., Any]) -> Callable[..., Values]:
@@ -79,10 +84,10 @@ def _add_interval(sign: int, call: Call, moments: Values, intervals: Values) -> 
         signed = added if sign > 0 else negate_intervals(added)
         if pt.is_time64(moments.type):
             return (numbers + signed.microseconds) % DAY_MICROSECONDS
-        if pt.is_date32(moments.type):
-            return add_interval(numbers, 0, signed)
-        return add_interval(*split_moment(numbers), signed)
+        return moments_later(numbers, signed)
 
+    if pt.is_date32(moments.type):
+        moments = cast_values(moments, TIMESTAMP)
     return compute(add, call.type, moments, intervals)
 
 
@@ -125,14 +130,23 @@ def _divide_interval(intervals: Intervals, divisors: NDArray[np.float64]) -> Int
 
 
 def _shift_days(days: Integers, number: Integers) -> Integers:
-    check_range(number, -_MAX_DAYS, _MAX_DAYS)
-    return days + number
+    is_infinite = np.abs(days) == INFINITE_DAY
+    check_range(number, -2 * INFINITE_DAY, 2 * INFINITE_DAY)
+    shifted = days + np.where(is_infinite, 0, number)
+    check_range(np.where(is_infinite, 0, shifted), 1 - INFINITE_DAY, INFINITE_DAY - 1)
+    return shifted
+
+
+def _at_time(days: Integers, clock: Integers) -> Integers:
+    is_infinite = np.abs(days) == INFINITE_DAY
+    moments = join_moment(np.where(is_infinite, 0, days), clock)
+    return np.where(is_infinite, np.sign(days) * INFINITE_MOMENT, moments)
 
 
 for _name, _operation, _function in (
     ("add_days", "addition", _shift_days),
     ("subtract_days", "subtraction", lambda days, number: _shift_days(days, -number)),
-    ("add_time", "addition", lambda days, clock: days * DAY_MICROSECONDS + clock),
+    ("add_time", "addition", _at_time),
     ("days_apart", None, lambda left, right: left - right),
     ("moments_apart", None, moments_apart),
     ("times_apart", None, _clocks_apart),
@@ -188,9 +202,9 @@ def _date_diff(_: Call, unit: Values, start: Values, end: Values) -> Values:
             days = split_moment(other)[0] - split_moment(one)[0]
             weeks: Integers = np.abs(days) // 7
             return np.where(days < 0, -weeks, weeks)
-        return _unit_number(name, other) - _unit_number(name, one)
+        return subtract(_unit_number(name, other), _unit_number(name, one))
 
-    return compute(count, pa.int64(), start, end)
+    return compute_finite(count, pa.int64(), start, end)
 
 
 def _unit_number(unit: str, moments: Integers) -> Integers:
@@ -216,10 +230,10 @@ def _date_sub(_: Call, unit: Values, start: Values, end: Values) -> Values:
     def count(one: Integers, other: Integers) -> Integers:
         low, high = np.minimum(one, other), np.maximum(one, other)
         length = days * DAY_MICROSECONDS + microseconds
-        whole: Integers = _age(high, low).months // months if months else (high - low) // length
+        whole = _age(high, low).months // months if months else subtract(high, low) // length
         return np.where(other < one, -whole, whole)
 
-    return compute(count, pa.int64(), start, end)
+    return compute_finite(count, pa.int64(), start, end)
 
 
 def _bind_age(name: str, left: Expression, *right: Expression) -> Expression:
@@ -254,7 +268,7 @@ scalar(
     " age(DATE '2026-05-17', DATE '2024-03-31') -> 2 years 1 mon 17 days",
     bind=_bind_age,
     can_fail=True,
-)(_of_numbers(_age))
+)(lambda call, *values: compute_finite(_age, call.type, *values))
 
 
 # -- buckets
@@ -327,17 +341,17 @@ composed(
 
 def _bucket_of_span(moments: Integers, origins: Integers, span: Integers) -> Integers:
     """Return the beginning of the bucket of `span` microseconds that each timestamp is in."""
-    return moments - (moments - origins) % span
+    return subtract(moments, (moments % span - origins % span) % span)
 
 
 def _bucket_of_months(moments: Integers, origins: Integers, count: Integers) -> Integers:
     """Return the beginning of the bucket of so many months that each timestamp is in."""
     month, origin = (month_number(split_moment(each)[0]) for each in (moments, origins))
-    return first_day(month - (month - origin) % count) * DAY_MICROSECONDS
+    return join_moment(first_day(month - (month - origin) % count))
 
 
-scalar(name="bucket_of_span", can_fail=True)(_of_numbers(_bucket_of_span))
-scalar(name="bucket_of_months", can_fail=True)(_of_numbers(_bucket_of_months))
+scalar(name="bucket_of_span", can_fail=True)(_of_numbers(keep_infinite(_bucket_of_span)))
+scalar(name="bucket_of_months", can_fail=True)(_of_numbers(keep_infinite(_bucket_of_months)))
 
 
 # -- from numbers
@@ -359,8 +373,7 @@ def _make_timestamp(
     minutes: Integers,
     seconds: NDArray[np.float64],
 ) -> Integers:
-    day = day_number(years, months, days)
-    return day * DAY_MICROSECONDS + _make_clock(hours, minutes, seconds)
+    return join_moment(day_number(years, months, days), _make_clock(hours, minutes, seconds))
 
 
 def _from_seconds(seconds: NDArray[np.float64]) -> Integers:

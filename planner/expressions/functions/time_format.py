@@ -19,13 +19,14 @@ from raydb.planner.expressions.casts.cast import cast_values, try_cast_values
 from raydb.planner.expressions.columns.adapters import of_values
 from raydb.planner.expressions.columns.arrays import as_array
 from raydb.planner.expressions.columns.arrays import each as each_array
-from raydb.planner.expressions.columns.moments import compute
+from raydb.planner.expressions.columns.calendar_parts import name_of, of_calendar, year_of
+from raydb.planner.expressions.columns.moments import compute, finite
 from raydb.planner.expressions.columns.zones import offset_texts, utc_offsets
 from raydb.planner.expressions.literals import is_bare_string
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import scalar
 from raydb.planner.expressions.signature import constant_text, require_moment, require_text
-from raydb.planner.expressions.types import TEXT, TIMESTAMP, TIMESTAMPTZ
+from raydb.planner.expressions.types import DATE, TEXT, TIMESTAMP, TIMESTAMPTZ
 from raydb.planner.expressions.typing_rules import cast, zone_literal
 
 if TYPE_CHECKING:
@@ -45,9 +46,9 @@ _COMPOUND = {
 }
 # Codes that are numbers: their kernel and their least number of digits.
 _NUMBERS: Mapping[str, tuple[Callable[[Values], Values], int]] = {
-    "%Y": (pc.year, 4),
-    "%G": (pc.iso_year, 4),
-    "%y": (lambda values: _modulo(pc.year(values), 100), 2),
+    "%Y": (year_of, 4),
+    "%G": (of_calendar(pc.iso_year, is_year=True), 4),
+    "%y": (of_calendar(lambda values: _modulo(pc.year(values), 100)), 2),
     "%m": (pc.month, 2),
     "%d": (pc.day, 2),
     "%j": (pc.day_of_year, 3),
@@ -187,12 +188,14 @@ def _format(
         name = zone[0].as_py()
         moments = cast_values(values, TIMESTAMP, name)
         zone_texts = {"%z": _offsets(values, name), "%Z": pa.scalar(name)}
+    known = finite(moments)
     texts = [
-        zone_texts[piece] if piece in zone_texts else _piece_text(piece, moments)
+        zone_texts[piece] if piece in zone_texts else _piece_text(piece, known)
         for piece in split(form.as_py())
     ]
-    empty = pc.if_else(pc.is_valid(moments), "", pa.scalar(None, TEXT))
-    return pc.binary_join_element_wise(empty, *texts, "")
+    empty = pc.if_else(pc.is_valid(known), "", pa.scalar(None, TEXT))
+    shown = pc.binary_join_element_wise(empty, *texts, "")
+    return shown if known is moments else pc.coalesce(shown, cast_values(moments, TEXT))
 
 
 def _offsets(instants: Values, zone: str) -> Values:
@@ -209,12 +212,16 @@ def _piece_text(piece: str, moments: Values) -> Values:
     if piece == "%%" or not piece.startswith("%"):
         return pa.scalar(piece.replace("%%", "%"))
     if piece == "%p":
-        return pc.if_else(pc.less(pc.hour(moments), 12), "AM", "PM")
+        return pc.if_else(pc.less(of_calendar(pc.hour)(moments), 12), "AM", "PM")
     if piece in _NAMES:
-        return pc.strftime(moments, piece)
+        return name_of(moments, piece)
     kernel, digits = _NUMBERS[piece.replace("-", "")]
+    kernel = kernel if piece.strip("%-") in "YGy" else of_calendar(kernel)
     text = pc.cast(kernel(moments), TEXT)
-    return text if "-" in piece else pc.utf8_lpad(text, digits, "0")
+    if "-" in piece:
+        return text
+    # A year before the year 1 has its sign in place of zeros.
+    return pc.if_else(pc.starts_with(text, "-"), text, pc.utf8_lpad(text, digits, "0"))
 
 
 def _bind_strptime(name: str, text: Expression, form: Expression) -> Expression:
@@ -299,10 +306,21 @@ for _calls, _says, _split in (
     scalar(_calls, _says, bind=functools.partial(_bind_format, _split))(
         functools.partial(_format, _split)
     )
-scalar("dayname(moment) -> VARCHAR", "the name of the day: dayname(DATE '2026-05-17') -> 'Sunday'")(
-    of_values(functools.partial(pc.strftime, format="%A"))
-)
+
+
+def _bind_name(name: str, operand: Expression) -> Expression:
+    operand = require_moment(name, operand)
+    operand = operand if operand.type == DATE else cast(operand, TIMESTAMP)
+    return Call(name, (operand,), TEXT)
+
+
 scalar(
-    "monthname(moment) -> VARCHAR",
+    "dayname(moment)",
+    "the name of the day: dayname(DATE '2026-05-17') -> 'Sunday'",
+    bind=_bind_name,
+)(of_values(functools.partial(name_of, form="%A")))
+scalar(
+    "monthname(moment)",
     "the name of the month: monthname(DATE '2026-05-17') -> 'May'",
-)(of_values(functools.partial(pc.strftime, format="%B")))
+    bind=_bind_name,
+)(of_values(functools.partial(name_of, form="%B")))

@@ -8,6 +8,7 @@ from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Expression, Literal
 from raydb.planner.plan.enum_codes import coded
 from raydb.planner.rules.fix_clock import calls_clock
+from raydb.storage.moments import python_number
 
 if TYPE_CHECKING:
     from raydb.sql.bind.binding import Binding
@@ -20,4 +21,4 @@ def compute_constant(expression: Expression, binding: Binding | None) -> Literal
     """
     if binding is not None and calls_clock(expression):
         binding.clock_reads.append(expression)
-    return Literal(evaluate(coded(expression), {}, 1)[0].as_py(), expression.type)
+    return Literal(python_number(evaluate(coded(expression), {}, 1)[0]), expression.type)

@@ -26,9 +26,12 @@ from raydb.planner.expressions.types import (
 )
 from raydb.planner.expressions.typing_rules import cast, typed
 from raydb.room import read_limit, too_small
+from raydb.storage.moments import are_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from raydb.planner.expressions.columns.arrays import Values
 
 # Offsets of lists are 32 bits wide.
 _MAX_ELEMENTS = 2**31 - 1
@@ -36,6 +39,7 @@ _MAX_ELEMENTS = 2**31 - 1
 # What an element takes while its list is made, and how many take too little to ask.
 _NUMBER_BYTES, _MOMENT_BYTES = 32, 72
 _FEW_ELEMENTS = 2**18
+_BEYOND = "a series of dates goes beyond the years 1 to 9999"
 
 
 def _bind(name: str, *arguments: Expression) -> Expression:
@@ -129,7 +133,18 @@ def _following(moment: dt.datetime, step: pa.MonthDayNano) -> dt.datetime:
         moment = moment.replace(year=moment.year + years, month=month + 1, day=day)
         return moment + dt.timedelta(days=step.days, microseconds=step.nanoseconds // 1000)
     except (ValueError, OverflowError):
-        raise DataError("a series of dates goes beyond the years 1 to 9999") from None
+        raise DataError(_BEYOND) from None
+
+
+def _of_plain(kernel: Callable[..., Values]) -> Callable[..., Values]:
+    """Let a kernel refuse moments that Python lacks."""
+
+    def check(call: Call, start: Values, stop: Values, step: Values) -> Values:
+        if not (are_plain(start) and are_plain(stop)):
+            raise DataError(_BEYOND)
+        return kernel(call, start, stop, step)
+
+    return check
 
 
 for _name, _forms, _says in (
@@ -147,4 +162,4 @@ for _name, _forms, _says in (
 ):
     composed(_forms, _says)(_bind)
     scalar(name=f"{_name}_of_integers", can_fail=True)(of_columns(_of_integers(_name)))
-    scalar(name=f"{_name}_of_moments", can_fail=True)(of_rows(_of_moments(_name)))
+    scalar(name=f"{_name}_of_moments", can_fail=True)(_of_plain(of_rows(_of_moments(_name))))
