@@ -139,12 +139,12 @@ class Session:
             if len(statements) > 1 or not sql.may_run_at_once(statements[0]):
                 return None
             (statement,) = statements
-            assert isinstance(statement, ast.Insert | ast.Update | ast.Delete)
             rows = sql.ParameterRows(sql.parameters_of(statement), sets)
 
             def run() -> Result | None:
-                _, context = self._directed(statement, self._begin(sets[0], running, []))
-                return self.changes.write_runs(statement, replace(context, parameters=rows))
+                written, context = self._directed(statement, self._begin(sets[0], running, []))
+                assert isinstance(written, ast.Write)
+                return self.changes.write_runs(written, replace(context, parameters=rows))
 
             return self.changes.whole(statement, run)
 

@@ -40,6 +40,7 @@ from raydb.planner.expressions.types import (
     TIMESTAMPTZ,
     can_assign,
     is_decimal,
+    is_float,
     is_list,
     is_number,
 )
@@ -208,19 +209,33 @@ def _array(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array |
     if kinds:
         return None
     found = _ARROW_TYPES.get(python)
-    if found is None and kind is not None:
-        if python is decimal.Decimal and is_decimal(kind):
-            found = kind
-        elif python in (list, np.ndarray) and is_list(kind):
-            found = in_doubles(kind)
+    if found is None and kind is not None and python in (list, np.ndarray) and is_list(kind):
+        found = in_doubles(kind)
     if found in (TIME, TIMESTAMP):
         found = _in_zones(found, values)
-    if found is None:
-        return None
     try:
-        return pa.array(values, found)
+        if python is decimal.Decimal and kind is not None:
+            return _decimals(values, kind)
+        return None if found is None else pa.array(values, found)
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
         return None
+
+
+def _decimals(values: Sequence[Any], kind: pa.DataType) -> pa.Array | None:
+    """Return decimals in a type of numbers that each of them has its nearest value in.
+
+    Raises ArrowInvalid or TypeError for others, as NaN.
+    """
+    if is_decimal(kind):
+        return pa.array(values, kind)
+    exact = pa.array(values).type
+    if not is_number(kind) or not pa.types.is_decimal128(exact):
+        return None
+    if is_float(kind):
+        return pa.array([None if value is None else float(value) for value in values], DOUBLE)
+    if exact.scale > 0:
+        return None
+    return pa.array([None if value is None else int(value) for value in values], BIGINT)
 
 
 def _in_zones(kind: pa.DataType, values: Sequence[Any]) -> pa.DataType | None:

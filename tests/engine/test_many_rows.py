@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -65,6 +66,9 @@ def shops(con):
             [(n, str(n), n) for n in range(50)],
         ),
         ("DELETE FROM shop WHERE id = ?", [(n,) for n in range(50)]),
+        ("INSERT INTO main.shop VALUES (?, 's', 5, ?)", [(n, DAY) for n in range(50)]),
+        ("UPDATE raydb.main.shop SET rent = ? WHERE id = ?", [(n + 1, n) for n in range(50)]),
+        ("DELETE FROM main.shop WHERE shop.id = ?", [(n,) for n in range(50)]),
     ],
 )
 def test_sets_of_parameters_are_one_statement(con, statements, sql, sets):
@@ -92,6 +96,27 @@ def run_singly(con, sql, sets):
         return type(error), error.sentence
     con.commit()
     return count
+
+
+def run_at_once(con, sql, sets):
+    """Return the same of executemany(), whose errors begin with the number of the set."""
+    try:
+        return con.executemany(sql, sets).rowcount
+    except raydb.Error as error:
+        return type(error), re.sub(r"^parameter set \d+: ", "", error.sentence)
+
+
+def test_sets_are_rows_of_the_schema_in_use(con, statements):
+    con.execute("CREATE SCHEMA north; USE north")
+    con.execute(SHOP)
+    statements.clear()
+    con.executemany("INSERT INTO shop VALUES (?, 's', 5, NULL)", [(n,) for n in range(50)])
+    con.executemany("DELETE FROM shop WHERE id = ?", [(n,) for n in range(10)])
+    assert statements == []
+    counts = con.execute(
+        "SELECT (FROM main.shop SELECT count(*)), (FROM north.shop SELECT count(*))"
+    )
+    assert counts.fetchone() == (0, 40)
 
 
 MIXED = [
@@ -132,17 +157,36 @@ def test_they_answer_as_statements_one_by_one(seed):
         for _ in range(chance.choice([5, 30, 90]))
     ]
     answers = []
-    for run in (run_singly, lambda con, *rest: con.executemany(*rest).rowcount):
+    for run in (run_singly, run_at_once):
         con = raydb.connect()
         con.execute(SHOP)
         con.execute("INSERT INTO shop SELECT range * 2, 'old', 7, NULL FROM range(20)")
-        try:
-            answer = run(con, sql, sets)
-        except raydb.Error as error:
-            answer = type(error), error.sentence.partition(": ")[2]
-            if not error.sentence.startswith("parameter set"):
-                answer = type(error), error.sentence
+        answer = run(con, sql, sets)
         answers.append((answer, shops(con)))
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("kind", ["SMALLINT", "BIGINT", "HUGEINT", "REAL", "DOUBLE", "VARCHAR"])
+@pytest.mark.parametrize(
+    "texts",
+    [
+        "0 -7 32767",
+        "1 2.5 -0.1",
+        "-0 3.00 1E+2",
+        "1E+25 1",
+        "1E-30 1E+30",
+        "1E+50",
+        "NaN",
+        "1 -Infinity",
+    ],
+)
+def test_decimals_are_stored_as_by_statements_one_by_one(con, kind, texts):
+    sets = [(Decimal(text),) for text in texts.split()]
+    answers = []
+    for run in (run_singly, run_at_once):
+        con.execute(f"CREATE OR REPLACE TABLE n (n {kind})")
+        answer = run(con, "INSERT INTO n VALUES (?)", [*sets, (None,)])
+        answers.append((answer, repr(con.execute("FROM n").fetchall())))
     assert answers[0] == answers[1]
 
 

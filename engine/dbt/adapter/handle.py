@@ -25,6 +25,10 @@ _FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w*)", re.DOTAL
 _READING = {"SELECT", "VALUES", "FROM", "EXPLAIN", "DESCRIBE", "SHOW", "SUMMARIZE"}
 
 
+class Rows(list[tuple[Any, ...]]):
+    """The parameters of a statement that is run once for each row."""
+
+
 class Database:
     """A database that is open for dbt, in memory if it is not at a path.
 
@@ -102,18 +106,19 @@ class Handle:
         Raises: raydb.Error
         """
         word, has_more = _first_word(sql)
+        execute = cursor.executemany if isinstance(parameters, Rows) else cursor.execute
         if word == "COMMIT" and not has_more:
             self.commit()
             return
         if not self._connection.in_transaction:
             if word in _READING and not has_more:
-                cursor.execute(sql, parameters)
+                execute(sql, parameters)
                 return
             self._writing.acquire()
         try:
             if self._is_wanted and not self._connection.in_transaction:
                 self._connection.begin()
-            cursor.execute(sql, parameters)
+            execute(sql, parameters)
         finally:
             if not self._connection.in_transaction:
                 self._writing.release()
@@ -127,7 +132,7 @@ class HandleCursor:
         self._cursor = cursor
 
     def execute(self, sql: str, parameters: Sequence[Any] | None = None) -> None:
-        """Run statements.
+        """Run statements, or one for each of several rows of parameters.
 
         Raises: raydb.Error
         """

@@ -9,6 +9,7 @@ from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.raydb.column import RayDBColumn
 from dbt.adapters.raydb.connections import RayDBConnectionManager
+from dbt.adapters.raydb.handle import Rows
 from dbt.adapters.raydb.relation import RayDBRelation
 from dbt.adapters.sql import SQLAdapter
 from dbt_common.contracts.constraints import ConstraintType
@@ -95,6 +96,11 @@ class RayDBAdapter(SQLAdapter):
     def valid_incremental_strategies(self) -> list[str]:
         """Return the strategies of incremental models."""
         return ["append", "delete+insert", "merge", "microbatch"]
+
+    @available.parse(lambda *_: [])
+    def rows_of(self, agate_table: Any) -> Rows:
+        """Return the rows of a seed, which one INSERT takes as its parameters."""
+        return Rows(map(tuple, agate_table.rows))
 
     @available.parse(lambda *_: True)
     def keeps_columns(self, relation: BaseRelation, sql: str) -> bool:

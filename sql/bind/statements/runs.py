@@ -51,6 +51,8 @@ def parameters_of(statement: Statement) -> frozenset[str]:
 
 def may_run_at_once(statement: Statement) -> bool:
     """Say whether runs of a statement do not read what the runs before them have written."""
+    if isinstance(statement, InPlace):
+        return may_run_at_once(statement.statement)
     if not isinstance(statement, Insert | Update | Delete):
         return False
     tree = statement.tree
