@@ -21,6 +21,8 @@ from raydb.sql.bind.statements.describe import bind_show_tables as bind_show_tab
 from raydb.sql.bind.statements.execute import bind_arguments as bind_arguments
 from raydb.sql.bind.statements.explain_change import Changed as Changed
 from raydb.sql.bind.statements.explain_change import describe_change as describe_change
+from raydb.sql.bind.statements.generated import generated_value as generated_value
+from raydb.sql.bind.statements.generated import typed_generated as typed_generated
 from raydb.sql.bind.statements.insert import bind_insert as bind_insert
 from raydb.sql.bind.statements.merge import bind_merge as bind_merge
 from raydb.sql.bind.statements.runs import MATCHED_ROWS as MATCHED_ROWS
@@ -48,7 +50,7 @@ from raydb.sql.parse.schema_names import unknown_qualifier as unknown_qualifier
 from raydb.sql.parse.schema_names import unknown_schema as unknown_schema
 from raydb.sql.parse.statements.macro import macro_of as macro_of
 from raydb.sql.parse.stored_expressions import nextval_text as nextval_text
-from raydb.sql.parse.stored_expressions import renamed_check as renamed_check
+from raydb.sql.parse.stored_expressions import renamed_columns as renamed_columns
 from raydb.sql.parse.stored_expressions import renamed_sequence as renamed_sequence
 from raydb.sql.parse.stored_expressions import sequences_of as sequences_of
 from raydb.sql.parse.stored_expressions import types_named as types_named

@@ -274,6 +274,20 @@ def time_zone() -> str:
     return "UTC" if running is None else running.time_zone
 
 
+@contextmanager
+def in_zone(name: str) -> Iterator[None]:
+    """Let the statement that runs on this thread have another time zone for a while."""
+    running = current.get()
+    before = time_zone()
+    if running is not None:
+        running.time_zone = name
+    try:
+        yield
+    finally:
+        if running is not None:
+            running.time_zone = before
+
+
 def cuts_nanoseconds() -> bool:
     """Tell whether that statement cuts off what is finer than a TIMESTAMP."""
     running = current.get()

@@ -14,6 +14,7 @@ from raydb.planner.expressions.columns.zones import session_zone
 from raydb.running import Running
 from raydb.sql import assigned_values
 from raydb.storage.enums import typed_schema
+from raydb.storage.tables.constraints import check_given
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,11 +52,14 @@ class Appender:
         database.catch_up()
         snapshot = database.snapshot
         name = table_called(table, snapshot)
-        schema = typed_schema(snapshot.tables[name].definition.schema)
+        definition = snapshot.tables[name].definition
+        schema = typed_schema(definition.schema)
         known, where = schema.names, f" in '{name}'"
-        names = known
+        names = definition.given_schema.names
         if columns is not None:
             names = [known_name(each, known, "column", where) for each in columns]
+            for each in names:
+                check_given(definition, each)
         self._connection = connection
         self._fields = [schema.field(each) for each in names]
         self._rows: list[tuple[object, ...]] = []

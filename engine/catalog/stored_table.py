@@ -24,6 +24,7 @@ from raydb.storage.tables.table import (
     Check,
     FileLayout,
     ForeignKey,
+    Generated,
     Index,
     IvfOptions,
     Table,
@@ -52,6 +53,7 @@ def describe_definition(definition: TableDefinition) -> dict[str, Any]:
         "layout": astuple(definition.layout),
         "indexes": [astuple(index) for index in definition.indexes],
         "identities": [astuple(identity) for identity in definition.identities],
+        "generated": [astuple(each) for each in definition.generated],
     }
 
 
@@ -75,6 +77,7 @@ def load_definition(described: Described) -> TableDefinition:
         ),
         tuple(_index(index) for index in described["indexes"].items()),
         tuple(map(load_identity, found.items())) if (found := described.find("identities")) else (),
+        tuple(map(_generated, found.items())) if (found := described.find("generated")) else (),
     )
     known = {*schema.names}
     named = {column for check in definition.checks for column in check.columns}
@@ -188,6 +191,10 @@ def _foreign_key(described: Described) -> ForeignKey:
 
 def _check(described: Described) -> Check:
     return Check(*_fields(described, 2, Described.text, Described.texts, Described.text))
+
+
+def _generated(described: Described) -> Generated:
+    return Generated(*_fields(described, 3, Described.text, Described.text, Described.texts))
 
 
 def _index(described: Described) -> Index:

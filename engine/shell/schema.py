@@ -23,6 +23,7 @@ _TABLE = "CASE table_schema WHEN 'main' THEN '' ELSE table_schema || '.' END || 
 _COLUMNS = f"""
 SELECT {_TABLE}, column_name, declared_type, is_nullable = 'YES', coalesce(
     'DEFAULT ' || column_default,
+    'GENERATED ALWAYS AS (' || generation_expression || ')',
     'GENERATED ' || identity_generation || ' AS IDENTITY (START WITH ' || identity_start
         || ' INCREMENT BY ' || identity_increment || ' MINVALUE ' || identity_minimum
         || ' MAXVALUE ' || identity_maximum
@@ -99,6 +100,11 @@ class ColumnInfo:
     type: str
     is_nullable: bool
     default: str | None
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the column is generated of others, so that no statement gives it values."""
+        return (self.default or "").startswith("GENERATED ALWAYS AS (")
 
 
 @dataclass(frozen=True, slots=True)

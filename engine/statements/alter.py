@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.context.statement_context import StatementContext
+    from raydb.planner.expressions.nodes import Expression
     from raydb.storage.tables.table import Constraint, Table, TableDefinition
 
 
@@ -81,6 +82,7 @@ def _alter(alteration: alter.Alteration, table: Table, context: StatementContext
         case alter.SetDefault(column=written, text=text):
             column = _column(written, definition)
             _refuse_identity(column, definition, "the default")
+            _refuse_generated(column, definition, "the default")
             defaults = [each for each in definition.defaults if each[0] != column]
             if text is not None:
                 defaults.append((column, text))
@@ -119,6 +121,20 @@ def _refuse_identity(column: str, definition: TableDefinition, part: str) -> Non
         )
 
 
+def _refuse_generated(column: str, definition: TableDefinition, part: str) -> None:
+    if any(each.column == column for each in definition.generated):
+        raise ProgrammingError(
+            f"{part} of column '{column}' of table '{definition.name}' cannot be changed:"
+            " it is generated"
+        )
+
+
+def _reader_of(column: str, definition: TableDefinition) -> str | None:
+    """Return a generated column that reads a column, None where there is none."""
+    readers = (each.column for each in definition.generated if column in each.columns)
+    return next(readers, None)
+
+
 # -- columns
 
 
@@ -134,6 +150,8 @@ def _add_column(alteration: alter.AddColumn, table: Table, context: StatementCon
     check_defaults(added, context.snapshot)
     added, snapshot = with_identities(replace(added, name=table.name), context.snapshot, context)
     context = replace(context, snapshot=snapshot)
+    if added.generated:
+        return _add_generated(added, table, context)
     values = None
     if added.defaults:
         default = sql.bind_default(added, field.name)
@@ -141,6 +159,31 @@ def _add_column(alteration: alter.AddColumn, table: Table, context: StatementCon
         (values,) = compute([default], numbers, context)
     after = add_column(table, field.with_nullable(True), values)
     return _with_constraints(after, added, context)
+
+
+def _add_generated(added: TableDefinition, table: Table, context: StatementContext) -> Snapshot:
+    old = table.definition
+    (field,) = added.schema
+    whole = replace(old, schema=old.schema.append(field), generated=old.generated + added.generated)
+    whole = sql.typed_generated(whole)
+    each = whole.generated[-1]
+    values = _of_all_rows(sql.generated_value(each, whole), table, context)
+    after = add_column(table, whole.schema.field(each.column).with_nullable(True), values)
+    return _with_constraints(after, replace(added, generated=(each,)), context)
+
+
+def _of_all_rows(
+    expression: Expression, table: Table, context: StatementContext
+) -> pa.ChunkedArray:
+    """Return the values of an expression over a table's rows, NULL in those that are gone.
+
+    These might have none.
+    """
+    (values,) = compute_visible([expression], table, context)
+    if table.live is None:
+        return values
+    places = np.cumsum(table.live) - 1
+    return values.take(pa.array(places, mask=~table.live))
 
 
 def _with_constraints(table: Table, added: TableDefinition, context: StatementContext) -> Snapshot:
@@ -164,6 +207,7 @@ def _with_constraints(table: Table, added: TableDefinition, context: StatementCo
         checks=old.checks + added.checks,
         defaults=old.defaults + added.defaults,
         identities=old.identities + added.identities,
+        generated=old.generated + added.generated,
     )
     sql.check_texts(definition)
     after = redefine(table, definition, context.snapshot.tables)
@@ -185,8 +229,17 @@ def _drop_column(alteration: alter.DropColumn, table: Table, snapshot: Snapshot)
     if alteration.if_exists and find_name(alteration.column, names, "column") is None:
         return snapshot
     name = _column(alteration.column, definition)
-    if len(definition.schema) == 1:
-        raise ProgrammingError(f"column '{name}' is the only one of table '{table.name}'")
+    if (reader := _reader_of(name, definition)) is not None:
+        if not alteration.cascade:
+            raise ProgrammingError(
+                f"column '{name}' of table '{table.name}' cannot be dropped: column '{reader}' is"
+                " generated of it; CASCADE drops it too"
+            )
+        snapshot = _drop_column(replace(alteration, column=reader), table, snapshot)
+        return _drop_column(alteration, snapshot.tables[table.name], snapshot)
+    if definition.given_schema.names == [name]:
+        rest = " that is not generated" if definition.generated else ""
+        raise ProgrammingError(f"column '{name}' is the only one of table '{table.name}'{rest}")
     for constraint, label in constraint_names(definition):
         others = set(constraint.columns) - {name}
         if name in constraint.columns and others and not alteration.cascade:
@@ -221,10 +274,14 @@ def _rename_column(alteration: alter.RenameColumn, table: Table, snapshot: Snaps
     changed = dict(rename_column(table, name, to, snapshot.tables))
     after = changed[table.name]
     checks = tuple(
-        replace(check, text=sql.renamed_check(check.text, {name: to}))
+        replace(check, text=sql.renamed_columns(check.text, {name: to}))
         for check in after.definition.checks
     )
-    definition = replace(after.definition, checks=checks)
+    generated = tuple(
+        replace(each, text=sql.renamed_columns(each.text, {name: to}))
+        for each in after.definition.generated
+    )
+    definition = replace(after.definition, checks=checks, generated=generated)
     sql.check_texts(definition)
     changed[table.name] = redefine(after, definition, {**snapshot.tables, **changed})
     return snapshot.with_changes(changed)
@@ -256,6 +313,11 @@ def _set_type(alteration: alter.SetType, table: Table, context: StatementContext
                 f"the type of column '{name}' cannot be changed: "
                 f"the index '{index.name}' needs it; DROP INDEX first"
             )
+    _refuse_generated(name, definition, "the type")
+    if (reader := _reader_of(name, definition)) is not None:
+        raise NotSupportedError(
+            f"the type of column '{name}' cannot be changed: column '{reader}' is generated of it"
+        )
     old, kind = definition.schema.field(name), sql.resolved(alteration.type)
     if not pa.types.is_integer(kind):
         _refuse_identity(name, definition, "the type")
@@ -263,11 +325,7 @@ def _set_type(alteration: alter.SetType, table: Table, context: StatementContext
     if not (widens and alteration.using is None):
         _refuse_foreign_keys(table, name, snapshot)
     conversion = sql.bind_conversion(definition, pa.field(name, kind), alteration.using)
-    (values,) = compute_visible([conversion], table, context)
-    if table.live is not None:
-        # Rows that are gone are not converted: they might not be convertible.
-        places = np.cumsum(table.live) - 1
-        values = values.take(pa.array(places, mask=~table.live))
+    values = _of_all_rows(conversion, table, context)
     bare = _without_constraints(
         definition, lambda each: isinstance(each, UniqueKey | Index) and name in each.columns
     )

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from raydb import sql
 from raydb.engine.session.settings import check_file
 from raydb.errors import DataError, NotSupportedError, OperationalError
+from raydb.keywords import quoted
 from raydb.planner.catalog import CATALOG
 from raydb.sql import ast
 
@@ -56,6 +57,7 @@ def export_database(
 def _write(folder: Path, file_format: str, run: Callable[[str], Result]) -> None:
     # The shell writes schemas as well, and neither is there where the other is used.
     from raydb.engine.shell.schema import (  # noqa: PLC0415
+        columns_by_relation,
         quoted_in,
         schema_names,
         schema_parts,
@@ -63,18 +65,21 @@ def _write(folder: Path, file_format: str, run: Callable[[str], Result]) -> None
 
     parts = schema_parts(_Asked(run))
     schemas = schema_names(_Asked(run))
+    columns = columns_by_relation(_Asked(run))
     loads = []
     for number, (table, _) in enumerate(parts.tables, 1):
         name = f"{number}.{file_format}"
         written = quoted_in(table, schemas)
+        given = ", ".join(quoted(each.name) for each in columns[table] if not each.is_computed)
+        rows = f"(SELECT {given} FROM {CATALOG}.{written})"  # noqa: S608  (names)
         path = str(folder / str(number)).replace("'", "''")
         try:
-            run(f"COPY {CATALOG}.{written} TO '{path}.{file_format}'")
+            run(f"COPY {rows} TO '{path}.{file_format}'")
         except NotSupportedError:  # Parquet lacks a type
             if file_format != "parquet":
                 raise
             name = f"{number}.flat"
-            run(f"COPY {CATALOG}.{written} TO '{path}.flat'")
+            run(f"COPY {rows} TO '{path}.flat'")
         loads.append(f"COPY {written} FROM '{name}';")
     tables = [text for _, text in parts.tables]
     _write_text(folder / "schema.sql", [*parts.types, *parts.sequences, *tables])

@@ -133,7 +133,7 @@ def _create_table(statement: ast.CreateTable, context: StatementContext) -> Snap
     if statement.if_not_exists and find_object(name, context.snapshot.tables, "table") is not None:
         return context.snapshot
     snapshot = _with_room(name, statement.or_replace, context.snapshot)
-    definition = sql.resolved_definition(statement.definition)
+    definition = sql.typed_generated(sql.resolved_definition(statement.definition))
     sql.check_texts(definition)
     check_defaults(definition, snapshot)
     definition, snapshot = with_identities(definition, snapshot, context)

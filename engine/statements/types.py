@@ -81,6 +81,9 @@ def _users(name: str, snapshot: Snapshot) -> Iterator[str]:
         for column, text in definition.defaults:
             if _is_named(name, text):
                 yield f"the default of column '{column}' of table '{table.name}'"
+        for each in definition.generated:
+            if _is_named(name, each.text):
+                yield f"the generated column '{each.column}' of table '{table.name}'"
         for check in definition.checks:
             if _is_named(name, check.text):
                 yield f"the check ({check.text}) of table '{table.name}'"

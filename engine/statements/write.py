@@ -141,17 +141,21 @@ def _completed(
     definition: TableDefinition,
     context: StatementContext,
 ) -> Iterator[pa.Table]:
-    """Yield rows with the defaults of columns that a file does not hold."""
-    names = definition.schema.names if columns is None else columns
+    """Yield rows with what a file does not hold: the defaults of columns, and generated ones."""
+    names = definition.given_schema.names if columns is None else columns
     given = {fold(name) for name in names}
     missing = [name for name, _ in definition.defaults if fold(name) not in given]
     defaults = [sql.bind_default(definition, name) for name in missing]
+    computed = [(tuple(missing), defaults)] if defaults else []
+    for step in definition.in_order():
+        values = [sql.generated_value(each, definition) for each in step]
+        computed.append((tuple(each.column for each in step), values))
     for some in batches:
         rows = some
-        values = compute(defaults, rows, context) if defaults else []
-        for name, column in zip(missing, values, strict=True):
-            position = rows.schema.get_field_index(name)
-            rows = rows.set_column(position, rows.schema.field(position), column)
+        for written, expressions in computed:
+            for name, column in zip(written, compute(expressions, rows, context), strict=True):
+                position = rows.schema.get_field_index(name)
+                rows = rows.set_column(position, rows.schema.field(position), column)
         yield rows
 
 

@@ -108,6 +108,8 @@ def _columns(call: FunctionCall) -> Iterator[Row]:
         defaults = {} if known is None else dict(known.definition.defaults)
         own = () if known is None else known.definition.identities
         identities = {each.column: each for each in own}
+        computed = () if known is None else known.definition.generated
+        texts = {each.column: each.text for each in computed}
         for number, field in enumerate(schema, 1):
             identity = identities.get(field.name)
             default = None if identity else defaults.get(field.name)
@@ -118,6 +120,8 @@ def _columns(call: FunctionCall) -> Iterator[Row]:
                 *_digits(field.type),
                 *_identity(identity),
                 sql_type_name(field.type, _same_types(field.type, types[database])),
+                "ALWAYS" if field.name in texts else "NEVER",
+                texts.get(field.name),
             )
 
 
@@ -290,7 +294,8 @@ INFORMATION_SCHEMA = (
         "columns",
         f"{_TABLE} column_name ordinal_position column_default is_nullable data_type"
         " numeric_precision numeric_scale is_identity identity_generation identity_start"
-        " identity_increment identity_maximum identity_minimum identity_cycle declared_type",
+        " identity_increment identity_maximum identity_minimum identity_cycle declared_type"
+        " is_generated generation_expression",
         _columns,
     ),
     InformationTable(

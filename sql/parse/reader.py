@@ -27,6 +27,7 @@ from raydb.sql.parse.rewritten_tokens import (
     number_parameters,
     part_exponents,
     row_types,
+    without_generated,
 )
 from raydb.sql.parse.schema_names import check_writable, resolve_schema
 from raydb.sql.parse.searched_tables import name_searched_tables
@@ -380,7 +381,21 @@ class TokenReader:
 
     def table_entry(self) -> exp.Expr:
         """Read what may stand in the parentheses of CREATE TABLE: a column or a constraint."""
-        return self._part("a column or a constraint", exp.ColumnDef)
+        what = "a column or a constraint"
+        tokens, computed, has_type = without_generated(list(self._until_comma()))
+        if not tokens:
+            raise self.error(what)
+        entry = _parse(self.text, tokens, exp.ColumnDef, self.peek())
+        if computed is None and entry.find(exp.ComputedColumnConstraint):
+            raise ProgrammingError("the expression of a generated column needs parentheses")
+        if computed is not None:
+            if not isinstance(entry, exp.ColumnDef):
+                raise syntax_error(self.text, tokens[0], "a column")
+            value = _parse(self.text, computed, exp.Condition, self.peek())
+            generated = exp.ColumnConstraint(kind=exp.ComputedColumnConstraint(this=value))
+            entry.set("constraints", [generated, *entry.args.get("constraints", ())])
+            entry.set("kind", entry.args.get("kind") if has_type else None)
+        return entry
 
     def data_type(self, *ends: str) -> exp.DataType:
         """Read a type, which ends before a comma or one of the words."""

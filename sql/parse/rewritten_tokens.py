@@ -103,6 +103,36 @@ def name_field_types(tokens: list[Token]) -> list[Token]:
     return prepared
 
 
+def without_generated(tokens: list[Token]) -> tuple[list[Token], list[Token] | None, bool]:
+    """Return a column of CREATE TABLE without `[GENERATED ALWAYS] AS (...) [VIRTUAL | STORED]`.
+
+    Then the expression, None where the column has none, and whether a type is written: where none
+    is, UNKNOWN stands for it. sqlglot would take words behind the expression for a part of it.
+    """
+    depth = 0
+    for place, token in enumerate(tokens[:-1]):
+        depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
+        is_open = tokens[place + 1].token_type is TokenType.L_PAREN
+        if depth or not place or token.token_type is not TokenType.ALIAS or not is_open:
+            continue
+        start = place
+        if [each.text.upper() for each in tokens[place - 2 : place]] == ["GENERATED", "ALWAYS"]:
+            start -= 2
+        stop = place + 2
+        depth = 1
+        while stop < len(tokens) and depth:
+            kind = tokens[stop].token_type
+            depth += (kind in OPENING) - (kind in CLOSING)
+            stop += 1
+        rest = tokens[stop:]
+        if rest and rest[0].text.upper() in ("VIRTUAL", "STORED"):
+            rest = rest[1:]
+        has_type = start > 1
+        kinds = [] if has_type else [_at(token, TokenType.UNKNOWN, "UNKNOWN")]
+        return [*tokens[:start], *kinds, *rest], tokens[place + 2 : stop - 1], has_type
+    return tokens, None, True
+
+
 def _at(place: Token, kind: TokenType, text: str) -> Token:
     return Token(kind, text, place.line, place.col, place.start, place.end)
 

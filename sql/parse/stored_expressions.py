@@ -1,4 +1,4 @@
-"""Stored expressions: DEFAULT and CHECK as text, which is bound where it is used."""
+"""Stored expressions: DEFAULT, CHECK and generated columns as text, bound where it is used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import nodes_of, refuse_deep_nesting
 from raydb.sql.parse.query import refuse_parameters, refuse_queries
 from raydb.sql.parse.reader import name_in, parse_scalar, tokenize
-from raydb.storage.tables.table import Check
+from raydb.storage.tables.table import Check, Generated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +36,17 @@ def stored_text(node: exp.Expr, owner: str) -> str:
 
 def stored_check(table: str, node: exp.Expr, name: str) -> Check:
     """Return a CHECK of a table; its columns may be written as `table.column`."""
+    text, columns = _stored_of_row(table, node, f"a CHECK of table '{table}'")
+    return Check(text, columns, name)
+
+
+def stored_generated(table: str, column: str, node: exp.Expr) -> Generated:
+    """Return a generated column of a table; columns may be written as in a CHECK."""
+    return Generated(column, *_stored_of_row(table, node, f"the generated column '{column}'"))
+
+
+def _stored_of_row(table: str, node: exp.Expr, owner: str) -> tuple[str, tuple[str, ...]]:
+    """Return an expression of a table's row as text, and the columns that it reads."""
     node = node.copy()
     for column in node.find_all(exp.Column):
         first, *others = column.parts
@@ -45,13 +56,13 @@ def stored_check(table: str, node: exp.Expr, name: str) -> Check:
     columns = [column for column in _columns_of(node) if not column.is_star]
     names = {fold(first.name): name_in(first) for first in (each.parts[0] for each in columns)}
     known = tuple(names[each] for each in sorted(names))
-    return Check(stored_text(node, f"a CHECK of table '{table}'"), known, name)
+    return stored_text(node, owner), known
 
 
-def renamed_check(text: str, names: Mapping[str, str]) -> str:
-    """Return the text of a CHECK with new names for columns.
+def renamed_columns(text: str, names: Mapping[str, str]) -> str:
+    """Return the text of an expression of a row with new names for columns.
 
-    >>> renamed_check("a > 0", {"a": "A b"})
+    >>> renamed_columns("a > 0", {"a": "A b"})
     '"A b" > 0'
     """
     tree = stored_tree(text)

@@ -16,6 +16,7 @@ from raydb.storage.formats.format import Use
 from raydb.storage.formats.hive import write_folders
 from raydb.storage.formats.options import given_format, switch, with_plain_names
 from raydb.storage.formats.paths import check_file, describe_failure, expand
+from raydb.storage.tables.constraints import check_given
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -109,13 +110,14 @@ def _refuse_doubles(path: str, rows: pa.Table) -> None:
 
 def _choose_columns(definition: TableDefinition, columns: tuple[str, ...] | None) -> pa.Schema:
     if columns is None:
-        return definition.schema
+        return definition.given_schema
     fields: dict[str, pa.Field] = {}
     for column in columns:
         where = f" in '{definition.name}'"
         name = known_name(column, definition.schema.names, "column", where)
         if name in fields:
             raise ProgrammingError(f"column '{name}' is named twice")
+        check_given(definition, name)
         fields[name] = definition.schema.field(name)
     return pa.schema(list(fields.values()))
 

@@ -26,7 +26,14 @@ from raydb.storage.tables.table import FileLayout
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from raydb.storage.tables.table import Check, ForeignKey, Table, TableDefinition, UniqueKey
+    from raydb.storage.tables.table import (
+        Check,
+        ForeignKey,
+        Generated,
+        Table,
+        TableDefinition,
+        UniqueKey,
+    )
 
 # Rows that are many are written in pieces of this share of what may be read at once.
 _PIECE_SHARE = 8
@@ -72,6 +79,7 @@ def drop_column(table: Table, name: str) -> Table:
     definition = replace(
         after.definition,
         defaults=_but_for(after.definition.defaults, name),
+        generated=tuple(each for each in after.definition.generated if each.column != name),
         layout=FileLayout(
             _but_for(layout.chunk_rows, name),
             _but_for(layout.encodings, name),
@@ -86,7 +94,7 @@ def rename_column(
 ) -> Mapping[str, Table]:
     """Return the tables that are different once a column has another name.
 
-    The texts of the table's checks stay as they are: they are for the caller to change.
+    The texts of checks and generated columns stay as they are: they are for the caller to change.
     """
 
     def rename(columns: tuple[str, ...]) -> tuple[str, ...]:
@@ -97,6 +105,10 @@ def rename_column(
 
     def rename_check(check: Check) -> Check:
         return replace(check, columns=rename(check.columns))
+
+    def rename_generated(each: Generated) -> Generated:
+        (column,) = rename((each.column,))
+        return replace(each, column=column, columns=rename(each.columns))
 
     def rename_first(pairs: Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
         return tuple((to if column == name else column, value) for column, value in pairs)
@@ -124,6 +136,7 @@ def rename_column(
         checks=tuple(map(rename_check, old.checks)),
         indexes=tuple(replace(index, columns=rename(index.columns)) for index in old.indexes),
         defaults=rename_first(old.defaults),
+        generated=tuple(map(rename_generated, old.generated)),
         identities=tuple(
             replace(each, column=rename((each.column,))[0]) for each in old.identities
         ),

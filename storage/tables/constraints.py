@@ -240,6 +240,7 @@ def check_columns(definition: TableDefinition) -> None:
     keys = [(f"a {_kind_of(key, definition)}", key.columns) for key in definition.keys]
     keys += [("a foreign key", key.columns) for key in definition.foreign_keys]
     keys += [("an index", index.columns) for index in definition.indexes if index.ivf is None]
+    _check_generated(definition)
     for kind, columns in keys:
         _check_known(columns, definition)
         if (column := _first_double(columns)) is not None:
@@ -261,6 +262,34 @@ def check_columns(definition: TableDefinition) -> None:
                 f"column '{column}' of table '{name}' is {sql_type_name(data_type)}, "
                 "but an ivf index needs FLOAT[n] or DOUBLE[n]"
             )
+
+
+def _check_generated(definition: TableDefinition) -> None:
+    """Raise for generated columns that depend on each other, and for keys of them."""
+    name = definition.name
+    if not len(definition.given_schema):
+        raise ProgrammingError(f"table '{name}' has no column that is not generated")
+    for each in definition.generated:
+        _check_known((each.column, *each.columns), definition)
+    definition.in_order()
+    primary_key = definition.primary_key
+    keys = [] if primary_key is None else [("the primary key", primary_key.columns)]
+    keys += [("a foreign key", key.columns) for key in definition.foreign_keys]
+    for kind, columns in keys:
+        for each in definition.generated:
+            if each.column in columns:
+                raise NotSupportedError(
+                    f"column '{each.column}' of table '{name}' is generated, so it cannot be part"
+                    f" of {kind}"
+                )
+
+
+def check_given(definition: TableDefinition, column: str) -> None:
+    """Raise ProgrammingError for a column that no statement gives a value to."""
+    if any(each.column == column for each in definition.generated):
+        raise ProgrammingError(
+            f"column '{column}' of table '{definition.name}' is generated: it takes no value"
+        )
 
 
 def check_different(table: str, columns: Sequence[str]) -> None:

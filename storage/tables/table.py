@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from raydb.errors import ProgrammingError
 from raydb.storage.tables.sample import beginnings, estimated_count
 from raydb.values import dataclass
 
@@ -65,6 +66,22 @@ class Check:
     text: str
     columns: tuple[str, ...]
     name: str = ""
+
+
+UNTYPED = pa.null()
+"""The type of a generated column as written without one, until that of its expression is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """`column AS (text)`, of the columns that the text reads, which may be generated too.
+
+    Its values are computed when a row is written, and stored with it.
+    """
+
+    column: str
+    text: str
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +142,33 @@ class TableDefinition:
     layout: FileLayout = FileLayout()
     indexes: tuple[Index, ...] = ()
     identities: tuple[Identity, ...] = ()
+    generated: tuple[Generated, ...] = ()
+
+    @property
+    def given_schema(self) -> pa.Schema:
+        """The columns that a statement may give values to: all but the generated ones."""
+        computed = {each.column for each in self.generated}
+        if not computed:
+            return self.schema
+        return pa.schema([field for field in self.schema if field.name not in computed])
+
+    def in_order(self) -> tuple[tuple[Generated, ...], ...]:
+        """Return the generated columns in steps: each reads columns of steps before it alone.
+
+        Raises ProgrammingError for those that read each other in a circle.
+        """
+        left = {each.column: each for each in self.generated}
+        steps = []
+        while left:
+            step = tuple(each for each in left.values() if left.keys().isdisjoint(each.columns))
+            if not step:
+                circle = ", ".join(left)
+                raise ProgrammingError(
+                    f"table '{self.name}' has generated columns that depend on each other: {circle}"
+                )
+            steps.append(step)
+            left = {name: each for name, each in left.items() if each not in step}
+        return tuple(steps)
 
     @property
     def declared_keys(self) -> tuple[UniqueKey, ...]:

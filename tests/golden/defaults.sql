@@ -86,9 +86,6 @@ CREATE TABLE w (a TINYINT DEFAULT 1000);
 INSERT INTO w DEFAULT VALUES;
 -- error: DataError: 1000 is out of range for TINYINT
 
-CREATE TABLE w (a INTEGER GENERATED ALWAYS AS (1) STORED);
--- error: NotSupportedError: a generated column is not supported
-
 INSERT INTO u (a) VALUES (DEFAULT + 1);
 -- error: ProgrammingError: syntax error at line 1, column 35: unexpected '+', expected ')'
 

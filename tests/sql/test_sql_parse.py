@@ -82,7 +82,6 @@ def test_syntax_errors(text: str, message: str, caplog: pytest.LogCaptureFixture
         ("PREPARE p AS DROP TABLE t", "PREPARE of DROP"),
         ("CREATE INDEX i ON t (lower(a))", "an index of an expression"),
         ("CREATE TEMP INDEX t ON u (a)", "CREATE TEMP INDEX"),
-        ("CREATE TABLE t (a INT GENERATED ALWAYS AS (1) STORED)", "a generated column"),
         ("CREATE TABLE t (a INT REFERENCES u ON DELETE SET NULL)", "ON DELETE SET NULL of a"),
         ("ALTER TABLE t RENAME CONSTRAINT a TO b", "RENAME CONSTRAINT"),
         ("ALTER TABLE t SET SCHEMA s", "ALTER TABLE ... SET"),
@@ -203,7 +202,7 @@ def test_defaults_and_checks_are_kept_as_text() -> None:
         Check("a > 0", ("a",)),
         Check("length(B) > a", ("a", "B"), "C"),
     )
-    assert sql.renamed_check("length(B) > a AND b <> 'b'", {"b": "New"}) == (
+    assert sql.renamed_columns("length(B) > a AND b <> 'b'", {"b": "New"}) == (
         'length("New") > a AND "New" <> \'b\''
     )
 

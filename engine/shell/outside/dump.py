@@ -58,6 +58,7 @@ def dump(connection: Any, pattern: str | None = None) -> Iterator[str]:
 
 def _rows(connection: Any, table: str, columns: list[ColumnInfo]) -> Iterator[str]:
     """Yield the INSERT statements of a table's rows; identities go on behind those."""
+    columns = [column for column in columns if not column.is_computed]
     listed = ", ".join(quoted(column.name) for column in columns)
     always = any((column.default or "").startswith("GENERATED ALWAYS") for column in columns)
     overriding = " OVERRIDING SYSTEM VALUE" if always else ""

@@ -46,7 +46,7 @@ def describe_rows(found: Found | None, query: exp.Expr, binding: Binding) -> Val
     """Return a row for each column of what was found, where it is a table, or of a query.
 
     The columns are DuckDB's: column_name, column_type, null ('YES' or 'NO'), key ('PRI', 'UNI' or
-    NULL), default (its text) and extra (what an identity is; else NULL).
+    NULL), default (its text) and extra (what an identity or a generated column is; else NULL).
     """
     rows: Iterator[Row]
     if found is not None and found.key in binding.catalog.tables:
@@ -62,7 +62,8 @@ def describe_rows(found: Found | None, query: exp.Expr, binding: Binding) -> Val
 def _described(definition: TableDefinition) -> Iterator[Row]:
     primary_key = definition.primary_key
     defaults = dict(definition.defaults)
-    identities = {each.column: each.words for each in definition.identities}
+    extras = {each.column: each.words for each in definition.identities}
+    extras |= {each.column: f"GENERATED ALWAYS AS ({each.text})" for each in definition.generated}
     unique = {key.columns for key in definition.keys}
     for field in typed_schema(definition.schema):
         key = None
@@ -71,6 +72,6 @@ def _described(definition: TableDefinition) -> Iterator[Row]:
         elif (field.name,) in unique:
             key = "UNI"
         null = "YES" if field.nullable else "NO"
-        extra = identities.get(field.name)
+        extra = extras.get(field.name)
         default = None if extra else defaults.get(field.name)
         yield field.name, sql_type_name(field.type), null, key, default, extra

@@ -16,6 +16,7 @@ from raydb.planner.expressions.types import TEXT, can_assign, is_list
 from raydb.planner.expressions.typing_rules import cast
 from raydb.sql.parse.dialect import text_of
 from raydb.storage.enums import typed_schema
+from raydb.storage.tables.constraints import check_given
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -47,6 +48,16 @@ def field_of(definition: TableDefinition, name: str) -> pa.Field:
     """Return the column of a name that a statement writes to; raises ProgrammingError for none."""
     schema = definition.schema
     return schema.field(known_name(name, schema.names, "column", f" in '{definition.name}'"))
+
+
+def given_field(definition: TableDefinition, name: str) -> pa.Field:
+    """Return the column of a name that a statement gives a value to.
+
+    Raises ProgrammingError for a generated column and for none.
+    """
+    field = field_of(definition, name)
+    check_given(definition, field.name)
+    return field
 
 
 def check_chosen(definition: TableDefinition, column: str) -> None:

@@ -66,7 +66,7 @@ def _inserted(statement: ast.Insert, catalog: CatalogInfo) -> tuple[str, ...]:
     target, definition = statement.tree.this, target_definition(statement.table, catalog)
     if isinstance(target, exp.Schema):
         return tuple(field_of(definition, name_in(each)).name for each in target.expressions)
-    return tuple(definition.schema.names)
+    return tuple(definition.given_schema.names)
 
 
 def _assigned(tree: exp.Expr, definition: TableDefinition) -> tuple[str, ...]:

@@ -17,11 +17,12 @@ from raydb.sql.bind.scope import Scope, table_scope
 from raydb.sql.bind.statements.assignment import (
     assign,
     check_chosen,
-    field_of,
+    given_field,
     is_default,
     target_definition,
 )
 from raydb.sql.bind.statements.constraint import bind_default
+from raydb.sql.bind.statements.generated import with_generated
 from raydb.sql.bind.statements.returning import bind_returning, own_name, written_name
 from raydb.sql.bind.statements.value import bind_value
 from raydb.sql.parse.nodes import require_only
@@ -74,7 +75,7 @@ def bind_insert(insert: Insert, catalog: CatalogInfo, parameters: Parameters = (
     with statement_binding(tree, catalog, parameters) as outer:
         binding = with_queries(tree, outer)
         plan = _bind_rows(tree, definition, binding)
-        columns = plan.columns
+        plan, columns = with_generated(plan, plan.columns, definition, binding)
         name, own = (each(tree.this, insert.table) for each in (written_name, own_name))
         scope = table_scope(name, columns, written=own)
         returning = bind_returning(tree, scope, binding)
@@ -109,7 +110,7 @@ def _bind_rows(tree: exp.Expr, definition: TableDefinition, binding: Binding) ->
 def _named_fields(node: exp.Expr, definition: TableDefinition) -> tuple[pa.Field, ...]:
     """Return the fields that the values are for, in the order of the values."""
     if not isinstance(node, exp.Schema):
-        return tuple(definition.schema)
+        return tuple(definition.given_schema)
     require_only(node, "this", "expressions")
     return _fields(definition, [name_in(name) for name in node.expressions], "INSERT")
 
@@ -117,7 +118,7 @@ def _named_fields(node: exp.Expr, definition: TableDefinition) -> tuple[pa.Field
 def _fields(definition: TableDefinition, names: Sequence[str], where: str) -> tuple[pa.Field, ...]:
     fields: dict[str, pa.Field] = {}
     for name in names:
-        field = field_of(definition, name)
+        field = given_field(definition, name)
         if field.name in fields:
             raise ProgrammingError(f"column '{field.name}' is named twice in {where}")
         fields[field.name] = field
@@ -160,7 +161,7 @@ def bind_merged_row(
     if values is not None:
         target = _Target(definition, _named_fields(names, definition))
         return _in_table_order(target, _cells(target, values, "the row of VALUES", context))
-    target = _Target(definition, tuple(definition.schema))
+    target = _Target(definition, tuple(definition.given_schema))
     if action.args.get("by_name"):
         found = [each.name for each in source.visible]
         target = _Target(definition, _fields(definition, found, "the source of MERGE"))

@@ -35,7 +35,13 @@ from raydb.sql.bind.query.query import statement_binding
 from raydb.sql.bind.query.using import bind_using, named_pairs
 from raydb.sql.bind.query.with_clause import with_queries
 from raydb.sql.bind.scope import Scope, Visible, join_scopes, merge_columns, table_scope
-from raydb.sql.bind.statements.assignment import assign, check_chosen, field_of, target_definition
+from raydb.sql.bind.statements.assignment import (
+    assign,
+    check_chosen,
+    given_field,
+    target_definition,
+)
+from raydb.sql.bind.statements.generated import with_generated
 from raydb.sql.bind.statements.insert import bind_merged_row
 from raydb.sql.bind.statements.returning import bind_returning, own_name, written_name
 from raydb.sql.bind.statements.update_delete import bind_assignments
@@ -270,16 +276,20 @@ def _act(when: exp.Expr, tree: exp.Expr, rows: _Rows, binding: Binding) -> Plan:
     done = new_column(binding, ACTION, TEXT)
     written = new_column(binding, ROW_NUMBER, sides.number.type)
     items = ((done, action), (written, number), *zip(after, values, strict=True))
+    returns = tree.args.get("returning") is not None
+    passed = ((column, column) for column in rows.plan.columns) if returns else ()
+    changed = None if word in ("INSERT", "UPDATE") else ()
+    plan, after = with_generated(
+        Project(rows.plan, (*items, *passed)), after, rows.definition, binding, changed
+    )
     own = _over(sides.own, dict(zip(sides.columns, after, strict=True)))
     scope = Scope(own.tables + sides.source.tables, own.visible)
     # A column of the source needs its qualifier where the table has one of that name.
     others = (each for each in sides.source.visible if not own.index.places(each.name))
     returning = bind_returning(tree, scope, binding, (Visible(ACTION, done, None), *others))
     if not returning:
-        return Project(rows.plan, items)
-    passed = tuple((column, column) for column in rows.plan.columns)
-    plan = Project(rows.plan, (*items, *passed))
-    kept = tuple((column, column) for column, _ in items)
+        return plan
+    kept = tuple((column, column) for column in (done, written, *after))
     return Project(plan, (*kept, *returning))
 
 
@@ -292,7 +302,7 @@ def _inserted(when: exp.Expr, rows: _Rows, binding: Binding) -> Sequence[Express
 def _updated(when: exp.Expr, rows: _Rows, binding: Binding) -> Sequence[Expression]:
     definition, sides = rows.definition, rows.sides
     nodes = when.args["then"].expressions
-    names = definition.schema.names
+    names = definition.given_schema.names
     if not isinstance(nodes[0], exp.EQ) and _case(when) == "not matched by source":
         raise ProgrammingError("WHEN NOT MATCHED BY SOURCE THEN UPDATE needs SET column = value")
     match nodes:
@@ -309,7 +319,7 @@ def _updated(when: exp.Expr, rows: _Rows, binding: Binding) -> Sequence[Expressi
             values = _given(definition, named)
         case _:
             values = bind_assignments(nodes, definition, sides.scope(_case(when)), binding)
-    old = zip(names, sides.columns, strict=True)
+    old = zip(definition.schema.names, sides.columns, strict=True)
     return [values.get(name, column) for name, column in old]
 
 
@@ -319,7 +329,7 @@ def _given(
     """Return the values that columns of the source give to those of the table."""
     values = {}
     for name, value in named:
-        field = field_of(definition, name)
+        field = given_field(definition, name)
         check_chosen(definition, field.name)
         values[field.name] = assign(value, field)
     return values

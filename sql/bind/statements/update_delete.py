@@ -20,11 +20,12 @@ from raydb.sql.bind.scope import Scope, join_scopes, table_scope
 from raydb.sql.bind.statements.assignment import (
     assign,
     check_chosen,
-    field_of,
+    given_field,
     is_default,
     target_definition,
 )
 from raydb.sql.bind.statements.constraint import bind_default
+from raydb.sql.bind.statements.generated import with_generated
 from raydb.sql.bind.statements.returning import bind_returning, written_name
 from raydb.sql.bind.statements.value import bind_value
 from raydb.sql.parse.dialect import text_of
@@ -131,7 +132,7 @@ def bind_assignments(
     context = context_of(binding, scope, "SET")
     values: dict[str, Expression] = {}
     for name, node in (pair for each in nodes for pair in _assigned_pairs(each)):
-        field = field_of(definition, name)
+        field = given_field(definition, name)
         if field.name in values:
             raise ProgrammingError(f"column '{field.name}' is named twice in UPDATE")
         if is_default(node):
@@ -183,11 +184,13 @@ def changed_rows(
         value = values.get(column.name, column)
         kept = value is column
         items.append((column if kept else new_column(binding, column.name, column.type), value))
-    after = tuple(column for column, _ in items)
-    returning = bind_returning(tree, matching.scope(after[1:]), binding)
-    if not returning:
-        return Project(matching.plan, tuple(items))
     known = {column for column, _ in items}
-    others = [each for each in matching.plan.columns if each not in known]
-    plan = Project(matching.plan, (*items, *((column, column) for column in others)))
-    return Project(plan, (*((column, column) for column in after), *returning))
+    returns = tree.args.get("returning") is not None
+    others = [each for each in matching.plan.columns if each not in known] if returns else []
+    plan: Plan = Project(matching.plan, (*items, *((column, column) for column in others)))
+    columns = [column for column, _ in items[1:]]
+    plan, after = with_generated(plan, columns, matching.definition, binding, values)
+    returning = bind_returning(tree, matching.scope(after), binding)
+    if not returning:
+        return plan
+    return Project(plan, (*((column, column) for column in (matching.number, *after)), *returning))

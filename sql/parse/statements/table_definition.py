@@ -14,9 +14,17 @@ from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.query import qualifiers_of
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.statements.sequence import column_type, identity, is_serial
-from raydb.sql.parse.stored_expressions import stored_check, stored_text
+from raydb.sql.parse.stored_expressions import stored_check, stored_generated, stored_text
 from raydb.storage.tables.constraints import check_different
-from raydb.storage.tables.table import Check, FileLayout, ForeignKey, TableDefinition, UniqueKey
+from raydb.storage.tables.table import (
+    UNTYPED,
+    Check,
+    FileLayout,
+    ForeignKey,
+    Generated,
+    TableDefinition,
+    UniqueKey,
+)
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -32,7 +40,6 @@ _SWITCH = {"on": True, "true": True, "off": False, "false": False}
 _CONSTRAINT_NAMES: dict[type[exp.Expr], str] = {
     exp.CollateColumnConstraint: "COLLATE",
     exp.CommentColumnConstraint: "COMMENT",
-    exp.ComputedColumnConstraint: "a generated column",
     exp.LikeProperty: "LIKE",
 }
 # What a foreign key may say beside its columns; all but the first is as if it were not written.
@@ -52,8 +59,8 @@ _KEY_OPTIONS = (
 def read_table(name: str, reader: TokenReader) -> TableDefinition:
     """Read what follows CREATE TABLE name: `(column or constraint, ...) [WITH (option, ...)]`.
 
-    Raises NotSupportedError for what is not kept (generated columns, ...) and ProgrammingError for
-    a column that is defined twice, a second primary key, and a DEFAULT or CHECK with a query.
+    Raises NotSupportedError for what is not kept (COLLATE, ...) and ProgrammingError for a column
+    that is defined twice, a second primary key, and a DEFAULT or CHECK with a query.
     """
     reader.expect("(")
     entries = []
@@ -82,6 +89,7 @@ def define(name: str, entries: Sequence[exp.Expr]) -> TableDefinition:
     checks: list[Check] = []
     required: set[str] = set()
     identities: list[Identity] = []
+    generated: list[Generated] = []
     for written in _constraints(entries):
         kind, own = written.kind, written.columns
         match kind:
@@ -91,6 +99,9 @@ def define(name: str, entries: Sequence[exp.Expr]) -> TableDefinition:
             case exp.DefaultColumnConstraint():
                 require_only(kind, "this")
                 defaults[own[0]] = stored_text(kind.this, f"the default of column '{own[0]}'")
+            case exp.ComputedColumnConstraint():
+                require_only(kind, "this")
+                generated.append(stored_generated(name, own[0], kind.this))
             case exp.GeneratedAsIdentityColumnConstraint() | exp.AutoIncrementColumnConstraint():
                 field = next(each for each in fields if each.name == own[0])
                 identities.append(identity(kind, field))
@@ -109,7 +120,8 @@ def define(name: str, entries: Sequence[exp.Expr]) -> TableDefinition:
         raise ProgrammingError(f"table '{name}' has more than one primary key")
     required.update(column for key in primary_keys for column in key.columns)
     required.update(each.column for each in identities)
-    _check_identities(name, identities, defaults)
+    made = [each.column for each in identities] + [each.column for each in generated]
+    _check_values(name, made, defaults)
     return TableDefinition(
         name,
         pa.schema([field.with_nullable(field.name not in required) for field in fields]),
@@ -119,25 +131,27 @@ def define(name: str, entries: Sequence[exp.Expr]) -> TableDefinition:
         tuple(checks),
         tuple(defaults.items()),
         identities=tuple(identities),
+        generated=tuple(generated),
     )
 
 
-def _kind_of(column: exp.ColumnDef) -> exp.DataType:
-    """Return the type of a column as it is written."""
+def _kind_of(column: exp.ColumnDef) -> exp.DataType | None:
+    """Return the type of a column as it is written, None where it is that of its expression."""
     kind: exp.DataType | None = column.args.get("kind")
-    if kind is not None:
-        return kind
-    if any(isinstance(each.kind, exp.ComputedColumnConstraint) for each in column.constraints):
-        raise NotSupportedError("a generated column is not supported")
-    raise ProgrammingError(f"the column '{column.name}' has no type")
+    if kind is None and not any(
+        isinstance(each.kind, exp.ComputedColumnConstraint) for each in column.constraints
+    ):
+        raise ProgrammingError(f"the column '{column.name}' has no type")
+    return kind
 
 
-def _check_identities(table: str, identities: list[Identity], defaults: dict[str, str]) -> None:
-    columns = [each.column for each in identities]
+def _check_values(table: str, columns: list[str], defaults: dict[str, str]) -> None:
+    """Raise where one of the columns, which make their values, makes them in another way too."""
     for place, column in enumerate(columns):
         if column in columns[:place] or column in defaults:
             raise ProgrammingError(
-                f"column '{column}' of table '{table}' has more than one default or identity"
+                f"column '{column}' of table '{table}' has more than one default, identity or"
+                " expression that generates it"
             )
 
 
@@ -145,7 +159,8 @@ def _fields(table: str, columns: list[exp.ColumnDef]) -> list[pa.Field]:
     fields = []
     for column in columns:
         require_only(column, "this", "kind", "constraints")
-        fields.append(pa.field(column.this.name, column_type(_kind_of(column))))
+        kind = _kind_of(column)
+        fields.append(pa.field(column.this.name, UNTYPED if kind is None else column_type(kind)))
     check_different(table, [field.name for field in fields])
     return fields
 
@@ -164,7 +179,8 @@ def _constraints(entries: Sequence[exp.Expr]) -> Iterator[_Written]:
     for entry in entries:
         if isinstance(entry, exp.ColumnDef):
             own = (entry.this.name,)
-            if is_serial(_kind_of(entry)):
+            kind = _kind_of(entry)
+            if kind is not None and is_serial(kind):
                 yield _Written(exp.AutoIncrementColumnConstraint(), "", own)
             for constraint in entry.args.get("constraints") or ():
                 require_only(constraint, "this", "kind")
