@@ -9,6 +9,7 @@ from raydb.engine.table_functions.file_contents import FILE_CONTENTS
 from raydb.engine.table_functions.functions import Functions, Indexes, Sequences, Unnest
 from raydb.engine.table_functions.information_schema import INFORMATION_SCHEMA
 from raydb.engine.table_functions.motif.motif_function import MOTIF_FUNCTIONS
+from raydb.engine.table_functions.repeated_rows import Repeat
 from raydb.engine.table_functions.series import SeriesFunction
 from raydb.engine.table_functions.summary import SummarizeFunction
 from raydb.engine.table_functions.vector.index_calibrations import IndexCalibrations
@@ -30,6 +31,7 @@ for _function in (
     Indexes(),
     *INFORMATION_SCHEMA,
     *MOTIF_FUNCTIONS,
+    Repeat(),
     Sequences(),
     SeriesFunction("generate_series", includes_stop=True),
     SeriesFunction("range", includes_stop=False),

@@ -344,6 +344,12 @@ AGGREGATE_TABLE = _table(
         _no_call,
     ),
     (
+        "mad(x)",
+        "median of the distances from the median, of dates and timestamps an INTERVAL:"
+        " mad(x) FROM s -> 10.0",
+        _no_call,
+    ),
+    (
         "json_group_array(a)",
         "the values as a JSON array: json_group_array(t ORDER BY x) FROM s WHERE ok ->"
         ' \'["a","b"]\'',

@@ -53,6 +53,7 @@ class RayDialect(Postgres):
                 if "?" not in keyword and token_type is not TokenType.COMMAND
             },
             "//": TokenType.DIV,
+            "POSITIONAL": TokenType.POSITIONAL,
             "SUMMARIZE": TokenType.SUMMARIZE,
             "FLOAT": TokenType.FLOAT,
             "UTINYINT": TokenType.UTINYINT,

@@ -26,6 +26,7 @@ from raydb.sql.parse.rewritten_tokens import (
     name_field_types,
     number_parameters,
     part_exponents,
+    positional_names,
     row_types,
     without_generated,
 )
@@ -84,6 +85,8 @@ def _prepared(text: str, tokens: list[Token]) -> list[Token]:
         kinds = {token.token_type for token in tokens}
     if TokenType.STRUCT in kinds:
         tokens = name_field_types(tokens)
+    if TokenType.POSITIONAL in kinds:
+        tokens = positional_names(tokens)
     if TokenType.COLON in kinds:
         tokens = arrow_lambdas(tokens)
     if TokenType.PLACEHOLDER in kinds:

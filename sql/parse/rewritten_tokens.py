@@ -160,6 +160,18 @@ def part_exponents(tokens: list[Token]) -> list[Token]:
     return parted
 
 
+def positional_names(tokens: list[Token]) -> list[Token]:
+    """Return tokens in which `positional` is a name, unless JOIN follows."""
+    following = (*tokens[1:], None)
+    return [
+        _within(token, TokenType.VAR, 0, len(token.text))
+        if token.token_type is TokenType.POSITIONAL
+        and (after is None or after.token_type is not TokenType.JOIN)
+        else token
+        for token, after in zip(tokens, following, strict=True)
+    ]
+
+
 def _is_exponent(token: Token, before: Token) -> bool:
     """Whether a word is the exponent of the number before it: `e3`."""
     is_near = before.token_type is TokenType.NUMBER and token.start == before.end + 1

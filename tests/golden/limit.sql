@@ -50,7 +50,7 @@ SELECT a FROM t LIMIT 'x';
 SELECT a FROM t LIMIT a;
 -- error: ProgrammingError: column 'a' does not exist (line 1, column 23)
 SELECT a FROM t LIMIT 10 PERCENT;
--- error: NotSupportedError: WITH TIES or PERCENT is not supported
+-- (no rows)
 SELECT a FROM t LIMIT 1 / 0;
 -- error: DataError: LIMIT: division by zero
 SELECT a FROM t FETCH FIRST 2 ROWS WITH TIES;

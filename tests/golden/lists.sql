@@ -80,7 +80,7 @@ SELECT id, list_sum(a), list_min(a), list_max(a), list_avg(a), list_aggregate(a,
 
 SELECT id, array_to_string(a, '-'), array_to_string(s, ', '), list_aggregate(s, 'string_agg', '+') FROM t ORDER BY id;
 -- 1 | '3-1-2' | 'x, y' | 'x+y'
--- 2 | '' | '' | ''
+-- 2 | '' | '' | NULL
 -- 3 | NULL | NULL | NULL
 -- 4 | '1-1' | 'x' | 'x'
 -- 5 | '7' | 'it''s' | 'it''s'

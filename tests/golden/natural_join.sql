@@ -105,7 +105,10 @@ SELECT * FROM a NATURAL CROSS JOIN b;
 SELECT * FROM a JOIN b USING (p);
 -- error: ProgrammingError: column 'p' does not exist in 'b' (line 1, column 31)
 SELECT * FROM a POSITIONAL JOIN b;
--- error: ProgrammingError: JOIN needs ON or USING
+-- 1 | 'x' | 10 | 'x' | 1 | 100
+-- 2 | 'y' | 20 | 'z' | 2 | 200
+-- 3 | NULL | 30 | NULL | 3 | 300
+-- NULL | NULL | NULL | 'w' | 4 | 400
 
 SELECT * FROM (VALUES (1)) AS v(a) JOIN (VALUES (1)) AS w(a) USING (a, a);
 -- error: ProgrammingError: column 'a' is named twice in USING (line 1, column 33)

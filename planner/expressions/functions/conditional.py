@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from raydb.errors import DataError
+from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.adapters import of_values
 from raydb.planner.expressions.columns.arrays import as_array, each
 from raydb.planner.expressions.columns.order import order_intervals
-from raydb.planner.expressions.nodes import Call, Expression, Literal
-from raydb.planner.expressions.registry import composed, may_raise, scalar
+from raydb.planner.expressions.nodes import Call, Expression, Literal, has_subquery
+from raydb.planner.expressions.registry import composed, is_volatile, may_raise, scalar
 from raydb.planner.expressions.types import BOOLEAN, closed
 from raydb.planner.expressions.typing_rules import as_boolean, as_text, choose, compare, unify
 from raydb.storage.nested import rebuild
@@ -119,6 +119,43 @@ def _error(call: Call, rows: Rows) -> Values:
     if rows.count:
         raise DataError(str(message[0].as_py()))
     return pa.nulls(0)
+
+
+def _bind_try(name: str, operand: Expression) -> Expression:
+    if is_volatile(operand) or has_subquery(operand):
+        raise ProgrammingError(f"{name}() takes no subquery, and nothing that differs each time")
+    return Call("try", (operand,), operand.type) if may_raise(operand) else operand
+
+
+@scalar(
+    "try(a)",
+    "the value, NULL where there is an error: try(1 % 0) -> NULL",
+    bind=_bind_try,
+    takes="rows",
+)
+def _try(call: Call, rows: Rows) -> Values:
+    (operand,) = call.arguments
+    return _computed(operand, rows)
+
+
+def _computed(operand: Expression, rows: Rows) -> pa.Array:
+    """Return the values of an expression, halving rows some of which have none."""
+    try:
+        return as_array(rows.value_on(operand, rows.inputs, rows.count), rows.count)
+    except DataError:
+        if rows.count == 1:
+            return pa.nulls(1, operand.type)
+    middle = rows.count // 2
+    parts = [
+        _computed(
+            operand,
+            type(rows)(
+                {leaf: values.slice(start, count) for leaf, values in rows.inputs.items()}, count
+            ),
+        )
+        for start, count in ((0, middle), (middle, rows.count - middle))
+    ]
+    return pa.concat_arrays(parts)
 
 
 @scalar(

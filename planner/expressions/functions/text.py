@@ -24,7 +24,7 @@ from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.operators import arithmetic
 from raydb.planner.expressions.registry import composed, constants_fail, scalar
 from raydb.planner.expressions.signature import require_integer, require_text
-from raydb.planner.expressions.types import BIGINT, BLOB, TEXT, is_integer
+from raydb.planner.expressions.types import BIGINT, BLOB, TEXT, is_integer, is_list
 from raydb.planner.expressions.typing_rules import as_text, cast, typed
 from raydb.storage.integers import is_unsigned
 
@@ -337,7 +337,22 @@ def _translate(_: Call, text: Values, characters: str, replacements: str) -> Val
     return row_by_row(lambda value: value.translate(table), TEXT, text)
 
 
-@scalar("repeat(text, n) -> VARCHAR", "`n` times: repeat('ab', 3) -> 'ababab'", can_fail=True)
+def _bind_repeat(name: str, operand: Expression, count: Expression) -> Expression:
+    count = require_integer(name, count)
+    if is_list(operand.type):
+        return Call("list_repeat", (operand, count), pa.list_(operand.type.value_type))
+    if operand.type != BLOB:
+        operand = require_text(name, operand)
+    return Call("repeat", (operand, count), operand.type)
+
+
+@scalar(
+    "repeat(text, n)",
+    "`n` times, also of a BLOB or a list: repeat('ab', 3), repeat([1, 2], 2) -> 'ababab' |"
+    " [1, 2, 1, 2]",
+    bind=_bind_repeat,
+    can_fail=True,
+)
 @with_constants
 def _repeat(_: Call, text: Values, count: int) -> Values:
     count = max(count, 0)

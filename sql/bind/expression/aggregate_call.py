@@ -20,6 +20,7 @@ from raydb.planner.expressions.aggregates import (
     bind_aggregate,
     bind_within_group,
 )
+from raydb.planner.expressions.functions.nested.list_statistics import mad_of
 from raydb.planner.expressions.functions.nested.lists import list_of
 from raydb.planner.expressions.functions.nested.maps import histogram_of
 from raydb.planner.expressions.nodes import (
@@ -139,13 +140,16 @@ def bind_composed(
     """Return what a call gives whose result is that of one aggregate, or is made of several.
 
     quantile_cont(x, [0.1, 0.9])  ->  [quantile_cont(x, 0.1), quantile_cont(x, 0.9)]
-    histogram(x)                  ->  the counts of list(x)
+    histogram(x), mad(x)          ->  the counts of list(x), the distances of its values
 
     column_of: returns the column that holds the result of an aggregate.
     """
     if written.name == "histogram":
         check_count("histogram", 1, 1, len(written.arguments))
         return histogram_of(column_of(replace(written, name="list")))
+    if written.name == "mad":
+        check_count("mad", 1, 1, len(written.arguments))
+        return mad_of(column_of(replace(written, name="list")))
     if written.name in _JSON_GROUPS:
         return _json_group(written, column_of)
     place = 0 if written.within else 1

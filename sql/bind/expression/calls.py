@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from sqlglot import exp
 
-from raydb.errors import ProgrammingError, did_you_mean
+from raydb.errors import DataError, ProgrammingError, did_you_mean
 from raydb.planner.expressions.aggregates import AGGREGATES, WINDOW_FUNCTIONS, is_aggregate
 from raydb.planner.expressions.functions.time import current_moment, date_part
 from raydb.planner.expressions.functions.zones import at_time_zone
+from raydb.planner.expressions.nodes import Literal
 from raydb.planner.expressions.registry import SCALARS
 from raydb.planner.expressions.signature import require_list
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, SearchFunction
@@ -22,6 +24,7 @@ from raydb.sql.bind.expression.aggregate_call import (
 )
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
 from raydb.sql.bind.expression.lambdas import LAMBDA_FUNCTIONS, bind_lambda_call
+from raydb.sql.bind.expression.list_aggregate import bind_list_aggregate
 from raydb.sql.bind.expression.plain import bind_struct
 from raydb.sql.bind.expression.subquery import (
     bind_array_subquery,
@@ -30,6 +33,7 @@ from raydb.sql.bind.expression.subquery import (
     query_in,
 )
 from raydb.sql.bind.expression.window_call import bind_window
+from raydb.sql.types import bound_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,6 +117,10 @@ def _function(node: exp.Expr, context: Context) -> Expression:
         return _aggregate(node, context)
     if name in LAMBDA_FUNCTIONS:
         return bind_lambda_call(name, node.expressions, context)
+    if (aggregate := bind_list_aggregate(name, node.expressions, context)) is not None:
+        return aggregate
+    if name == "try" and len(node.expressions) == 1:
+        return _try(node.expressions[0], context)
     if name == "struct_pack":
         return bind_struct(node.expressions, context)
     if name in ("struct_insert", "struct_update") and node.expressions:
@@ -125,6 +133,15 @@ def _function(node: exp.Expr, context: Context) -> Expression:
     if name in ("grouping", "grouping_id"):
         return _grouping(node, context)
     return _call(name, bind_all_of(node.expressions, context))
+
+
+def _try(node: exp.Expr, context: Context) -> Expression:
+    """Return TRY(a), which is NULL where constants cannot be read already."""
+    try:
+        return _call("try", [bind_expression(node, context)])
+    except DataError:
+        kind = bound_type(node.to) if isinstance(node, exp.Cast) else pa.null()
+        return Literal(None, kind)
 
 
 @binds(exp.Filter, exp.WithinGroup, reads="this expression")

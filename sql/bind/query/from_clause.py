@@ -38,6 +38,7 @@ from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import Resolve, bind_condition, bind_expression
 from raydb.sql.bind.query.asof_join import bind_asof_join, nearest_by_last
 from raydb.sql.bind.query.pivot import check_pivot, pivoted
+from raydb.sql.bind.query.positional_join import bind_positional_join
 from raydb.sql.bind.query.relations import bind_relation, scan_table
 from raydb.sql.bind.query.sample import with_sample
 from raydb.sql.bind.query.using import bind_using, named_pairs, natural_pairs
@@ -346,6 +347,11 @@ def _bind_join(
     """Return a join; `arguments` are what the right side reads of the left one."""
     method, kind = join.args.get("method"), join.args.get("kind")
     side = join.args.get("side")
+    if method == "POSITIONAL":
+        if join.args.get("on") or join.args.get("using"):
+            raise ProgrammingError("a POSITIONAL JOIN takes no condition")
+        plan = bind_positional_join(left.plan, right.plan, binding)
+        return Source(plan, join_scopes(left.scope, right.scope))
     if method not in (None, "NATURAL", "ASOF"):
         raise NotSupportedError(f"{method} JOIN is not supported")
     require_only(join, "this", "on", "using", "side", "kind", "method")

@@ -25,9 +25,9 @@ from raydb.planner.expressions.nodes import (
     rewrite,
 )
 from raydb.planner.expressions.operators import arithmetic
-from raydb.planner.expressions.registry import is_volatile
+from raydb.planner.expressions.registry import SCALARS, is_volatile
 from raydb.planner.expressions.signature import require_sortable
-from raydb.planner.expressions.types import BIGINT, BOOLEAN, is_integer
+from raydb.planner.expressions.types import BIGINT, BOOLEAN, DOUBLE, is_integer, is_number
 from raydb.planner.expressions.typing_rules import cast
 from raydb.planner.plan.nodes import Aggregate, Filter, Limit, Plan, Project, Sort, SortKey, Window
 from raydb.sql.bind.binding import Binding, context_of, new_column
@@ -209,6 +209,12 @@ def _bind_limit(node: exp.Expr, plan: Plan, order: Sequence[SortKey], binding: B
     match limit:
         case None:
             count = None
+        case exp.Limit() if (options := limit.args.get("limit_options")) is not None:
+            require_only(limit, "expression", "limit_options")
+            require_only(options, "percent")
+            counted, most = _share_of_rows(plan, limit.expression, binding)
+            kept = _limit_by_number(counted, most, skipped, order, binding)
+            return Project(kept, tuple((column, column) for column in plan.columns))
         case exp.Limit():
             require_only(limit, "expression")
             count = _row_count(limit.expression, "LIMIT", binding)
@@ -222,6 +228,27 @@ def _bind_limit(node: exp.Expr, plan: Plan, order: Sequence[SortKey], binding: B
     if not (isinstance(count, int | None) and isinstance(skipped, int)):
         return _limit_by_number(plan, count, skipped, order, binding)
     return Limit(plan, count, skipped)
+
+
+def _share_of_rows(plan: Plan, node: exp.Expr, binding: Binding) -> tuple[Plan, Expression]:
+    """Return a plan with one column more, and how many of its rows `LIMIT n %` keeps, by that."""
+    context = context_of(binding, Scope(), "LIMIT")
+    share = typed(bind_expression(node, context))
+    if not is_number(share.type):
+        raise ProgrammingError(f"LIMIT takes a number of percent, not {describe(share)}")
+    if not isinstance(share, Literal):
+        raise NotSupportedError("LIMIT of a share that is no constant is not supported")
+    if share.value is not None and not 0 <= share.value <= 100:
+        raise ProgrammingError(f"LIMIT takes 0 to 100 percent, not {share.value}")
+    total = new_column(binding, "row_count", BIGINT)
+    counted = Window(
+        plan, ((total, WindowCall("count_star", (), BIGINT, (), (), _WHOLE_PARTITION)),)
+    )
+    percent = Literal(100.0 if share.value is None else float(share.value), DOUBLE)
+    part = arithmetic(
+        "divide", arithmetic("multiply", cast(total, DOUBLE), percent), Literal(100.0, DOUBLE)
+    )
+    return counted, cast(SCALARS["floor"].call("floor", [part]), BIGINT)
 
 
 def _limit_by_number(

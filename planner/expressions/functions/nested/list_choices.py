@@ -10,8 +10,15 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.casts.cast import cast_values
-from raydb.planner.expressions.columns.adapters import of_columns
-from raydb.planner.expressions.columns.lists import array_of_lists, is_missing, lists_of, nullable
+from raydb.planner.expressions.columns.adapters import of_columns, with_constants
+from raydb.planner.expressions.columns.arrays import each
+from raydb.planner.expressions.columns.lists import (
+    array_of_lists,
+    is_missing,
+    lists_of,
+    nullable,
+    places_of,
+)
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.functions.nested.lists import list_element
 from raydb.planner.expressions.nodes import Call, Expression, Literal
@@ -183,3 +190,19 @@ def _zip(call: Call, *arguments: pa.Array) -> pa.Array:
     ]
     valid = np.logical_or.reduce([side.valid for side in sides])
     return array_of_lists(make_structs(fields, call.type.value_type), lengths, valid)
+
+
+@scalar(name="list_repeat", can_fail=True)
+@with_constants
+def _repeat(call: Call, values: Values, count: int) -> Values:
+    """Return the elements of each list so many times; of an array a list."""
+    count = max(count, 0)
+
+    def repeat(array: pa.Array) -> pa.Array:
+        lists = lists_of(array)
+        check_room(int(lists.lengths.sum()) * count * _BYTES_AN_ELEMENT, "the lists of repeat()")
+        starts, lengths = np.repeat(lists.starts, count), np.repeat(lists.lengths, count)
+        elements = lists.elements.take(pa.array(places_of(starts, lengths)))
+        return array_of_lists(elements, lists.lengths * count, lists.valid)
+
+    return each(values, repeat, call.type)

@@ -407,20 +407,14 @@ def _mode(_: Call, array: pa.Array) -> pa.Array:
 
 
 @composed(
-    "list_aggregate(list, name [, separator]), array_aggregate(list, name [, separator]),"
-    " list_aggr(list, name [, separator]), array_aggr(list, name [, separator])",
-    "`min`, `max`, `sum`, `avg`, `mode`, `bool_and`, `bool_or`, `count`, `first`, `last` or"
-    " `string_agg`:"
-    " list_aggregate(['a', 'b'], 'string_agg', '-') -> 'a-b'",
+    "list_aggregate(list, name, ...), array_aggregate(list, name, ...), list_aggr(list, name, ...),"
+    " array_aggr(list, name, ...)",
+    "an aggregate of the elements, by its name; `list_f(list)` is that of the name `f`:"
+    " list_aggregate(['a', 'b'], 'string_agg', '-'), list_stddev_pop([1, 3]) -> 'a-b' | 1.0",
 )
 def _aggregate(name: str, operand: Expression, which: Expression, *more: Expression) -> Expression:
+    """Return what one function gives; others are queries, see `bind_list_aggregate`."""
     match which, more:
-        case Literal(value="string_agg"), (separator,):
-            return Call(
-                "array_to_string",
-                (require_list(f"{name}()", operand), require_text(name, separator)),
-                TEXT,
-            )
         case Literal(value="min" | "max" | "sum" | "avg" as function), ():
             return _bind_fold(f"list_{function}", operand)
         case Literal(value="bool_and" | "bool_or" as function), ():
@@ -431,7 +425,7 @@ def _aggregate(name: str, operand: Expression, which: Expression, *more: Express
             return Call("list_count", (require_list(f"{name}()", operand),), BIGINT)
         case Literal(value="first" | "last" as function), ():
             return list_element(operand, Literal(1 if function == "first" else -1, BIGINT))
-    raise NotSupportedError(f"{name}() with {describe(which)} is not supported")
+    raise ProgrammingError(f"{name}() needs the name of an aggregate, not {describe(which)}")
 
 
 @scalar(

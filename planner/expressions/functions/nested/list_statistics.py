@@ -1,0 +1,68 @@
+"""Statistics of the elements of lists, which aggregates of a group's values are made of."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from raydb.errors import ProgrammingError
+from raydb.planner.expressions.columns.adapters import of_columns
+from raydb.planner.expressions.columns.lists import is_missing, lists_of, nullable
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.operators import arithmetic
+from raydb.planner.expressions.registry import scalar
+from raydb.planner.expressions.types import DOUBLE, TIMESTAMP, is_moment, is_number
+from raydb.planner.expressions.typing_rules import cast
+from raydb.storage.type_names import sql_type_name
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def mad_of(values: Expression) -> Expression:
+    """Return the median of the distances of a list's values from their median."""
+    element = values.type.value_type
+    if is_number(element):
+        return Call("list_mad", (cast(values, pa.list_(DOUBLE)),), DOUBLE)
+    if not is_moment(element):
+        raise ProgrammingError(
+            f"mad() needs numbers, dates or timestamps, not {sql_type_name(element)}"
+        )
+    micros = Call("list_mad", (cast(values, pa.list_(TIMESTAMP)),), TIMESTAMP)
+    return arithmetic("subtract", micros, Literal(dt.datetime(1970, 1, 1), TIMESTAMP))
+
+
+@scalar(name="list_mad")
+@of_columns
+def _mad(call: Call, array: pa.Array) -> pa.Array:
+    lists = lists_of(array)
+    present = ~is_missing(lists.elements)
+    parents = lists.parents()[present]
+    values = lists.elements.drop_null()
+    numbers = (
+        values.view(pa.int64()).to_numpy() if pt.is_timestamp(values.type) else values.to_numpy()
+    )
+    sizes = np.bincount(parents, minlength=len(array))
+    with np.errstate(invalid="ignore"):
+        distances = np.abs(numbers - _medians(parents, numbers, sizes)[parents])
+    found = nullable(_medians(parents, distances, sizes), sizes > 0)
+    return found.view(call.type)
+
+
+def _medians(
+    parents: NDArray[np.int64], numbers: NDArray[Any], sizes: NDArray[np.int64]
+) -> NDArray[Any]:
+    """Return the median of the numbers of each list; of integers it is cut to one."""
+    order = np.lexsort((numbers, parents))
+    ordered = np.append(numbers[order], numbers[:0].sum())
+    starts = np.cumsum(sizes) - sizes
+    low = ordered[starts + np.maximum(sizes - 1, 0) // 2]
+    high = ordered[starts + sizes // 2 * (sizes > 0)]
+    # Half of the way from the lower, for the sum of both may be too large.
+    middle = low + (high - low) / 2 if numbers.dtype.kind == "f" else low + (high - low) // 2
+    found: NDArray[Any] = np.where(low == high, low, middle)
+    return found
