@@ -82,11 +82,12 @@ class Database:
         return [name for name, _ in self._savepoints]
 
     def catch_up(self) -> None:
-        """Go on with what others have committed, between transactions."""
+        """Go on with what others have committed, between transactions and as one begins to read."""
         self.shared.check_process()
-        if not self._in_transaction:
+        if not self._in_transaction or not self._has_read:
             self.shared.catch_up()
             self._go_on()
+            self._has_read = self._in_transaction
 
     @property
     def files(self) -> Files | None:
@@ -146,11 +147,11 @@ class Database:
     # -- transactions
 
     def begin(self) -> None:
-        """Begin a transaction, which reads the newest commit from now on."""
+        """Begin a transaction, which reads the commit that is the newest at its first statement."""
         if self._in_transaction:
             raise ProgrammingError("a transaction is active already")
         self.catch_up()
-        self._in_transaction = True
+        self._in_transaction, self._has_read = True, False
 
     def commit(self) -> None:
         """Make the transaction durable, and end it; where that fails it is rolled back."""

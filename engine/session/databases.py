@@ -326,7 +326,7 @@ class Databases:
                 yield each.writer
 
     def begin(self, *, read_only: bool = False) -> None:
-        """Begin a transaction, which reads the newest commits from now on.
+        """Begin a transaction, which reads the commits that are the newest at its first statement.
 
         read_only: whether it changes temporary tables at most.
         """

@@ -48,13 +48,16 @@ def test_a_commit_is_seen_by_the_next_statement(pair):
 def test_a_transaction_reads_what_it_began_from_and_its_own_changes(pair):
     one, other = pair
     one.begin()
+    # Its first statement settles what it reads.
+    other.execute("UPDATE account SET balance = balance + 10 WHERE id = 1")
+    assert rows(one, "SELECT sum(balance), count(*) FROM account") == [(310, 3)]
     other.execute("UPDATE account SET balance = 0; DROP TABLE note")
     other.execute("INSERT INTO account VALUES (4, 0)")
     one.execute("UPDATE account SET balance = balance + 1 WHERE id = 9")
-    assert rows(one, "SELECT sum(balance), count(*) FROM account") == [(300, 3)]
+    assert rows(one, "SELECT sum(balance), count(*) FROM account") == [(310, 3)]
     assert rows(one, "SELECT count(*) FROM note") == [(0,)]
     one.execute("INSERT INTO account VALUES (5, 7)")
-    assert rows(one, "SELECT sum(balance) FROM account") == [(307,)]
+    assert rows(one, "SELECT sum(balance) FROM account") == [(317,)]
     assert rows(other, "SELECT sum(balance) FROM account") == [(0,)]
     one.commit()
     assert rows(one, "SELECT sum(balance), count(*) FROM account") == [(7, 5)]

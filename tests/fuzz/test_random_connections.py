@@ -78,13 +78,18 @@ class Interleaving:
         first.execute("CREATE BVH s ON a (SCAN (id), AGGREGATE (v))")
         self.connections = [first, *(first.duplicate() for _ in range(CONNECTIONS - 1))]
         self.transactions: list[Transaction | None] = [None] * CONNECTIONS
+        self.unread = set[int]()
 
     def step(self) -> None:
         place = self.chance.randrange(CONNECTIONS)
         con, transaction = self.connections[place], self.transactions[place]
         kind = self.chance.random()
+        if kind < 0.15 and transaction is None:
+            # What it reads is settled by its first statement, which may come later.
+            self.begin(place)
+            return
         if kind < 0.15:
-            self.end(place) if transaction else self.begin(place)
+            self.end(place)
         elif kind < 0.2 and transaction is None:
             self.keep_house(con)
         elif kind < 0.75:
@@ -94,9 +99,17 @@ class Interleaving:
     def begin(self, place: int) -> None:
         self.connections[place].begin()
         self.transactions[place] = Transaction.of(self.committed)
+        self.unread.add(place)
+
+    def read(self, place: int) -> Transaction | None:
+        """Return the transaction of a connection that runs a statement."""
+        if place in self.unread:
+            self.unread.remove(place)
+            self.transactions[place] = Transaction.of(self.committed)
+        return self.transactions[place]
 
     def end(self, place: int) -> None:
-        con, transaction = self.connections[place], self.transactions[place]
+        con, transaction = self.connections[place], self.read(place)
         assert transaction is not None
         self.transactions[place] = None
         if self.chance.random() < 0.2:
@@ -120,7 +133,7 @@ class Interleaving:
                 transaction.may_conflict = True
 
     def write(self, place: int) -> None:
-        con, transaction = self.connections[place], self.transactions[place]
+        con, transaction = self.connections[place], self.read(place)
         own = transaction or Transaction.of(self.committed)
         name, key = self.chance.choice(TABLES), self.chance.randrange(10)
         rows = own.view[name]
@@ -150,7 +163,7 @@ class Interleaving:
             self.committed = own.apply_to(self.committed)
 
     def check(self, place: int) -> None:
-        con, transaction = self.connections[place], self.transactions[place]
+        con, transaction = self.connections[place], self.read(place)
         for name, rows in (self.committed if transaction is None else transaction.view).items():
             expected = sorted((key, value) for key, (value, _) in rows.items())
             assert con.execute(f"SELECT id, v FROM {name} ORDER BY id").fetchall() == expected
