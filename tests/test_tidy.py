@@ -305,7 +305,7 @@ OPTIONAL = {
 PLUGINS = {
     CHECKOUT / "engine/_root/ibis/backend.py",
     CHECKOUT / "engine/_root/ibis/compiler.py",
-    CHECKOUT / "engine/_root/sqlalchemy.py",
+    *(CHECKOUT / "engine/_root/sqlalchemy").glob("*.py"),
     *(CHECKOUT / "engine/dbt/adapter").glob("*.py"),
     CHECKOUT / "kernels/backends/rt/optix_tracer.py",
 }

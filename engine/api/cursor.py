@@ -279,9 +279,14 @@ class Cursor:
         """Do nothing, as PEP 249 allows."""
 
     def close(self) -> None:
-        """Close the cursor; its rows are gone, their number stays. Closing twice is harmless."""
+        """Close the cursor; its rows are gone, `rowcount` and `lastrowid` stay.
+
+        Closing twice is harmless.
+        """
         self._closed = True
-        self._hold(Result(None, (), self._result.row_count))
+        left = Result(None, (), self._result.row_count)
+        left.last_identity = self._result.last_identity
+        self._hold(left)
 
     def __enter__(self) -> Self:
         self._check_open()

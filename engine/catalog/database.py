@@ -56,6 +56,8 @@ class Database:
         self.shared = shared
         self._state = _State.of(shared.committed)
         self._in_transaction = False
+        # Whether a statement of the transaction has settled which commit it reads.
+        self._has_read = False
         self._savepoints: tuple[tuple[str, _State], ...] = ()
         # Files of rows that a change may name; they are given up unless it is committed.
         self._written: list[str] = []
@@ -84,7 +86,7 @@ class Database:
     def catch_up(self) -> None:
         """Go on with what others have committed, between transactions and as one begins to read."""
         self.shared.check_process()
-        if not self._in_transaction or not self._has_read:
+        if not self._in_transaction or not (self._has_read or self.is_changed):
             self.shared.catch_up()
             self._go_on()
             self._has_read = self._in_transaction

@@ -134,6 +134,7 @@ class Session:
         where one would see what another has written.
         """
         with _naming_errors(text):
+            self.databases.catch_up()
             context = self._begin(sets[0], running, [])
             statements = self.queries.parse(text, context)
             if len(statements) > 1 or not sql.may_run_at_once(statements[0]):

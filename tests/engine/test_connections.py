@@ -64,6 +64,17 @@ def test_a_transaction_reads_what_it_began_from_and_its_own_changes(pair):
     assert rows(other) == rows(one)
 
 
+def test_many_runs_may_begin_a_transaction(pair):
+    one, other = pair
+    one.begin()
+    other.execute("INSERT INTO account VALUES (4, 0)")
+    one.executemany("INSERT INTO account VALUES (?, ?)", [(each, 1) for each in range(5, 30)])
+    other.execute("INSERT INTO account VALUES (30, 0)")
+    assert [row[0] for row in rows(one)] == [*range(1, 30)]
+    one.commit()
+    assert [row[0] for row in rows(other)] == [*range(1, 31)]
+
+
 def test_cursors_share_a_transaction_and_duplicates_do_not(pair):
     one, other = pair
     one.cursor().execute("BEGIN")

@@ -125,7 +125,8 @@ def test_keys_of_a_table_and_its_reflection(engine):
     assert inspector.get_sequence_names() == ["ids"]
     assert inspector.has_sequence("ids")
     first = {name: inspector.get_columns(name)[0] for name in ("with_identity", "without")}
-    assert first["with_identity"]["identity"] == {"always": False, "start": 5, "increment": 5}
+    identity = first["with_identity"]["identity"]
+    assert (identity["always"], identity["start"], identity["increment"]) == (False, 5, 5)
     assert not first["without"]["autoincrement"]
     metadata.drop_all(engine)
     assert sa.inspect(engine).get_sequence_names() == []
