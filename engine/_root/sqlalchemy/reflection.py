@@ -297,7 +297,7 @@ def _column(
     generation, *numbers, cycles = identity
     if generation is not None:
         start, increment, least, most = (int(each or 0) for each in numbers)
-        column["identity"] = {
+        found: Any = {
             "always": generation == "ALWAYS",
             "start": start,
             "increment": increment,
@@ -308,6 +308,7 @@ def _column(
             "cycle": cycles == "YES",
             "cache": 1,
         }
+        column["identity"] = found
     return column
 
 

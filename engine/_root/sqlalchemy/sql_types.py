@@ -62,8 +62,7 @@ class JSONPath(sqltypes.JSON.JSONPathType):
 
     def literal_processor(self, dialect: Any) -> Any:
         """Return what writes a path into a statement."""
-        literal = sqltypes.String().literal_processor(dialect)
-        assert literal is not None
+        literal: Any = sqltypes.String().literal_processor(dialect)  # type: ignore[no-untyped-call]
         return lambda value: literal(_path(value))
 
 
