@@ -288,6 +288,7 @@ def test_readme_commands_exist() -> None:
 # Imported inside the function that needs them, by users who have them.
 OPTIONAL = {
     "agate",
+    "alembic",
     "dbt",
     "dbt_common",
     "cuda",

@@ -174,8 +174,9 @@ class Reflection(default.DefaultDialect):
             connection,
             "SELECT column_name, data_type, is_nullable, column_default, identity_generation,"
             " identity_start, identity_increment, identity_minimum, identity_maximum,"
-            " identity_cycle FROM information_schema.columns WHERE table_catalog = ?"
-            " AND table_schema = ? AND table_name = ? ORDER BY ordinal_position",
+            " identity_cycle, generation_expression FROM information_schema.columns"
+            " WHERE table_catalog = ? AND table_schema = ? AND table_name = ?"
+            " ORDER BY ordinal_position",
             *self._find(connection, table_name, schema, **kw),
         )
         return [_column(*row) for row in rows]
@@ -285,16 +286,18 @@ def _ask(connection: Connection, query: str, *parameters: str) -> list[tuple[Any
 
 
 def _column(
-    name: str, kind: str, nullable: str, default: str | None, *identity: str | None
+    name: str, kind: str, nullable: str, default: str | None, *more: str | None
 ) -> ReflectedColumn:
     column: ReflectedColumn = {
         "name": name,
         "type": _type(kind),
         "nullable": nullable == "YES",
         "default": default,
-        "autoincrement": identity[0] is not None,
+        "autoincrement": more[0] is not None,
     }
-    generation, *numbers, cycles = identity
+    generation, *numbers, cycles, computed = more
+    if computed is not None:
+        column["computed"] = {"sqltext": computed}
     if generation is not None:
         start, increment, least, most = (int(each or 0) for each in numbers)
         found: Any = {

@@ -1,0 +1,47 @@
+"""RayDB for Alembic, which finds it as a plugin from 1.18 on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from alembic.ddl.impl import DefaultImpl
+from sqlalchemy import DefaultClause, Identity, cast, literal, literal_column, select
+
+if TYPE_CHECKING:
+    from sqlalchemy import Column
+
+
+def setup(plugin: Any) -> None:
+    """Do nothing more: the class below is known once this module is loaded."""
+
+
+class RayImpl(DefaultImpl):
+    """What Alembic asks of a database when it migrates and compares."""
+
+    __dialect__ = "raydb"
+    transactional_ddl = True
+
+    def compare_server_default(
+        self,
+        inspector_column: Column[Any],
+        metadata_column: Column[Any],
+        rendered_metadata_default: str | None,
+        rendered_inspector_default: str | None,
+    ) -> bool:
+        """Tell whether two defaults differ, by their values."""
+        own = metadata_column.server_default
+        if rendered_inspector_default is None or not isinstance(own, DefaultClause):
+            return (own is None) != (rendered_inspector_default is None)
+        assert self.connection is not None
+        given = literal(own.arg) if isinstance(own.arg, str) else own.arg
+        there, kind = literal_column(rendered_inspector_default), inspector_column.type
+        query = select(cast(given, kind).is_distinct_from(cast(there, kind)))
+        return bool(self.connection.scalar(query))
+
+    def _compare_identity_default(self, metadata_identity: Any, inspector_identity: Any) -> Any:
+        # A primary key that makes its own values is an identity, whether it says so or not.
+        if metadata_identity is None:
+            metadata_identity = Identity()
+        return super()._compare_identity_default(  # type: ignore[no-untyped-call]
+            metadata_identity, inspector_identity
+        )
