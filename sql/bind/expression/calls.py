@@ -23,6 +23,7 @@ from raydb.sql.bind.expression.aggregate_call import (
     read_call,
 )
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
+from raydb.sql.bind.expression.json_transform import bind_json_transform
 from raydb.sql.bind.expression.lambdas import LAMBDA_FUNCTIONS, bind_lambda_call
 from raydb.sql.bind.expression.list_aggregate import bind_list_aggregate
 from raydb.sql.bind.expression.plain import bind_struct
@@ -119,6 +120,8 @@ def _function(node: exp.Expr, context: Context) -> Expression:
         return bind_lambda_call(name, node.expressions, context)
     if (aggregate := bind_list_aggregate(name, node.expressions, context)) is not None:
         return aggregate
+    if (transformed := bind_json_transform(name, node.expressions, context)) is not None:
+        return transformed
     if name == "try" and len(node.expressions) == 1:
         return _try(node.expressions[0], context)
     if name == "struct_pack":
