@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Any, assert_never
 
 import pyarrow as pa
 
@@ -21,6 +21,7 @@ from raydb.planner.expressions.nodes import (
     WindowCall,
 )
 from raydb.storage.enums import LabelCode
+from raydb.storage.moments import is_moment, moment_texts
 from raydb.storage.type_names import sql_type_name
 
 INFIX = {
@@ -56,7 +57,7 @@ def show(expression: Expression) -> str:
         case Literal(value=LabelCode(label=text)):
             return "'" + text.replace("'", "''") + "'"
         case Literal(value=value, type=kind):
-            return f"'{value}'" if pa.types.is_temporal(kind) else str(value)
+            return _constant(value, kind)
         case Call(function=function, arguments=arguments) if function in INFIX:
             return "(" + f" {INFIX[function]} ".join(show(a) for a in arguments) + ")"
         case Call(function="not", arguments=(inner,)):
@@ -118,3 +119,9 @@ def _show_bound(bound: Bound) -> str:
 
 def _show_order(items: tuple[OrderItem, ...]) -> str:
     return ", ".join(show(item.expression) + (" DESC" if item.descending else "") for item in items)
+
+
+def _constant(value: Any, kind: pa.DataType) -> str:
+    if isinstance(value, int) and is_moment(kind):
+        value = moment_texts(pa.array([value], kind))[0]
+    return f"'{value}'" if pa.types.is_temporal(kind) else str(value)

@@ -9,6 +9,7 @@ in the list of them, where Arrow would take as long as for some thousand values 
 
 from __future__ import annotations
 
+import datetime as dt
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 # A list of more values takes as long to make as many predicates to evaluate.
 MOST_VALUES = 2**16
+_EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 
 _MIRRORED = {
     "equal": "equal",
@@ -130,7 +132,13 @@ def rank_ranges(
 
     values: those of the level in order. NULL is behind all others, and compares with nothing.
     """
-    return () if constant.is_null else _RANGES[function](values, constant.value)
+    return () if constant.is_null else _RANGES[function](values, _order_value(constant))
+
+
+def _order_value(constant: Literal) -> Any:
+    """Return what `ranked_values` has for a constant: of a date its number."""
+    value = constant.value
+    return value.toordinal() - _EPOCH_DAY if isinstance(value, dt.date) else value
 
 
 def _unequal(values: Sequence[Any], value: Any) -> tuple[tuple[int, int], ...]:
@@ -164,13 +172,17 @@ def _among(
     chosen = np.zeros(len(values) + 1, np.bool_)
     for item in constants:
         if not item.is_null:
-            chosen[bisect_left(values, item.value) : bisect_right(values, item.value)] = True
+            value = _order_value(item)
+            chosen[bisect_left(values, value) : bisect_right(values, value)] = True
     allowed: NDArray[np.bool_] = chosen[ranks_of(hierarchy, level)]
     return allowed
 
 
 def ranked_values(hierarchy: Hierarchy, level: int) -> list[Any] | None:
-    """Return the values of a level in order; None for many, and where Python has another order."""
+    """Return the values of a level in order, of dates the numbers.
+
+    None for many, and where Python has another order.
+    """
     known = _values.setdefault(hierarchy, {})
     if level not in known:
         if not _is_ordered_alike(hierarchy.levels[level].type) or (
@@ -178,7 +190,9 @@ def ranked_values(hierarchy: Hierarchy, level: int) -> list[Any] | None:
         ):
             return None
         values = encoded_level(hierarchy, level).values
-        known[level] = values[: len(values) - values.null_count].to_pylist()
+        values = values[: len(values) - values.null_count]
+        values = values.cast(pa.int32()) if pt.is_date32(values.type) else values
+        known[level] = values.to_pylist()
     return known[level]
 
 

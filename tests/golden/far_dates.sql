@@ -108,3 +108,36 @@ COPY v FROM '$TMP/far.csv';
 -- error: DataError: file '$TMP/far.csv', line 2, field 1 (d): 'infinity' is not a DATE
 SELECT count(*) FROM v JOIN t ON v.d = t.d AND v.m = t.m;
 -- 0
+SELECT count(*) FROM '$TMP/far.parquet' WHERE d IN ('infinity', '2026-05-17') AND m IN ('-infinity', '0044-03-15 (BC) 10:00:00');
+-- 1
+SELECT id FROM t WHERE d IN ('infinity', '2026-05-17') ORDER BY id;
+-- 1
+-- 3
+SELECT d FROM u WHERE d IN ('infinity', '2026-05-17');
+-- 9999-12-31
+SELECT '0000-01-01 (BC)'::DATE;
+-- error: DataError: '0000-01-01 (BC)' is not a valid DATE (line 1, column 8)
+SELECT make_timestamptz(9223372036854775807);
+-- error: DataError: the result of the from_microseconds is out of range for TIMESTAMP WITH TIME ZONE
+
+-- By a BVH.
+CREATE TABLE f (d DATE, k INTEGER);
+INSERT INTO f SELECT DATE '2026-05-17' + (i % 50)::INTEGER, i FROM range(500) r(i);
+INSERT INTO f VALUES ('infinity', 1), ('0044-03-15 (BC)', 2), ('12026-05-17', 3);
+CREATE BVH b ON f (SCAN (d), GROUP BY (d), AGGREGATE (k));
+SELECT sum(k) FROM f WHERE d > '9999-12-31';
+-- 4
+SELECT sum(k) FROM f WHERE d IN ('infinity', '0044-03-15 (BC)');
+-- 3
+SELECT d, sum(k) FROM f WHERE d < '2026-05-18' OR d > '2026-07-05' GROUP BY d ORDER BY d;
+-- '0044-03-15 (BC)' | 2
+-- 2026-05-17 | 2250
+-- '12026-05-17' | 3
+-- 9999-12-31 | 1
+SELECT year(d), sum(k) FROM f GROUP BY 1 ORDER BY 1;
+-- -43 | 2
+-- 2026 | 124750
+-- 12026 | 3
+-- NULL | 1
+EXPLAIN SELECT id FROM t WHERE d > '12000-01-01';
+-- has: d > '12000-01-01'

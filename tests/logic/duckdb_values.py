@@ -8,6 +8,9 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 INTEGERS = frozenset(
     sign + width
     for sign in ("", "U")
@@ -24,7 +27,27 @@ def rows_of(connection: Any, sql: str) -> tuple[list[str], list[tuple[Any, ...]]
     result = connection.execute(sql)
     if result.description is None:
         return ["BIGINT"], [(result.rowcount,)]
-    return [str(column[1]) for column in result.description], result.fetchall()
+    kinds = [str(column[1]) for column in result.description]
+    infinite = infinities_of(result.to_arrow_table())
+    rows = result.fetchall()
+    for place, row in infinite:
+        values = list(rows[row])
+        values[place] = "infinity" if values[place].year > 1 else "-infinity"
+        rows[row] = tuple(values)
+    return kinds, rows
+
+
+def infinities_of(table: pa.Table) -> list[tuple[int, int]]:
+    """Return the columns and rows of infinite dates, which Python's last dates stand for."""
+    found = []
+    for place, column in enumerate(table.columns):
+        if pa.types.is_date32(column.type) or pa.types.is_timestamp(column.type):
+            bits = column.type.bit_width
+            numbers = column.cast(pa.int32() if bits == 32 else pa.int64())
+            last = 2 ** (bits - 1) - 1
+            is_last = pc.is_in(numbers, value_set=pa.array([last, -last], numbers.type))
+            found += [(place, row) for row in pc.indices_nonzero(is_last).to_pylist()]
+    return found
 
 
 def duckdb_rows_of(connection: Any, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, conjuncts
 from raydb.planner.expressions.registry import may_raise
+from raydb.storage.moments import is_moment
 from raydb.storage.tables.parts import Comparison
 from raydb.storage.tables.table import ROW_NUMBER
 
@@ -69,9 +70,12 @@ def _bounds(column: Column, items: Sequence[Expression]) -> list[Comparison]:
     constants = [each for each in items if isinstance(each, Literal)]
     if any(each.type != column.type for each in constants) or column.name == ROW_NUMBER:
         return []
-    values = sorted(each.value for each in constants)
+    values = [pa.scalar(each.value, column.type) for each in constants]
+    # Of a moment Python may have no value, so its number is compared.
+    is_number = is_moment(column.type)
+    values.sort(key=lambda value: value.value if is_number else value.as_py())
     bounds = ((">=", values[0]), ("<=", values[-1]))
-    return [Comparison(column.name, sign, pa.scalar(v, column.type)) for sign, v in bounds]
+    return [Comparison(column.name, sign, value) for sign, value in bounds]
 
 
 def _is_plain(literal: Literal) -> bool:

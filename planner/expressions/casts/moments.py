@@ -153,6 +153,8 @@ def _moment_fields(array: pa.Array) -> tuple[dict[str, Integers], pa.Array, Inte
     if "minus" in numbers:
         year, before = numbers["year"], numbers.pop("before")
         year = np.where(numbers.pop("minus"), -year, year)
+        if (before.astype(np.bool_) & (year < 1)).any():
+            raise pa.ArrowInvalid("no year before the year 1")
         numbers["year"] = np.where(before, 1 - year, year)
     return numbers, zones, signs
 

@@ -19,6 +19,7 @@ from raydb.planner.expressions.columns.nested_order import order_nested
 from raydb.planner.expressions.columns.order import canonical_floats, order_codes, order_intervals
 from raydb.planner.expressions.nodes import Literal
 from raydb.planner.expressions.registry import scalar
+from raydb.storage.moments import python_number
 
 if TYPE_CHECKING:
     from raydb.planner.expressions.columns.arrays import Values
@@ -74,7 +75,7 @@ def _in(call: Call, operand: Values, *members: Values) -> Values:
     if pt.is_nested(operand.type) or pt.is_interval(operand.type):
         equal = functools.partial(_compare, "equal", call, operand)
         return functools.reduce(pc.or_kleene, map(equal, members))
-    items = [cast_values(member, operand.type).as_py() for member in members]
+    items = [python_number(cast_values(member, operand.type)) for member in members]
     value_set = canonical_floats(pa.array(items, operand.type))
     found = pc.is_in(canonical_floats(operand), value_set=value_set)
     return pc.if_else(pc.is_valid(operand), found, pa.scalar(None, pa.bool_()))

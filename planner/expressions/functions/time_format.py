@@ -48,7 +48,7 @@ _COMPOUND = {
 _NUMBERS: Mapping[str, tuple[Callable[[Values], Values], int]] = {
     "%Y": (year_of, 4),
     "%G": (of_calendar(pc.iso_year, is_year=True), 4),
-    "%y": (of_calendar(lambda values: _modulo(pc.year(values), 100)), 2),
+    "%y": (lambda values: _modulo(pc.abs(year_of(values)), 100), 2),
     "%m": (pc.month, 2),
     "%d": (pc.day, 2),
     "%j": (pc.day_of_year, 3),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.casts.cast import cast_values, try_cast_values
 from raydb.planner.expressions.columns.adapters import with_constants
-from raydb.planner.expressions.columns.moments import compute
+from raydb.planner.expressions.columns.moments import Integers, check_range, compute
 from raydb.planner.expressions.columns.zones import find_zone
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
@@ -15,6 +15,7 @@ from raydb.planner.expressions.registry import SCALARS, composed, scalar
 from raydb.planner.expressions.signature import require_moment, require_text
 from raydb.planner.expressions.types import BIGINT, TEXT, TIMESTAMP, TIMESTAMPTZ, is_integer
 from raydb.planner.expressions.typing_rules import cast, typed
+from raydb.storage.moments import INFINITE_MOMENT
 
 if TYPE_CHECKING:
     from raydb.planner.expressions.columns.arrays import Values
@@ -77,6 +78,11 @@ def _make_timestamptz(name: str, *numbers: Expression) -> Expression:
     return at_time_zone(moment, numbers[6]) if len(numbers) == 7 else cast(moment, TIMESTAMPTZ)
 
 
+def _from_microseconds(numbers: Integers) -> Integers:
+    check_range(numbers, 1 - INFINITE_MOMENT, INFINITE_MOMENT - 1)
+    return numbers
+
+
 scalar(name="from_microseconds", can_fail=True)(
-    lambda call, values: compute(lambda numbers: numbers, call.type, values)
+    lambda call, values: compute(_from_microseconds, call.type, values)
 )
