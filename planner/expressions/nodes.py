@@ -27,11 +27,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a plan node's output. The number is unique in a plan; the name is for people."""
+    """A column of a plan node's output. The number is unique in a plan; the name is for people.
+
+    collation: that of a text, as `collations.py` names it, for the binder alone.
+    """
 
     number: int
     name: str
     type: pa.DataType
+    collation: str = ""
 
     def __hash__(self) -> int:
         # Types are hashed by their names, which takes longer than all of the rest.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expressions.collations import collated_keys, common_collation
 from raydb.planner.expressions.columns.nested_order import has_order
 from raydb.planner.expressions.columns.zones import session_zone
 from raydb.planner.expressions.describe import describe
@@ -195,7 +196,7 @@ def _with_members(operands: Sequence[Expression]) -> Sequence[Expression]:
 
 def compare(function: str, left: Expression, right: Expression) -> Call:
     """Return a comparison: equal, not_equal, less, less_equal, greater or greater_equal."""
-    both = (left, right)
+    both = collated_keys((left, right))
     operands = comparable(*(_with_members(both) if function in ("equal", "not_equal") else both))
     if function not in ("equal", "not_equal") and not has_order(operands[0].type):
         raise NotSupportedError(f"maps have no order: {describe(left)} and {describe(right)}")
@@ -220,6 +221,8 @@ def logical(function: str, operands: Sequence[Expression]) -> Call:
 
 def is_in(operand: Expression, items: Sequence[Expression]) -> Expression:
     """Return `operand IN (items)`; an item that is no constant becomes a comparison."""
+    if common_collation((operand, *items)):
+        return logical("or", [compare("equal", operand, item) for item in items])
     operand, *rest = comparable(*_with_members((operand, *items)))
     constants = [item for item in rest if isinstance(item, Literal) and not item.is_null]
     parts: list[Expression] = []
@@ -235,7 +238,7 @@ def is_in(operand: Expression, items: Sequence[Expression]) -> Expression:
 
 def is_distinct(left: Expression, right: Expression) -> Expression:
     """Return `left IS DISTINCT FROM right`: NULL equals NULL, and the answer is never NULL."""
-    same = Call("not_distinct", comparable(*_with_members((left, right))), BOOLEAN)
+    same = Call("not_distinct", comparable(*_with_members(collated_keys((left, right)))), BOOLEAN)
     return Call("not", (same,), BOOLEAN)
 
 

@@ -6,6 +6,7 @@ import itertools
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from raydb.planner.expressions.collations import collation_of
 from raydb.planner.expressions.nodes import Column, Expression
 from raydb.sql.bind.expression.expression import AggregateList, Context
 from raydb.sql.bind.scope import Outer, Scope, find, resolve
@@ -78,9 +79,14 @@ class OwnQuery:
     references: list[WorkingTable] = field(default_factory=list)
 
 
-def new_column(binding: Binding, name: str, data_type: pa.DataType) -> Column:
+def new_column(binding: Binding, name: str, data_type: pa.DataType, collation: str = "") -> Column:
     """Return a column with a number that no other column of the plan has."""
-    return Column(next(binding.numbers), name, data_type)
+    return Column(next(binding.numbers), name, data_type, collation)
+
+
+def column_for(binding: Binding, name: str, value: Expression) -> Column:
+    """Return a new column that holds a value, in its type and with its collation."""
+    return new_column(binding, name, value.type, collation_of(value))
 
 
 def context_of(

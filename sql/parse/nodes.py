@@ -197,3 +197,11 @@ def refuse_deep_tokens(tokens: Sequence[Token]) -> None:
         if joins > _MOST_JOINS or kept + chain > MOST_NESTED:
             raise _too_deep()
         before = kind
+
+
+def collation_name(node: exp.Expr) -> str:
+    """Return the name behind COLLATE, which sqlglot takes for columns: NOACCENT.NOCASE."""
+    if isinstance(node, exp.Column):
+        parts = [node.args.get(part) for part in ("catalog", "db", "table", "this")]
+        return ".".join(part.name for part in parts if part)
+    return node.name

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError
+from raydb.planner.expressions.collations import collated_keys
 from raydb.planner.expressions.columns.adapters import require_room, with_constants
 from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.planner.expressions.describe import describe
@@ -46,6 +47,8 @@ def match(operator: str, *operands: Expression) -> Expression:
     for text in texts:
         if text.type != TEXT:
             raise ProgrammingError(f"{written} needs strings, not {describe(text)}")
+    if operator in ("like", "ilike", "glob"):
+        texts = (*collated_keys(texts[:2]), *texts[2:])
     if operator == "~*":
         texts = (*texts, Literal("i", TEXT))
     return Call(function, texts, BOOLEAN)

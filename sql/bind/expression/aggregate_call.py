@@ -20,6 +20,7 @@ from raydb.planner.expressions.aggregates import (
     bind_aggregate,
     bind_within_group,
 )
+from raydb.planner.expressions.collations import collated_key, collation_of
 from raydb.planner.expressions.functions.nested.list_statistics import mad_of
 from raydb.planner.expressions.functions.nested.lists import list_of
 from raydb.planner.expressions.functions.nested.maps import histogram_of
@@ -211,11 +212,28 @@ def _bind_function(written: WrittenCall, context: Context) -> AggregateCall:
     # A separator or a fraction may be computed of constants.
     bound[1:] = [_constant(each, context) for each in bound[1:]]
     if not written.within:
+        name, bound = _collated(name, bound, written.distinct)
         return _in_order(bind_aggregate(name, bound, written.distinct), written, context)
     if written.distinct or written.order or len(written.within) > 1:
         raise ProgrammingError(f"{name}() takes one ORDER BY, that of WITHIN GROUP, of one key")
     ((key, descending, _),) = (read_ordered(each) for each in written.within)
     return bind_within_group(name, bound, bind_expression(key, context), descending)
+
+
+def _collated(
+    name: str, arguments: list[Expression], distinct: bool
+) -> tuple[str, list[Expression]]:
+    """Return an aggregate that compares texts of a collation as one that compares their keys.
+
+    min(x), max(x)       ->  arg_min(x, key), arg_max(x, key)
+    count(DISTINCT x)    ->  count(DISTINCT key)
+    """
+    if len(arguments) != 1 or not collation_of(arguments[0]):
+        return name, arguments
+    (argument,) = arguments
+    if name in ("min", "max"):
+        return f"arg_{name}", [argument, collated_key(argument)]
+    return name, [collated_key(argument)] if name == "count" and distinct else arguments
 
 
 def _constant(argument: Expression, context: Context) -> Expression:
@@ -245,7 +263,7 @@ def bind_order_items(nodes: tuple[exp.Expr, ...], context: Context) -> tuple[Ord
     items = []
     for node in nodes:
         written, descending, nulls_first = read_ordered(node)
-        key = require_sortable(bind_expression(written, context))
+        key = collated_key(require_sortable(bind_expression(written, context)))
         if not isinstance(key, Literal):
             items.append(OrderItem(key, descending, nulls_first))
     return tuple(items)

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, TypeVar
 from sqlglot import exp
 
 from raydb.errors import Error
+from raydb.planner.expressions.collations import collation_of
 from raydb.planner.expressions.nodes import (
     AggregateCall,
     Column,
     Expression,
     WindowCall,
 )
-from raydb.planner.expressions.types import INTEGER
+from raydb.planner.expressions.types import INTEGER, TEXT
 from raydb.planner.expressions.typing_rules import as_boolean
 from raydb.sql.bind.scope import Scope
 from raydb.sql.parse.nodes import locate, require_only, unsupported
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
@@ -33,11 +34,21 @@ _Key = TypeVar("_Key")
 
 
 def _once(
-    known: dict[_Key, Column], key: _Key, numbers: Iterator[int], name: str, kind: pa.DataType
+    known: dict[_Key, Column],
+    key: _Key,
+    numbers: Iterator[int],
+    name: str,
+    kind: pa.DataType,
+    arguments: Sequence[Expression] = (),
 ) -> Column:
-    """Return the column that stands for a key, new at its first appearance."""
+    """Return the column that stands for a key, new at its first appearance.
+
+    arguments: those of a function, of which the first hands its collation on.
+    """
     if key not in known:
-        known[key] = Column(next(numbers), name, kind)
+        is_text = kind == TEXT and len(arguments) > 0
+        collation = collation_of(arguments[0]) if is_text else ""
+        known[key] = Column(next(numbers), name, kind, collation)
     return known[key]
 
 
@@ -54,7 +65,7 @@ class AggregateList:
 
     def column_of(self, call: AggregateCall) -> Column:
         """Return the column that holds an aggregate's result."""
-        return _once(self.calls, call, self.numbers, call.function, call.type)
+        return _once(self.calls, call, self.numbers, call.function, call.type, call.arguments)
 
     def grouping_of(self, arguments: tuple[Expression, ...]) -> Column:
         """Return the column that stands for GROUPING(arguments)."""
@@ -74,7 +85,7 @@ class WindowList:
 
     def column_of(self, call: WindowCall) -> Column:
         """Return the column that holds a window function's result."""
-        return _once(self.calls, call, self.numbers, call.function, call.type)
+        return _once(self.calls, call, self.numbers, call.function, call.type, call.arguments)
 
 
 @dataclass(frozen=True, slots=True)

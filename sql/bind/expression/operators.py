@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from raydb.planner.expressions.collations import collate, known_collation
 from raydb.planner.expressions.functions.nested.json_texts import as_json
 from raydb.planner.expressions.functions.patterns import match
+from raydb.planner.expressions.literals import is_bare_null
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.operators import (
     arithmetic,
@@ -29,7 +31,7 @@ from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expr
 from raydb.sql.bind.expression.quantified import compare_all, compare_any
 from raydb.sql.bind.expression.row_values import compare_rows, row_nodes, rows_are_distinct
 from raydb.sql.bind.expression.subquery import bind_all, bind_any, bind_row_subquery, query_in
-from raydb.sql.parse.nodes import require_only, unsupported
+from raydb.sql.parse.nodes import collation_name, require_only, unsupported
 from raydb.sql.types import bound_type
 
 _OPERANDS = "this expression typed safe"  # the last two describe PostgreSQL's `/`
@@ -273,6 +275,14 @@ def _case(node: exp.Expr, context: Context) -> Expression:
     default = node.args.get("default")
     values += bind_all_of([default or exp.Null()], context)
     return choose(conditions, values)
+
+
+@binds(exp.Collate, reads="this expression")
+def _collate(node: exp.Expr, context: Context) -> Expression:
+    operand = bind_expression(node.this, context)
+    if is_bare_null(operand):
+        operand = Literal(None, TEXT)
+    return collate(operand, known_collation(collation_name(node.expression)))
 
 
 @binds(exp.StartsWith, reads="this expression")

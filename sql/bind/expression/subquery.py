@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expressions.collations import collation_of
 from raydb.planner.expressions.nodes import (
     Call,
     Column,
@@ -161,4 +162,4 @@ def _binding(context: Context) -> Binding:
 
 def _stand_in(operand: Expression, context: Context) -> Column:
     name = operand.name if isinstance(operand, Column) else "operand"
-    return Column(next(_binding(context).numbers), name, operand.type)
+    return Column(next(_binding(context).numbers), name, operand.type, collation_of(operand))

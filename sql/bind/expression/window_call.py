@@ -19,6 +19,7 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import fold
 from raydb.planner.expressions.aggregates import WINDOW_FUNCTIONS, is_aggregate
+from raydb.planner.expressions.collations import collated_key
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Bound, Frame, Literal, OrderItem, WindowCall, columns_of
@@ -161,7 +162,7 @@ def _read_window(node: exp.Expr, named: Mapping[str, exp.Expr], context: Context
     if alias is not None:
         base = _named_window(alias.name, named, context)
     partition_by = tuple(
-        key
+        collated_key(key)
         for written in node.args.get("partition_by") or ()
         if not isinstance(key := bind_expression(written, context), Literal)
     )

@@ -34,7 +34,7 @@ from raydb.planner.plan.table_function import (
     PlannedFunction,
     SearchFunction,
 )
-from raydb.sql.bind.binding import Binding, context_of, new_column
+from raydb.sql.bind.binding import Binding, column_for, context_of, new_column
 from raydb.sql.bind.expression.expression import Resolve, bind_condition, bind_expression
 from raydb.sql.bind.query.asof_join import bind_asof_join, nearest_by_last
 from raydb.sql.bind.query.pivot import check_pivot, pivoted
@@ -245,7 +245,7 @@ def _refuse_statement(node: exp.Expr) -> None:
 def _rename(node: exp.Expr, source: Source, binding: Binding) -> Source:
     """Return a join in parentheses under the one name of its alias."""
     items = tuple(
-        (new_column(binding, each.name, each.expression.type), each.expression)
+        (column_for(binding, each.name, each.expression), each.expression)
         for each in source.scope.visible
     )
     return _named(Project(source.plan, items), node, "")

@@ -6,15 +6,18 @@ GROUP BY a, ROLLUP (b, c)    ->  keys a, b, c in the sets (a, b, c), (a, b), (a)
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expressions.aggregates import bind_aggregate
+from raydb.planner.expressions.collations import collated_key
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import (
+    AggregateCall,
     Call,
     Column,
     Expression,
@@ -23,9 +26,10 @@ from raydb.planner.expressions.nodes import (
     Subquery,
     columns_of,
 )
+from raydb.planner.expressions.types import BOOLEAN
 from raydb.planner.expressions.typing_rules import choose, is_in
 from raydb.planner.plan.nodes import GroupingSets
-from raydb.sql.bind.binding import Binding, new_column
+from raydb.sql.bind.binding import Binding, column_for, new_column
 from raydb.sql.bind.query.output import bind_key, typed
 from raydb.sql.bind.query.select_list import Item, item_at, name_of, only_item
 from raydb.sql.bind.scope import Scope, find_name
@@ -48,10 +52,16 @@ _Keys = tuple[Expression, ...]
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The keys of GROUP BY with their columns; `grouping` is None where all rows group alike."""
+    """The keys of GROUP BY with their columns; `grouping` is None where all rows group alike.
+
+    shown: what stands for a text that is grouped by the key of its collation, and the aggregate
+    that has some text of each group.
+    """
 
     keys: Mapping[Expression, Column]
     grouping: GroupingSets | None
+    shown: Mapping[Expression, Expression] = field(default_factory=dict)
+    texts: tuple[tuple[Column, AggregateCall], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +104,26 @@ def bind_groups(
 
 def _groups(sets: Sequence[_Keys], texts: Mapping[Expression, str], binding: Binding) -> Groups:
     keys: dict[Expression, Column] = {}
+    shown: dict[Expression, Expression] = {}
+    some: list[tuple[Column, AggregateCall]] = []
     for key in itertools.chain.from_iterable(sets):
-        if key not in keys:
+        by = collated_key(key)
+        if by not in keys:
             name = key.name if isinstance(key, Column) else texts.get(key, "key")
-            keys[key] = new_column(binding, name, key.type)
+            keys[by] = new_column(binding, name, by.type)
+        if by is not key and key not in shown:
+            text = column_for(binding, keys[by].name, key)
+            some.append((text, bind_aggregate("any_value", [key], False)))
+            # A set without the key has NULL, whatever texts its rows have.
+            is_gone = Call("is_null", (keys[by],), BOOLEAN)
+            nothing = Literal(None, key.type)
+            shown[key] = text if len(sets) == 1 else choose([is_gone], [nothing, text])
     if len(sets) == 1:
-        return Groups(keys, None)
+        return Groups(keys, None, shown, tuple(some))
     places = {key: place for place, key in enumerate(keys)}
-    by_place = tuple(tuple(sorted({places[key] for key in one})) for one in sets)
+    by_place = tuple(tuple(sorted({places[collated_key(key)] for key in one})) for one in sets)
     number = new_column(binding, "grouping set", pa.int32())
-    return Groups(keys, GroupingSets(by_place, number))
+    return Groups(keys, GroupingSets(by_place, number), shown, tuple(some))
 
 
 def _sets(node: exp.Expr, names: _Names, texts: dict[Expression, str]) -> list[_Keys]:
@@ -171,6 +191,7 @@ def grouping_value(arguments: Sequence[Expression], groups: Groups) -> Expressio
     """Return GROUPING(a, b): a bit for each argument, set where it is no key of the row's set."""
     if len(arguments) > _MAX_GROUPING_ARGUMENTS:
         raise NotSupportedError(f"GROUPING of more than {_MAX_GROUPING_ARGUMENTS} keys")
+    arguments = tuple(map(collated_key, arguments))
     for argument in arguments:
         if argument not in groups.keys:
             raise ProgrammingError(f"GROUPING needs keys of GROUP BY; {describe(argument)} is none")
@@ -206,6 +227,8 @@ def over_groups(
         return may_be and expression in groups.keys
 
     def change(expression: Expression) -> Expression:
+        if groups.shown and expression in groups.shown:
+            return groups.shown[expression]
         if is_key(expression):
             return groups.keys[expression]
         match expression:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
+from raydb.planner.expressions.collations import collated_key
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import (
     Bound,
@@ -30,7 +31,7 @@ from raydb.planner.expressions.signature import require_sortable
 from raydb.planner.expressions.types import BIGINT, BOOLEAN, DOUBLE, is_integer, is_number
 from raydb.planner.expressions.typing_rules import cast
 from raydb.planner.plan.nodes import Aggregate, Filter, Limit, Plan, Project, Sort, SortKey, Window
-from raydb.sql.bind.binding import Binding, context_of, new_column
+from raydb.sql.bind.binding import Binding, column_for, context_of, new_column
 from raydb.sql.bind.expression.computed import compute_constant
 from raydb.sql.bind.expression.expression import Context, bind_expression
 from raydb.sql.bind.query.select_list import Item, item_at, only_item
@@ -71,7 +72,7 @@ def bind_order(node: exp.Expr, items: Sequence[Item], context: Context) -> list[
         else:
             expressions = [bind_output_key(ordered.this, items, context)]
         direction = bool(ordered.args.get("desc")), bool(ordered.args.get("nulls_first"))
-        keys += [OrderKey(require_sortable(each), *direction) for each in expressions]
+        keys += [OrderKey(collated_key(require_sortable(e)), *direction) for e in expressions]
     return keys
 
 
@@ -123,7 +124,7 @@ def finish(
 ) -> Plan:
     """Add the select list, DISTINCT or DISTINCT ON, ORDER BY and LIMIT to a plan."""
     listed = [
-        (new_column(binding, name, expression.type), expression)
+        (column_for(binding, name, expression), expression)
         for name, expression in ((name, typed(expression)) for name, expression in items)
     ]
     visible = tuple(column for column, _ in listed)

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from raydb.errors import ProgrammingError
 from raydb.names import fold
+from raydb.planner.expressions.collations import collated_key, collation_of
 from raydb.planner.expressions.nodes import (
     AggregateCall,
     Column,
@@ -161,23 +162,24 @@ def _condition(node: exp.Expr, clause: str, context: Callable[[str], Context]) -
 def _bind_distinct_on(
     node: exp.Expr, items: Sequence[Item], context: Callable[[str], Context]
 ) -> list[Expression]:
-    """Return the keys of DISTINCT ON, none where the query has no such clause."""
+    """Return the keys of DISTINCT ON, or of DISTINCT where some text has a collation; else none."""
     distinct = node.args.get("distinct")
     if distinct is None:
         return []
     require_only(distinct, "on")
     on = distinct.args.get("on")
     if on is None:
-        return []
+        values = [item.expression for item in items]
+        return [*map(collated_key, values)] if any(map(collation_of, values)) else []
     require_only(on, "expressions")
     within = context("DISTINCT ON")
-    return [bind_output_key(key, items, within) for key in on.expressions]
+    return [collated_key(bind_output_key(key, items, within)) for key in on.expressions]
 
 
 def _aggregate(plan: Plan, groups: Groups, aggregates: AggregateList) -> Plan:
     keys = tuple((column, key) for key, column in groups.keys.items())
     calls = tuple((column, call) for call, column in aggregates.calls.items())
-    return Aggregate(plan, keys, calls, grouping=groups.grouping)
+    return Aggregate(plan, keys, (*calls, *groups.texts), grouping=groups.grouping)
 
 
 def _results(

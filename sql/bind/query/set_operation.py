@@ -19,7 +19,7 @@ from raydb.names import fold
 from raydb.planner.expressions.nodes import AggregateCall, Column, Expression, Literal
 from raydb.planner.expressions.typing_rules import compare, unify
 from raydb.planner.plan.nodes import Aggregate, Filter, Plan, Project, Union
-from raydb.sql.bind.binding import new_column
+from raydb.sql.bind.binding import column_for, new_column
 from raydb.sql.bind.query.output import MODIFIERS, numbered_rows, typed
 from raydb.sql.parse.nodes import require_only
 
@@ -161,9 +161,7 @@ def _unified(
         if row == adapting_cells(plan) and [cell.type for cell in cells] == types:
             aligned.append(plan)
             continue
-        columns = [
-            new_column(binding, name, cell.type) for name, cell in zip(names, cells, strict=True)
-        ]
+        columns = [column_for(binding, name, cell) for name, cell in zip(names, cells, strict=True)]
         aligned.append(Project(plan, tuple(zip(columns, cells, strict=True))))
     return aligned
 

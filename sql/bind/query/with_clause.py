@@ -31,7 +31,7 @@ from raydb.planner.plan.nodes import (
     Recursive,
     WorkingTable,
 )
-from raydb.sql.bind.binding import Binding, NamedQuery, OwnQuery, new_column
+from raydb.sql.bind.binding import Binding, NamedQuery, OwnQuery, column_for, new_column
 from raydb.sql.bind.query.output import MODIFIERS
 from raydb.sql.bind.query.set_operation import adapting_cells, union_of
 from raydb.sql.bind.scope import Outer, table_scope
@@ -106,7 +106,7 @@ def refer(query: NamedQuery | OwnQuery, binding: Binding) -> Plan:
             f"'{query.name}' reads columns of an outer query, so a subquery cannot refer to it"
         )
     columns = tuple(
-        new_column(binding, name, column.type)
+        column_for(binding, name, column)
         for name, column in zip(query.columns, query.plan.columns, strict=True)
     )
     return CommonTable(query.number, query.name, query.plan, columns, query.materialized)

@@ -1,0 +1,99 @@
+"""Collations: by what texts are compared, grouped and put in order.
+
+    COLLATE NOCASE      without regard to case         COLLATE NFC       composed characters
+    COLLATE NOACCENT    without regard to accents      COLLATE BINARY    letter by letter
+
+A collation is a property of an expression, known while a query is bound: COLLATE gives it, columns
+have it, and functions of texts hand it on. What compares texts compares their keys instead:
+
+    name COLLATE NOACCENT.NOCASE = 'Ångström'   ->   lower(strip_accents(name)) = ...
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from raydb.errors import ProgrammingError, did_you_mean
+from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, Subquery
+from raydb.planner.expressions.types import TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BINARY = "binary"
+# The function that a part of a collation compares by.
+_KEYS = {"nfc": "nfc_normalize", "noaccent": "strip_accents", "nocase": "lower"}
+_BINARY_NAMES = (BINARY, "c", "posix")
+
+
+def known_collation(name: str) -> str:
+    """Return the parts of a collation in the order in which their functions are applied.
+
+    Raises ProgrammingError for an unknown one, and for one that says a part twice.
+
+    >>> known_collation("NOCASE.NoAccent")
+    'noaccent.nocase'
+    """
+    parts = name.lower().split(".")
+    if len(parts) == 1 and parts[0] in _BINARY_NAMES:
+        return BINARY
+    for part in parts:
+        if part not in _KEYS:
+            near = did_you_mean(part, (*_KEYS, BINARY))
+            raise ProgrammingError(f"collation '{part}' does not exist{near}")
+    if len(set(parts)) < len(parts):
+        raise ProgrammingError(f"the collation '{name}' says a part twice")
+    return ".".join(part for part in _KEYS if part in parts)
+
+
+def collate(operand: Expression, collation: str) -> Expression:
+    """Return a text with another collation, a known one. Raises ProgrammingError for no text."""
+    if operand.type != TEXT:
+        raise ProgrammingError("COLLATE needs a text")
+    return Call("collate", (operand, Literal(collation, TEXT)), TEXT)
+
+
+def collation_of(expression: Expression) -> str:
+    """Return the collation of a text, '' for none.
+
+    Raises ProgrammingError for a function of texts that have several.
+    """
+    if expression.type != TEXT:
+        return ""
+    match expression:
+        case Column(collation=collation):
+            return collation
+        case Call(function="collate", arguments=(_, Literal(value=collation))):
+            return str(collation)
+        case Call(arguments=arguments):
+            return common_collation(arguments)
+        case Subquery(kind="scalar", plan=plan):
+            return collation_of(plan.columns[0])
+        case _:
+            return ""
+
+
+def common_collation(operands: Sequence[Expression]) -> str:
+    """Return the collation of texts; raises ProgrammingError where they have several."""
+    found = dict.fromkeys(filter(None, map(collation_of, operands)))
+    if len(found) > 1:
+        names = " and ".join(found)
+        raise ProgrammingError(f"texts of the collations {names} do not go together")
+    return next(iter(found), "")
+
+
+def collated_key(expression: Expression, collation: str | None = None) -> Expression:
+    """Return what a text is compared by; an expression of no collation is returned unchanged."""
+    if collation is None:
+        collation = collation_of(expression)
+    if collation in ("", BINARY) or expression.type != TEXT:
+        return expression
+    for part in collation.split("."):
+        expression = Call(_KEYS[part], (expression,), TEXT)
+    return expression
+
+
+def collated_keys(operands: Sequence[Expression]) -> tuple[Expression, ...]:
+    """Return what texts beside each other are compared by."""
+    collation = common_collation(operands)
+    return tuple(collated_key(operand, collation) for operand in operands)
