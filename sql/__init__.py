@@ -22,6 +22,7 @@ from raydb.sql.bind.statements.execute import bind_arguments as bind_arguments
 from raydb.sql.bind.statements.explain_change import Changed as Changed
 from raydb.sql.bind.statements.explain_change import describe_change as describe_change
 from raydb.sql.bind.statements.generated import generated_value as generated_value
+from raydb.sql.bind.statements.generated import is_lasting as is_lasting
 from raydb.sql.bind.statements.generated import typed_generated as typed_generated
 from raydb.sql.bind.statements.insert import bind_insert as bind_insert
 from raydb.sql.bind.statements.merge import bind_merge as bind_merge

@@ -79,7 +79,9 @@ def _with_rows(
 ) -> tuple[Snapshot, Sequence[Change]]:
     """Make changes of rows on the newest snapshot."""
     snapshot, moved = newest.snapshot, []
-    for change in changes:
+    for place, change in enumerate(changes):
+        if place:
+            _check_followers(change.table, base.snapshot, newest.snapshot)
         if newest.redefined.get(change.table, 0) > base.number:
             raise _conflict("table", change.table)
         numbered = _numbered(change, base.snapshot, newest.snapshot)
@@ -100,6 +102,17 @@ def _numbered(change: Change, base: Snapshot, newest: Snapshot) -> Change:
         return change
     numbers = change.row_numbers
     return replace(change, row_numbers=np.where(numbers < first, numbers, numbers + shift))
+
+
+def _check_followers(name: str, base: Snapshot, newest: Snapshot) -> None:
+    """Raise where an earlier change may have given rows of a table other numbers than in the base.
+
+    It replaces rows whose foreign keys follow it, and others have changed which these are.
+    """
+    table = newest.tables[name]
+    is_same = table.rows is base.tables[name].rows and table.live is base.tables[name].live
+    if not is_same and any(any(key.actions) for key in table.definition.foreign_keys):
+        raise _conflict("table", name)
 
 
 def _check_rows_are_there(change: Change, snapshot: Snapshot) -> None:

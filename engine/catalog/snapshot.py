@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from raydb.engine.catalog.row_rules import ROW_RULES
 from raydb.engine.catalog.stored_bvh import (
     StoredBvh,
     after_change,
@@ -129,7 +130,7 @@ class Snapshot:
 
         Raises IntegrityError for a change that breaks a constraint.
         """
-        changed = apply_change(change, self.tables)
+        changed = apply_change(change, self.tables, ROW_RULES)
         bvhs = {
             name: after_change(bvh, change, self.tables, changed) for name, bvh in self.bvhs.items()
         }

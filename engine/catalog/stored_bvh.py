@@ -21,7 +21,7 @@ from raydb.engine.fused.build_bvh import build_bvh
 from raydb.errors import DataError
 from raydb.planner.catalog import NewerRows
 from raydb.planner.expressions.nodes import attributes_of
-from raydb.storage.tables.changes import Replace
+from raydb.storage.tables.changes import Remove, Replace
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -190,6 +190,16 @@ def after_change(
     kept = [name for name in changed if name in bvh.versions]
     if isinstance(change, Replace) and _encodes_other_values(bvh.definition, change, before):
         kept.remove(change.table)
+    # Foreign keys may have replaced rows that the change does not name.
+    read = columns_read(bvh.definition)
+    keys = before[change.table].definition.foreign_keys
+    follows_itself = any(key.table == change.table and any(key.actions) for key in keys)
+    own = () if isinstance(change, Remove) or follows_itself else (change.table,)
+    kept = [
+        name
+        for name in kept
+        if name in own or not read.get(name) or changed[name].row_count == before[name].row_count
+    ]
 
     def moved(versions: Mapping[str, int]) -> Mapping[str, int]:
         still = {n: changed[n].version for n in kept if versions[n] == before[n].version}

@@ -19,6 +19,7 @@ from raydb.kernels.stored.described import Described
 from raydb.kernels.vector.exact_search import METRICS
 from raydb.storage.flat.kinds import kind_of
 from raydb.storage.tables.constraints import check_columns, resolve_references
+from raydb.storage.tables.following import ACTIONS, CASCADE
 from raydb.storage.tables.parts import FilePart
 from raydb.storage.tables.table import (
     Check,
@@ -186,7 +187,13 @@ def _unique_key(described: Described) -> UniqueKey:
 
 def _foreign_key(described: Described) -> ForeignKey:
     text = Described.text
-    return ForeignKey(*_fields(described, 3, _columns, text, _columns, text, Described.flag))
+    readers = (_columns, text, _columns, text, _action, _action)
+    return ForeignKey(*_fields(described, 3, *readers))
+
+
+def _action(described: Described) -> str:
+    """Return what a foreign key does; up to 0.1.0a4 it is whether ON DELETE is CASCADE."""
+    return described.text("", *ACTIONS) if described.is_text else CASCADE * described.flag()
 
 
 def _check(described: Described) -> Check:

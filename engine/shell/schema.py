@@ -46,7 +46,7 @@ WITH known AS (
     FROM duckdb_constraints() WHERE database_name = 'raydb' AND constraint_type <> 'NOT NULL')
 SELECT place || table_name, table_name, constraint_name, constraint_type, expression,
     constraint_column_names, there || referenced_table, place <> '' AND there = '',
-    referenced_column_names, delete_rule
+    referenced_column_names, delete_rule, update_rule
 FROM known
 """
 _INDEXES = """
@@ -386,11 +386,11 @@ def _constraints(connection: Any, written: Callable[[str], str]) -> dict[str, li
             case "CHECK":
                 text = f"CHECK ({check})"
             case "FOREIGN KEY":
-                target, is_elsewhere, others, rule = reference
+                target, is_elsewhere, others, *rules = reference
                 there = f"main.{written(target)}" if is_elsewhere else written(target)
                 text = f"FOREIGN KEY {_listed(columns)} REFERENCES {there} {_listed(others)}"
-                if rule != "NO ACTION":
-                    text += f" ON DELETE {rule}"
+                for event, rule in zip(("DELETE", "UPDATE"), rules, strict=True):
+                    text += "" if rule == "NO ACTION" else f" ON {event} {rule}"
             case _:
                 text = f"{kind} {_listed(columns)}"
         # A name that the table would give it as well is left out.

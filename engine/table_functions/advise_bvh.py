@@ -307,7 +307,7 @@ def _encoded(
         return encode_column(values)
     # What is behind a key is that of its table, whatever the key; the last row may be none.
     first, *rest = attribute.path
-    any_key = replace(first, columns=first.references, name="", cascades=False)
+    any_key = replace(first, columns=first.references, name="", on_delete="", on_update="")
     own = replace(attribute, path=(any_key, *rest))
     if own not in known or len(known[own].codes) != len(values):
         known[own] = encode_column(values)

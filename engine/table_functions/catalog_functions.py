@@ -135,14 +135,14 @@ def _constraints(call: FunctionCall) -> Iterator[tuple[Any, ...]]:
                     table = constraint.table.removeprefix(there)
                     other = call.catalog.relations.schema_of(table, database)
                     target = other, without_schema(table, other), list(constraint.references)
-                    rule = "CASCADE" if constraint.cascades else "NO ACTION"
-                    yield *place, "FOREIGN KEY", None, columns, label, *target, rule
+                    rules = (rule or "NO ACTION" for rule in constraint.actions)
+                    yield *place, "FOREIGN KEY", None, columns, label, *target, *rules
                 case Check():
                     yield *place, "CHECK", constraint.text, [], label, *_NOTHING
 
 
 # What a constraint that refers to no table has in place of it.
-_NOTHING = (None,) * 4
+_NOTHING = (None,) * 5
 
 
 def _stored_tables(call: FunctionCall) -> Iterator[tuple[str, str, str, TableInfo]]:
@@ -224,7 +224,7 @@ CATALOG_FUNCTIONS = (
         "duckdb_constraints",
         f"{_NAMED} table_name:t constraint_type:t expression:t constraint_column_names:t[]"
         " constraint_name:t referenced_schema:t referenced_table:t referenced_column_names:t[]"
-        " delete_rule:t",
+        " delete_rule:t update_rule:t",
         _constraints,
     ),
     CatalogFunction(

@@ -255,12 +255,12 @@ def _referential_constraints(call: FunctionCall) -> Iterator[Row]:
     for definition, constraint, name in _constraints(call):
         if isinstance(constraint, ForeignKey):
             _, target = _referenced(constraint, call)
-            delete_rule = "CASCADE" if constraint.cascades else "NO ACTION"
+            delete_rule, update_rule = (rule or "NO ACTION" for rule in constraint.actions)
             schema, _ = _split(call, CATALOG, definition.name)
             there, _ = _split(call, CATALOG, constraint.table)
             yield (
                 *(CATALOG, schema, name, CATALOG, there, target),
-                *("NONE", "NO ACTION", delete_rule),
+                *("NONE", update_rule, delete_rule),
             )
 
 

@@ -74,6 +74,11 @@ class Described:
         """Return None for null, else the value."""
         return None if self._value is None else self
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a text."""
+        return isinstance(self._value, str)
+
     def text(self, *known: str) -> str:
         """Return a text; known: those that it may be, any where there are none."""
         if not isinstance(self._value, str) or (known and self._value not in known):

@@ -12,23 +12,38 @@ how the log is replayed. VACUUM alone gives rows new numbers.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn, assert_never
+from typing import TYPE_CHECKING, Any, NoReturn, assert_never
 
 import numpy as np
 import pyarrow as pa
 
 from raydb.errors import IntegrityError
-from raydb.storage.tables.constraints import append_parts, append_rows, frozen, key_text
+from raydb.storage.tables.constraints import (
+    Batch,
+    append_parts,
+    append_rows,
+    frozen,
+    key_text,
+    with_references,
+    with_rows,
+)
 from raydb.storage.tables.file_merges import VACUUM_BYTES, compacted
-from raydb.storage.tables.key_parts import find_rows
+from raydb.storage.tables.following import (
+    Following,
+    changed_keys,
+    flags_of,
+    pointing,
+    referrers_of,
+)
 from raydb.storage.tables.rows import Rows
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from raydb.storage.tables.following import RowRules
     from raydb.storage.tables.parts import FilePart
     from raydb.storage.tables.table import ForeignKey, Table
 
@@ -89,7 +104,9 @@ class Replace:
 Change = Append | Load | Remove | Replace
 
 
-def apply_change(change: Change, tables: Mapping[str, Table]) -> Mapping[str, Table]:
+def apply_change(
+    change: Change, tables: Mapping[str, Table], rules: RowRules | None = None
+) -> Mapping[str, Table]:
     """Return the next versions of the tables that a change makes different, by name.
 
     Raises IntegrityError for a change that breaks a constraint.
@@ -101,90 +118,107 @@ def apply_change(change: Change, tables: Mapping[str, Table]) -> Mapping[str, Ta
         case Load(parts=parts):
             return {table.name: append_parts(table, parts, tables)}
         case Remove(row_numbers=row_numbers):
-            return delete_rows(table, row_numbers, tables)
+            return delete_rows(table, row_numbers, tables, rules)
         case Replace(row_numbers=row_numbers, rows=rows):
-            return update_rows(table, row_numbers, rows, tables)
+            return update_rows(table, row_numbers, rows, tables, rules)
         case _:
             assert_never(change)
 
 
 def delete_rows(
-    table: Table, row_numbers: NDArray[np.int32], tables: Mapping[str, Table]
+    table: Table,
+    row_numbers: NDArray[np.int32],
+    tables: Mapping[str, Table],
+    rules: RowRules | None = None,
 ) -> Mapping[str, Table]:
-    """Mask visible rows, and those that follow them by ON DELETE CASCADE.
+    """Mask visible rows, and do what foreign keys say of rows that refer to them (ON DELETE).
 
     Raises IntegrityError if a visible row that stays points to one of them.
 
     >>> delete_rows(city, np.array([0], np.int32), {"city": city})["city"].live
     array([False,  True,  True])
     """
-    tables = {**tables, table.name: table}
-    gone = _cascaded(table, row_numbers, tables)
-    changed = {
-        name: replace(
-            _masked(tables[name], np.flatnonzero(flags).astype(np.int32)),
-            version=tables[name].version + 1,
-        )
-        for name, flags in gone.items()
-    }
-    for after in changed.values():
-        for referrer, key in _referrers(after, {**tables, **changed}):
-            pointed = _first_pointed(referrer, key, gone[after.name])
-            if pointed is not None:
-                _raise_pointed(after, pointed, referrer, key, "deleted")
-    return changed
-
-
-def _cascaded(
-    table: Table, row_numbers: NDArray[np.int32], tables: Mapping[str, Table]
-) -> dict[str, NDArray[np.bool_]]:
-    """Return the rows that a DELETE takes away, as flags by table, the table itself first."""
-    gone = {table.name: _flags(row_numbers, table.row_count)}
-    queue = [table]
-    while queue:
-        target = queue.pop()
-        for referrer, key in _referrers(target, tables):
-            if not key.cascades:
-                continue
-            known = gone.get(referrer.name, np.zeros(referrer.row_count, np.bool_))
-            following = known | _pointing(referrer, key, gone[target.name])
-            if following.sum() > known.sum():
-                gone[referrer.name] = following
-                queue.append(referrer)
-    return gone
+    following = Following({**tables, table.name: table}, rules)
+    following.delete(table, row_numbers)
+    return _followed(following)
 
 
 def update_rows(
-    table: Table, row_numbers: NDArray[np.int32], rows: pa.Table, tables: Mapping[str, Table]
+    table: Table,
+    row_numbers: NDArray[np.int32],
+    rows: pa.Table,
+    tables: Mapping[str, Table],
+    rules: RowRules | None = None,
 ) -> Mapping[str, Table]:
-    """Replace visible rows by others; returns the table and those whose foreign keys follow it.
+    """Replace visible rows by others, and do what foreign keys say of rows that refer to them.
 
-    `rows` holds the new version of each row, checked as in `append_rows`. Raises IntegrityError
-    also if a visible row that stays as it is points to a row whose key changes. Only the table
-    itself gets a new version: what its referrers hold is what it was.
+    Returns the tables that are different. `rows` holds the new version of each row, checked as in
+    `append_rows`. Raises IntegrityError also if a visible row that stays as it is points to a row
+    whose key changes. A table whose foreign keys alone follow has no new version: what it holds is
+    what it was.
     """
-    after = append_rows(_masked(table, row_numbers), rows, tables, "updated row")
-    changed = {table.name: after}
-    referrers = list(_referrers(after, tables))
-    if not referrers:
-        return changed
-    numbers = np.arange(after.row_count, dtype=np.int32)
-    numbers[row_numbers] = numbers[table.row_count :]
-    replaced = _flags(row_numbers, after.row_count)
-    for referrer, key in referrers:
-        old = [table.rows.column(name).take(pa.array(row_numbers)) for name in key.references]
-        new = [rows.column(name) for name in key.references]
-        other_key = find_rows(new, old) != np.arange(len(row_numbers))
-        pointed = _first_pointed(referrer, key, _flags(row_numbers[other_key], after.row_count))
-        if pointed is not None:
-            _raise_pointed(table, pointed, referrer, key, "changed")
-        if _first_pointed(referrer, key, replaced) is not None:
-            follower = changed.get(referrer.name, referrer)
-            moved = frozen(_renumbered(referrer.foreign_rows[key], numbers))
-            changed[referrer.name] = replace(
-                follower, foreign_rows={**follower.foreign_rows, key: moved}
+    following = Following({**tables, table.name: table}, rules)
+    following.update(table, row_numbers, rows)
+    return _followed(following)
+
+
+def _followed(following: Following) -> dict[str, Table]:
+    """Return the tables that are different once rows are taken away and replaced."""
+    before, tables = following.tables, dict(following.tables)
+    batches = {}
+    names = [*following.removed, *(n for n in following.replaced if n not in following.removed)]
+    for name in names:
+        table = before[name]
+        removed, held = following.removed.get(name), following.replaced.get(name)
+        gone = [] if removed is None else [np.flatnonzero(removed).astype(np.int32)]
+        if held is None:
+            masked = _masked(table, gone[0])
+            tables[name] = replace(masked, version=table.version + 1)
+            continue
+        masked = _masked(table, np.concatenate([*gone, held.numbers]))
+        rows = pa.Table.from_arrays(held.rows.columns, schema=table.definition.schema)
+        batches[name] = Batch(table.definition, rows, "updated row")
+        tables[name] = with_rows(masked, table.rows.append(rows), batches[name])
+    for name, batch in batches.items():
+        tables[name] = with_references(before[name], tables[name], batch, tables)
+    for name in names:
+        _move_references(name, following, tables)
+    return {name: table for name, table in tables.items() if table is not before[name]}
+
+
+def _move_references(name: str, following: Following, tables: dict[str, Table]) -> None:
+    """Let foreign keys point to the new versions of a table's rows.
+
+    Raises IntegrityError for one that is left without its row.
+    """
+    before, after = following.tables[name], tables[name]
+    removed, held = following.removed.get(name), following.replaced.get(name)
+    for referrer, key in list(referrers_of(name, tables)):
+        if removed is not None:
+            _check_unpointed(before, referrer, key, np.flatnonzero(removed), "deleted")
+        if held is None:
+            continue
+        moved = held.numbers[changed_keys(before, held, key.references)]
+        _check_unpointed(before, referrer, key, moved, "changed")
+        if pointing(referrer, key, flags_of(held.numbers, after.row_count)).any():
+            numbers = np.arange(after.row_count, dtype=np.int32)
+            numbers[held.numbers] = numbers[before.row_count :]
+            pointers = frozen(_renumbered(referrer.foreign_rows[key], numbers))
+            tables[referrer.name] = replace(
+                tables[referrer.name],
+                foreign_rows={**tables[referrer.name].foreign_rows, key: pointers},
             )
-    return changed
+
+
+def _check_unpointed(
+    table: Table, referrer: Table, key: ForeignKey, numbers: NDArray[Any], verb: str
+) -> None:
+    # New rows of the referrer may point to new rows of the table.
+    size = max(table.row_count, int(referrer.foreign_rows[key].max(initial=-1)) + 1)
+    found = pointing(referrer, key, flags_of(numbers, size))
+    if found.any():
+        row = int(referrer.foreign_rows[key][np.argmax(found)])
+        _raise_pointed(table, row, referrer, key, verb)
 
 
 def compact_tables(tables: Mapping[str, Table], most: int = VACUUM_BYTES) -> Mapping[str, Table]:
@@ -219,40 +253,11 @@ def _masked(table: Table, row_numbers: NDArray[np.int32]) -> Table:
     live = np.ones(table.row_count, np.bool_) if table.live is None else table.live.copy()
     if not live[row_numbers].all():
         raise IntegrityError(
-            f"table '{table.name}': ON DELETE CASCADE deletes a row that the statement changes too"
+            f"table '{table.name}': a foreign key deletes or changes a row that the statement"
+            " changes too"
         )
     live[row_numbers] = False
     return replace(table, live=frozen(live))
-
-
-def _flags(row_numbers: NDArray[np.int32], row_count: int) -> NDArray[np.bool_]:
-    flags = np.zeros(row_count, np.bool_)
-    flags[row_numbers] = True
-    return flags
-
-
-def _referrers(after: Table, tables: Mapping[str, Table]) -> Iterator[tuple[Table, ForeignKey]]:
-    """Yield the foreign keys that refer to a table, its own too, as they are after the change."""
-    for table in {**tables, after.name: after}.values():
-        for key in table.definition.foreign_keys:
-            if key.table == after.name:
-                yield table, key
-
-
-def _first_pointed(referrer: Table, key: ForeignKey, flags: NDArray[np.bool_]) -> int | None:
-    """Return the first flagged row that a visible row of the referrer points to."""
-    pointing = _pointing(referrer, key, flags)
-    return int(referrer.foreign_rows[key][np.argmax(pointing)]) if pointing.any() else None
-
-
-def _pointing(referrer: Table, key: ForeignKey, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which visible rows of the referrer point to a flagged row."""
-    pointers = referrer.foreign_rows[key]
-    if not flags.any():
-        return np.zeros(len(pointers), np.bool_)
-    # A pointer of -1 reads the last flag, and is taken out again.
-    pointing: NDArray[np.bool_] = flags[pointers] & (pointers >= 0)
-    return pointing if referrer.live is None else pointing & referrer.live
 
 
 def _renumbered(pointers: NDArray[np.int32], numbers: NDArray[np.int32]) -> NDArray[np.int32]:

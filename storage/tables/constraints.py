@@ -21,6 +21,7 @@ from raydb.names import find_object, fold, is_same, known_name, known_object
 from raydb.storage.enums import EnumType, field_type
 from raydb.storage.flat.column_plan import plan_columns
 from raydb.storage.moments import is_moment, moment_texts
+from raydb.storage.tables.generated import check_generated
 from raydb.storage.tables.key_index import find_few
 from raydb.storage.tables.key_parts import find_rows, first_repeat, key_columns
 from raydb.storage.tables.keys import ABSENT, is_key_type
@@ -138,7 +139,7 @@ def append_rows(
     assert rows.schema.names == definition.schema.names, (rows.schema, definition.schema)
     assert rows.schema.types == definition.schema.types, (rows.schema, definition.schema)
     rows = pa.Table.from_arrays(rows.columns, schema=definition.schema)
-    return _extended(table, table.rows.append(rows), _Batch(definition, rows, kind), tables)
+    return _extended(table, table.rows.append(rows), Batch(definition, rows, kind), tables)
 
 
 def append_parts(table: Table, parts: tuple[Part, ...], tables: Mapping[str, Table]) -> Table:
@@ -151,12 +152,18 @@ def append_parts(table: Table, parts: tuple[Part, ...], tables: Mapping[str, Tab
     read |= {name for name in required if rows.null_count(name)}
     schema = pa.schema([field for field in definition.schema if field.name in read])
     columns = key_columns(rows, schema.names)
-    batch = _Batch(definition, pa.Table.from_arrays(columns, schema=schema), "row")
+    batch = Batch(definition, pa.Table.from_arrays(columns, schema=schema), "row")
     return _extended(table, table.rows.extended(parts), batch, tables)
 
 
-def _extended(table: Table, rows: Rows, batch: _Batch, tables: Mapping[str, Table]) -> Table:
+def _extended(table: Table, rows: Rows, batch: Batch, tables: Mapping[str, Table]) -> Table:
     """Return the next version of a table, with more rows; the batch has all columns of keys."""
+    extended = with_rows(table, rows, batch)
+    return with_references(table, extended, batch, {**tables, table.name: extended})
+
+
+def with_rows(table: Table, rows: Rows, batch: Batch) -> Table:
+    """Return the next version of a table, with more rows, but not where these point to."""
     definition = table.definition
     if rows.row_count > MAX_ROWS:
         raise NotSupportedError(f"table '{table.name}' would have more than {MAX_ROWS} rows")
@@ -167,11 +174,16 @@ def _extended(table: Table, rows: Rows, batch: _Batch, tables: Mapping[str, Tabl
     if live is not None:
         more = rows.row_count - table.row_count
         live = frozen(np.concatenate([live, np.ones(more, np.bool_)]))
-    extended = Table(definition, rows, table.version + 1, live=live)
+    return Table(definition, rows, table.version + 1, live=live)
+
+
+def with_references(
+    table: Table, extended: Table, batch: Batch, tables: Mapping[str, Table]
+) -> Table:
+    """Return a table with more rows, and where they point to in other tables and itself."""
     foreign_rows = {}
-    for foreign_key in definition.foreign_keys:
-        target = extended if foreign_key.table == table.name else tables[foreign_key.table]
-        found = _find_references(batch, foreign_key, target)
+    for foreign_key in table.definition.foreign_keys:
+        found = _find_references(batch, foreign_key, tables[foreign_key.table])
         if table.row_count:
             found = np.concatenate([table.foreign_rows[foreign_key], found])
         foreign_rows[foreign_key] = frozen(found)
@@ -181,7 +193,7 @@ def _extended(table: Table, rows: Rows, batch: _Batch, tables: Mapping[str, Tabl
 def check_required(definition: TableDefinition, rows: pa.Table) -> None:
     """Raise IntegrityError for the first row with a NULL where the definition says NOT NULL."""
     rows = pa.Table.from_arrays(rows.columns, schema=definition.schema)
-    _check_not_null(_Batch(definition, rows, "row"))
+    _check_not_null(Batch(definition, rows, "row"))
 
 
 def check_new_constraints(
@@ -203,7 +215,7 @@ def check_new_constraints(
     }
     fields = [field for field in definition.schema if field.name in read]
     columns = key_columns(table.rows, [field.name for field in fields], table.live)
-    batch = _Batch(definition, pa.Table.from_arrays(columns, schema=pa.schema(fields)), "row")
+    batch = Batch(definition, pa.Table.from_arrays(columns, schema=pa.schema(fields)), "row")
     _check_not_null(batch)
     for key in keys:
         _check_repeats(batch, key)
@@ -240,7 +252,7 @@ def check_columns(definition: TableDefinition) -> None:
     keys = [(f"a {_kind_of(key, definition)}", key.columns) for key in definition.keys]
     keys += [("a foreign key", key.columns) for key in definition.foreign_keys]
     keys += [("an index", index.columns) for index in definition.indexes if index.ivf is None]
-    _check_generated(definition)
+    check_generated(definition)
     for kind, columns in keys:
         _check_known(columns, definition)
         if (column := _first_double(columns)) is not None:
@@ -262,34 +274,6 @@ def check_columns(definition: TableDefinition) -> None:
                 f"column '{column}' of table '{name}' is {sql_type_name(data_type)}, "
                 "but an ivf index needs FLOAT[n] or DOUBLE[n]"
             )
-
-
-def _check_generated(definition: TableDefinition) -> None:
-    """Raise for generated columns that depend on each other, and for keys of them."""
-    name = definition.name
-    if not len(definition.given_schema):
-        raise ProgrammingError(f"table '{name}' has no column that is not generated")
-    for each in definition.generated:
-        _check_known((each.column, *each.columns), definition)
-    definition.in_order()
-    primary_key = definition.primary_key
-    keys = [] if primary_key is None else [("the primary key", primary_key.columns)]
-    keys += [("a foreign key", key.columns) for key in definition.foreign_keys]
-    for kind, columns in keys:
-        for each in definition.generated:
-            if each.column in columns:
-                raise NotSupportedError(
-                    f"column '{each.column}' of table '{name}' is generated, so it cannot be part"
-                    f" of {kind}"
-                )
-
-
-def check_given(definition: TableDefinition, column: str) -> None:
-    """Raise ProgrammingError for a column that no statement gives a value to."""
-    if any(each.column == column for each in definition.generated):
-        raise ProgrammingError(
-            f"column '{column}' of table '{definition.name}' is generated: it takes no value"
-        )
 
 
 def check_different(table: str, columns: Sequence[str]) -> None:
@@ -379,7 +363,7 @@ def resolve_references(
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Batch:
+class Batch:
     """Rows on their way into a table; `kind` is what messages call one of them."""
 
     definition: TableDefinition
@@ -387,10 +371,11 @@ class _Batch:
     kind: str
 
     def place(self, row: int) -> str:
+        """Return what messages call a row."""
         return f"table '{self.definition.name}', {self.kind} {row + 1}"
 
 
-def _check_not_null(batch: _Batch) -> None:
+def _check_not_null(batch: Batch) -> None:
     for field, column in zip(batch.rows.schema, batch.rows.columns, strict=True):
         if not field.nullable and column.null_count:
             row = pc.index(column.is_null(), pa.scalar(True)).as_py()
@@ -399,7 +384,7 @@ def _check_not_null(batch: _Batch) -> None:
             )
 
 
-def _check_unique(batch: _Batch, table: Table, key: UniqueKey) -> None:
+def _check_unique(batch: Batch, table: Table, key: UniqueKey) -> None:
     _check_repeats(batch, key)
     if table.row_count and (table.live is None or table.live.any()):
         known = find_key(batch.rows, table, key) >= 0
@@ -408,7 +393,7 @@ def _check_unique(batch: _Batch, table: Table, key: UniqueKey) -> None:
             _raise_row(batch, int(np.argmax(known)), kind, key, "is in the table already")
 
 
-def _check_repeats(batch: _Batch, key: UniqueKey) -> None:
+def _check_repeats(batch: Batch, key: UniqueKey) -> None:
     repeat = first_repeat([batch.rows.column(column) for column in key.columns])
     if repeat is not None:
         row, earlier = repeat
@@ -448,7 +433,7 @@ def _number(found: NDArray[np.int32], live: NDArray[np.bool_]) -> None:
         block[hit] = numbers[block[hit]]
 
 
-def _find_references(batch: _Batch, key: ForeignKey, target: Table) -> NDArray[np.int32]:
+def _find_references(batch: Batch, key: ForeignKey, target: Table) -> NDArray[np.int32]:
     """Return the rows of `target` that the foreign key points to, -1 where it is NULL."""
     found = _find([batch.rows.column(column) for column in key.columns], target, key.references)
     absent = found == ABSENT
@@ -459,7 +444,7 @@ def _find_references(batch: _Batch, key: ForeignKey, target: Table) -> NDArray[n
 
 
 def _raise_row(
-    batch: _Batch, row: int, kind: str, key: UniqueKey | ForeignKey, what: str
+    batch: Batch, row: int, kind: str, key: UniqueKey | ForeignKey, what: str
 ) -> NoReturn:
     name = f" '{key.name}'" if key.name else ""
     text = key_text(batch.rows, row, key.columns)

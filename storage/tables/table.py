@@ -49,14 +49,21 @@ _FEW_LONG = 16
 class ForeignKey:
     """`FOREIGN KEY (columns) REFERENCES table (references)`; the references are a unique key.
 
-    `cascades`: rows that refer to a deleted row are deleted with it (ON DELETE CASCADE).
+    `on_delete` and `on_update` are what becomes of a row that refers to one which is deleted or
+    gets another key: CASCADE, SET NULL, SET DEFAULT, or nothing, so that this is an error.
     """
 
     columns: tuple[str, ...]
     table: str
     references: tuple[str, ...]
     name: str = ""
-    cascades: bool = False
+    on_delete: str = ""
+    on_update: str = ""
+
+    @property
+    def actions(self) -> tuple[str, str]:
+        """What ON DELETE and ON UPDATE say."""
+        return self.on_delete, self.on_update
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,14 +76,14 @@ def _assigned(tree: exp.Expr, definition: TableDefinition) -> tuple[str, ...]:
 
 
 def _cascaded(table: str, catalog: CatalogInfo) -> tuple[str, ...]:
-    """Return the tables whose rows are deleted with those of a table, directly or not."""
+    """Return the tables whose rows may go or change with those of a table, directly or not."""
     found = {table: None}
     waiting = [table]
     while waiting:
         target = waiting.pop()
         for name, info in catalog.tables.items():
             keys = info.definition.foreign_keys
-            if name not in found and any(k.table == target and k.cascades for k in keys):
+            if name not in found and any(k.table == target and k.on_delete for k in keys):
                 found[name] = None
                 waiting.append(name)
     return tuple(found)[1:]

@@ -81,9 +81,14 @@ def generated_value(
     return value if field.type == UNTYPED else explicit_cast(value, field_type(field))
 
 
+def is_lasting(value: Expression) -> bool:
+    """Say whether an expression has the same value each time for the same row."""
+    return not (is_volatile(value) or calls_clock(value))
+
+
 def _check_lasting(each: Generated, value: Expression, definition: TableDefinition) -> None:
     """Raise ProgrammingError for an expression whose value is not that of the row alone."""
-    has_other = is_volatile(value) or calls_clock(value)
+    has_other = not is_lasting(value)
     for zone in ("UTC", "Asia/Tokyo"):
         with in_zone(zone):
             has_other |= generated_value(each, definition) != value

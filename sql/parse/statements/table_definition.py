@@ -16,6 +16,7 @@ from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.statements.sequence import column_type, identity, is_serial
 from raydb.sql.parse.stored_expressions import stored_check, stored_generated, stored_text
 from raydb.storage.tables.constraints import check_different
+from raydb.storage.tables.following import ACTIONS
 from raydb.storage.tables.table import (
     UNTYPED,
     Check,
@@ -42,18 +43,8 @@ _CONSTRAINT_NAMES: dict[type[exp.Expr], str] = {
     exp.CommentColumnConstraint: "COMMENT",
     exp.LikeProperty: "LIKE",
 }
-# What a foreign key may say beside its columns; all but the first is as if it were not written.
-_CASCADE = "ON DELETE CASCADE"
-_KEY_OPTIONS = (
-    _CASCADE,
-    *(
-        f"ON {event} {action}"
-        for event in ("DELETE", "UPDATE")
-        for action in ("NO ACTION", "RESTRICT")
-    ),
-    "NOT DEFERRABLE",
-    "INITIALLY IMMEDIATE",
-)
+# What a foreign key may say beside its columns that is as if it were not written.
+_PLAIN_OPTIONS = ("NO ACTION", "RESTRICT", "NOT DEFERRABLE", "INITIALLY IMMEDIATE")
 
 
 def read_table(name: str, reader: TokenReader) -> TableDefinition:
@@ -217,10 +208,15 @@ def _foreign_key(kind: exp.Expr, written: _Written) -> ForeignKey:
         require_only(kind, "expressions", "reference")
         own = tuple(map(name_in, kind.expressions))
         kind = kind.args["reference"]
-    options = [str(option).upper() for option in kind.args.get("options") or ()]
-    for option in options:
-        if option not in _KEY_OPTIONS:
-            raise NotSupportedError(f"{option} of a foreign key is not supported")
+    actions = {"ON DELETE": "", "ON UPDATE": ""}
+    for option in kind.args.get("options") or ():
+        word = str(option).upper()
+        event = word[: len("ON DELETE")]
+        action = word[len(event) + 1 :] if event in actions else word
+        if event in actions and action in ACTIONS:
+            actions[event] = action
+        elif action not in _PLAIN_OPTIONS:
+            raise NotSupportedError(f"{word} of a foreign key is not supported")
     require_only(kind, "this", "options")
     target = kind.this
     references: tuple[str, ...] = ()
@@ -235,7 +231,7 @@ def _foreign_key(kind: exp.Expr, written: _Written) -> ForeignKey:
             f" but it references {len(references)}"
         )
     there = Qualified(name, *reversed(place)) if place else name
-    return ForeignKey(own, there, references, written.name, _CASCADE in options)
+    return ForeignKey(own, there, references, written.name, *actions.values())
 
 
 def _constraint_name(kind: exp.Expr) -> str:

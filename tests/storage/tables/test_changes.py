@@ -278,8 +278,8 @@ def test_rows_are_masked_once(db):
 
 def test_deletes_cascade():
     db = Database()
-    up = ForeignKey(("up",), "node", ("id",), cascades=True)
-    node = ForeignKey(("node",), "node", ("id",), cascades=True)
+    up = ForeignKey(("up",), "node", ("id",), on_delete="CASCADE")
+    node = ForeignKey(("node",), "node", ("id",), on_delete="CASCADE")
     held = ForeignKey(("node",), "node", ("id",))
     db.define("node", ("id", INT), ("up", INT), primary_key=UniqueKey(("id",)), foreign_keys=(up,))
     db.define("leaf", ("node", INT), foreign_keys=(node,))
