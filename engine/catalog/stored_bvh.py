@@ -190,16 +190,19 @@ def after_change(
     kept = [name for name in changed if name in bvh.versions]
     if isinstance(change, Replace) and _encodes_other_values(bvh.definition, change, before):
         kept.remove(change.table)
-    # Foreign keys may have replaced rows that the change does not name.
-    read = columns_read(bvh.definition)
-    keys = before[change.table].definition.foreign_keys
-    follows_itself = any(key.table == change.table and any(key.actions) for key in keys)
-    own = () if isinstance(change, Remove) or follows_itself else (change.table,)
-    kept = [
-        name
-        for name in kept
-        if name in own or not read.get(name) or changed[name].row_count == before[name].row_count
-    ]
+    if isinstance(change, Replace | Remove):
+        # Foreign keys may have replaced rows that the change does not name.
+        read = columns_read(bvh.definition)
+        keys = before[change.table].definition.foreign_keys
+        follows_itself = any(key.table == change.table and key.on_update for key in keys)
+        is_whole = isinstance(change, Replace) and not follows_itself
+        kept = [
+            name
+            for name in kept
+            if (is_whole and name == change.table)
+            or not read.get(name)
+            or changed[name].row_count == before[name].row_count
+        ]
 
     def moved(versions: Mapping[str, int]) -> Mapping[str, int]:
         still = {n: changed[n].version for n in kept if versions[n] == before[n].version}

@@ -203,7 +203,8 @@ def changed_keys(table: Table, replaced: Replaced, columns: tuple[str, ...]) -> 
     before = pa.array(replaced.numbers)
     old = [table.rows.column(name).take(before) for name in columns]
     new = [replaced.rows.column(name) for name in columns]
-    return find_rows(new, old) != np.arange(len(replaced.numbers))
+    changed: NDArray[np.bool_] = find_rows(new, old) != np.arange(len(replaced.numbers))
+    return changed
 
 
 def _assigned(table: Table, written: Replaced, columns: tuple[str, ...]) -> NDArray[np.bool_]:

@@ -106,7 +106,7 @@ CREATE TABLE part (id INTEGER PRIMARY KEY, whole INTEGER REFERENCES part (id) ON
 INSERT INTO part VALUES (1, NULL, 'a'), (2, 1, 'b'), (3, 2, 'c'), (4, NULL, 'd');
 
 MERGE INTO part USING (VALUES (1), (3)) s(id) USING (id) WHEN MATCHED AND id = 1 THEN DELETE WHEN MATCHED THEN UPDATE SET note = 'x';
--- error: IntegrityError: table 'part': ON DELETE CASCADE deletes a row that the statement changes too
+-- error: IntegrityError: table 'part': a foreign key deletes or changes a row that the statement changes too
 
 MERGE INTO part USING (VALUES (1), (4)) s(id) USING (id) WHEN MATCHED AND id = 1 THEN DELETE WHEN MATCHED THEN UPDATE SET note = 'x';
 
