@@ -14,7 +14,7 @@ from raydb.planner.expressions.columns.zones import session_zone
 from raydb.running import Running
 from raydb.sql import assigned_values
 from raydb.storage.enums import typed_schema
-from raydb.storage.tables.generated import check_given
+from raydb.storage.tables.table import check_given
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

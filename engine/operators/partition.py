@@ -18,7 +18,7 @@ import pyarrow.types as pt
 from raydb.engine.operators.list_keys import hashable
 from raydb.engine.operators.relation import Relation, mapped, schema_of
 from raydb.planner.expressions.columns.order import order_codes, order_intervals
-from raydb.storage.tables.row_hashes import add_to_hashes
+from raydb.storage.row_hashes import add_to_hashes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -16,7 +16,7 @@ from raydb.storage.formats.format import Use
 from raydb.storage.formats.hive import write_folders
 from raydb.storage.formats.options import given_format, switch, with_plain_names
 from raydb.storage.formats.paths import check_file, describe_failure, expand
-from raydb.storage.tables.generated import check_given
+from raydb.storage.tables.table import check_given
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -21,7 +21,6 @@ from raydb.names import find_object, fold, is_same, known_name, known_object
 from raydb.storage.enums import EnumType, field_type
 from raydb.storage.flat.column_plan import plan_columns
 from raydb.storage.moments import is_moment, moment_texts
-from raydb.storage.tables.generated import check_generated
 from raydb.storage.tables.key_index import find_few
 from raydb.storage.tables.key_parts import find_rows, first_repeat, key_columns
 from raydb.storage.tables.keys import ABSENT, is_key_type
@@ -33,6 +32,7 @@ from raydb.storage.tables.table import (
     Table,
     TableDefinition,
     UniqueKey,
+    check_generated,
     constraint_names,
 )
 from raydb.storage.type_names import sql_type_name

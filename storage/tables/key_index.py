@@ -21,8 +21,8 @@ import pyarrow as pa
 
 from raydb.interrupts import beside
 from raydb.kernels.codecs.arrow_numbers import words_of
+from raydb.storage.row_hashes import add_to_hashes
 from raydb.storage.tables.keys import find_rows
-from raydb.storage.tables.row_hashes import add_to_hashes
 from raydb.values import dataclass
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import pyarrow as pa
 from raydb.interrupts import check_interrupt
 from raydb.memory_release import give_back
 from raydb.room import keep_rows, read_limit
+from raydb.storage.row_hashes import add_to_hashes
 from raydb.storage.tables import keys
-from raydb.storage.tables.row_hashes import add_to_hashes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

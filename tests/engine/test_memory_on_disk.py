@@ -15,9 +15,9 @@ from raydb.engine.context.memory import Memory, SpillFile
 from raydb.engine.operators.scan import scan
 from raydb.errors import IntegrityError, OperationalError, ProgrammingError
 from raydb.storage.flat import write
+from raydb.storage.row_hashes import add_to_hashes
 from raydb.storage.tables.decoded import decoded_columns
 from raydb.storage.tables.parts import FilePart, MadePart
-from raydb.storage.tables.row_hashes import add_to_hashes
 from raydb.storage.tables.rows import Rows
 
 ROWS = 60_000
