@@ -34,7 +34,8 @@ class RayImpl(DefaultImpl):
             return (own is None) != (rendered_inspector_default is None)
         assert self.connection is not None
         given = literal(own.arg) if isinstance(own.arg, str) else own.arg
-        there, kind = literal_column(rendered_inspector_default), inspector_column.type
+        there: Any = literal_column(rendered_inspector_default)
+        kind = inspector_column.type
         query = select(cast(given, kind).is_distinct_from(cast(there, kind)))
         return bool(self.connection.scalar(query))
 
