@@ -15,13 +15,14 @@ import datetime as dt
 import decimal
 import functools
 from collections import OrderedDict
-from dataclasses import field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from raydb.engine.fused.delta import FetchedRows
+from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import PhysicalPlan
     from raydb.planner.stars.deferred import DeferredScan
     from raydb.planner.stars.delta import DeltaScan
-    from raydb.planner.stars.fused_scan import FusedScanAggregate
     from raydb.planner.stars.table_scan import FusedTableScan
     from raydb.sql import ast
     from raydb.storage.tables.table import Table
@@ -104,8 +104,7 @@ class PreparedPlan:
         """About the bytes that are there for the plan alone, after it has run."""
         size = PLAN_BYTES + (0 if self.row_fast_path is None else self.row_fast_path.size_bytes)
         for plan, prepared in self.jobs.items():
-            size += plan.job.intervals.nbytes + _array_bytes(prepared)
-            size += sum([each.groups.nbytes for each in plan.job.maps])
+            size += _job_bytes(plan) + _array_bytes(prepared)
         for job in (*self.scans.values(), *self.deltas.values()):
             if job is None:
                 continue
@@ -115,6 +114,14 @@ class PreparedPlan:
             size += sum(_array_bytes(each) for each in (job.plan.job, *job.plan.job.maps, job.scan))
             size += sum(table.nbytes for table in job.scan.tables) if job.scan else 0
         return size
+
+
+def _job_bytes(plan: PhysicalPlan) -> int:
+    """Return the bytes of the cells and groups that the jobs in a plan are for."""
+    size = sum([_job_bytes(source) for source in plan.sources])
+    if isinstance(plan, FusedScanAggregate):
+        size += plan.job.intervals.nbytes + sum([each.groups.nbytes for each in plan.job.maps])
+    return size
 
 
 def _array_bytes(value: Any) -> int:
@@ -131,10 +138,16 @@ def _field_names(kind: Any) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class Preparing:
-    """What was prepared of a plan with holes: its query, None if so far none, and how often."""
+    """What is kept of a plan with holes.
 
+    first: some literals and the plan with these, until the next ones come; a query is prepared of
+    it then. query: the one that was prepared last, if any. count: how often. size_bytes: of both.
+    """
+
+    first: tuple[sql.Filling, PreparedPlan] | None = None
     query: AnyPrepared | None = None
     count: int = 0
+    size_bytes: int = 0
 
 
 class PlanCache:
@@ -205,19 +218,33 @@ class PlanCache:
         """Return what was prepared of a plan with holes, to be changed."""
         return self._queries.setdefault(filling.open_plan, {}).setdefault(options, Preparing())
 
+    def keep_first(self, kept: Preparing, filling: sql.Filling, prepared: PreparedPlan) -> None:
+        """Keep a plan with some literals, before it runs, to prepare a query of it."""
+        size = kept.size_bytes + PLAN_BYTES + _job_bytes(prepared.plan)
+        if self._make_room(kept, size):
+            kept.first = filling, replace(prepared, jobs={}, scans={}, deltas={}, deferred={})
+
     def keep_query(self, kept: Preparing, query: AnyPrepared | None) -> None:
-        """Keep what was prepared of a plan with holes; others go where all are too much."""
-        size = PLAN_BYTES if query is None else query.size_bytes
-        if self._query_bytes + size > MAX_BYTES:
+        """Keep what was prepared of the first plan; others go where all are too much."""
+        count = kept.count + 1
+        kept.first = kept.query = None
+        if self._make_room(kept, PLAN_BYTES if query is None else query.size_bytes):
+            kept.query = query
+        kept.count = count
+
+    def _make_room(self, kept: Preparing, size: int) -> bool:
+        """Say whether there is room for so many bytes of a plan with holes; others may go."""
+        if self._query_bytes + size - kept.size_bytes > MAX_BYTES:
             self._forget_queries()
-        self._query_bytes += size
-        kept.count += 1
-        kept.query = query if size <= MAX_BYTES else None
+        fits = size <= MAX_BYTES
+        self._query_bytes += (size if fits else 0) - kept.size_bytes
+        kept.size_bytes = size if fits else 0
+        return fits
 
     def _forget_queries(self) -> None:
         for kept in self._queries.values():
             for each in kept.values():
-                each.query, each.count = None, 0
+                each.first, each.query, each.count, each.size_bytes = None, None, 0, 0
         self._query_bytes = 0
 
     def statement(self, text: str) -> ast.Statement | None:

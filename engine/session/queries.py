@@ -105,8 +105,10 @@ class Queries:
         template = sql.bind_template(select, catalog, context.parameters, shape)
         filled = template.fill(shape.constants, context.parameters)
         assert filled is not None, "a template fits the query that it was made of"
-        prepared = self._plan(filled.bound(), files, context, reads_clock=template.reads_clock)
-        if not (files or template.reads_clock):
+        if files or template.reads_clock:
+            prepared = self._plan(filled.bound(), files, context, reads_clock=template.reads_clock)
+        else:
+            prepared = self._plan_filled(filled, context)
             self.cache.expect(self._changes.newest(context))
             self.cache.keep_template(shape, template)
         return self._run_new(prepared, caching, context)
@@ -244,6 +246,10 @@ class Queries:
             plan = plan_query(filled.bound(), catalog, options)
             return _prepared(plan, template.columns, reads_clock=reads_clock)
         kept = self.cache.preparing(filling, options)
+        first = kept.first
+        if first is not None:
+            catalog = self._ready_catalog(template, context)
+            self.cache.keep_query(kept, prepare_query(*first, catalog))
         known = None if kept.query is None else kept.query.plan(filling)
         if known is not None:
             return known
@@ -251,7 +257,7 @@ class Queries:
         plan = choose_plan(filling.plan(), catalog, options)
         prepared = _prepared(plan, template.columns, reads_clock=reads_clock)
         if kept.count < MAX_PREPARED:
-            self.cache.keep_query(kept, prepare_query(filling, prepared, catalog))
+            self.cache.keep_first(kept, filling, prepared)
         return prepared
 
     def _ready_catalog(self, template: sql.Template, context: StatementContext) -> CatalogInfo:
