@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from raydb.engine.session.python_values import python_values
+from raydb.engine.session.result import LazyRows
 from raydb.kernels.backends.backend import Accumulator
 from raydb.kernels.bvh.encode import encode_column
 from raydb.planner.expressions.nodes import Column
@@ -184,16 +185,25 @@ def _values(total: _Total, result: FusedResult) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class FastRows:
+class FastRows(LazyRows):
     """The rows of one run of a plan.
 
-    groups: those of the answer, in its order. table: returns the rows the general way.
+    groups: those of the answer, in its order. make_table: returns the rows the general way.
     """
 
     fast_path: RowFastPath
     result: FusedResult
     groups: NDArray[np.int64]
-    table: Callable[[], pa.Table]
+    make_table: Callable[[], pa.Table]
+
+    @property
+    def row_count(self) -> int:
+        """How many groups there are."""
+        return len(self.groups)
+
+    def table(self) -> pa.Table:
+        """Return the rows as a table."""
+        return self.make_table()
 
     def python_rows(self) -> list[tuple[Any, ...]]:
         """Return the rows as tuples."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from raydb import sql
     from raydb.engine.catalog.snapshot import Snapshot
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from raydb.engine.fused.prepared_query import AnyPrepared
     from raydb.engine.fused.row_fast_path import RowFastPath
     from raydb.engine.fused.table_job import TableJob
+    from raydb.engine.table_functions.vector.prepared_search import FilledSearch, OpenSearch
     from raydb.kernels.backends.backend import PreparedJob
     from raydb.planner import PlannerOptions
     from raydb.planner.plan.nodes import PhysicalPlan
@@ -76,6 +78,7 @@ class PreparedPlan:
 
     post_aggregate: how its rows come from one fused job, if that is so. row_fast_path: how they
     come straight from it, once it has run twice, which has_repeated says, or was filled.
+    search: how they come straight from a search.
     scans: scans of whole tables, None for those that look rows up. deltas: scans of rows that BVHs
     lack, or such rows where they are looked up. deferred: the plans of stars whose subqueries have
     run.
@@ -92,6 +95,7 @@ class PreparedPlan:
     files: Mapping[str, Table] = field(default_factory=dict)
     reads_clock: bool = False
     row_fast_path: RowFastPath | None = None
+    search: FilledSearch | None = None
     has_repeated: bool = False
 
     @property
@@ -145,7 +149,7 @@ class Preparing:
     """
 
     first: tuple[sql.Filling, PreparedPlan] | None = None
-    query: AnyPrepared | None = None
+    query: AnyPrepared | OpenSearch | None = None
     count: int = 0
     size_bytes: int = 0
 
@@ -159,6 +163,7 @@ class PlanCache:
         self._queries: WeakKeyDictionary[sql.OpenPlan, dict[PlannerOptions, Preparing]]
         self._queries = WeakKeyDictionary()
         self._query_bytes = 0
+        self._searches: OrderedDict[Hashable, OpenSearch] = OrderedDict()
         self._statements: OrderedDict[str, ast.Statement] = OrderedDict()
         self._size_bytes = 0
         self._snapshot: Snapshot | None = None
@@ -170,6 +175,7 @@ class PlanCache:
             self._plans.clear()
             self._templates.clear()
             self._forget_queries()
+            self._searches.clear()
             self._size_bytes = 0
             # Last: after an interrupt before it, plans of the earlier one are dropped next time.
             self._snapshot = snapshot
@@ -224,7 +230,7 @@ class PlanCache:
         if self._make_room(kept, size):
             kept.first = filling, replace(prepared, jobs={}, scans={}, deltas={}, deferred={})
 
-    def keep_query(self, kept: Preparing, query: AnyPrepared | None) -> None:
+    def keep_query(self, kept: Preparing, query: AnyPrepared | OpenSearch | None) -> None:
         """Keep what was prepared of the first plan; others go where all are too much."""
         count = kept.count + 1
         kept.first = kept.query = None
@@ -247,6 +253,16 @@ class PlanCache:
                 each.first, each.query, each.count, each.size_bytes = None, None, 0, 0
         self._query_bytes = 0
 
+    def search(self, key: Hashable) -> OpenSearch | None:
+        """Return the search of a text with a vector as a parameter."""
+        return self._searches.get(key)
+
+    def keep_search(self, key: Hashable, search: OpenSearch) -> None:
+        """Keep the search of a text with a vector as a parameter."""
+        self._searches[key] = search
+        if len(self._searches) > MAX_SHAPES:
+            self._searches.popitem(last=False)
+
     def statement(self, text: str) -> ast.Statement | None:
         """Return the statement of a text."""
         return self._statements.get(text)
@@ -258,6 +274,47 @@ class PlanCache:
         self._statements[text] = statement
         if len(self._statements) > MAX_STATEMENTS:
             self._statements.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorQuestion:
+    """A text with a vector among its parameters. key: both but for the numbers of the vector.
+
+    parameter: which one it is, by its name or its number from 1.
+    """
+
+    key: Hashable
+    parameter: str
+    vector: NDArray[Any]
+
+
+def vector_question(
+    text: str, parameters: Parameters, options: PlannerOptions
+) -> VectorQuestion | None:
+    """Return what a search is kept by; None where not one parameter alone is a vector."""
+    if not isinstance(parameters, tuple | list | dict) or len(parameters) > MAX_PARAMETERS:
+        return None
+    named: dict[Any, object]
+    named = parameters if isinstance(parameters, dict) else dict(enumerate(parameters, 1))
+    vectors = [name for name, value in named.items() if type(value) in (np.ndarray, list, tuple)]
+    if len(vectors) != 1:
+        return None
+    (name,) = vectors
+    vector = _as_vector(named[name])
+    key = plan_key(text, {n: v for n, v in named.items() if n != name}, options)
+    if vector is None or key is None:
+        return None
+    return VectorQuestion((key, name, vector.dtype.str, len(vector)), str(name), vector)
+
+
+def _as_vector(value: Any) -> NDArray[Any] | None:
+    """Return numbers of float32 or float64 as an array of one dimension, None for what is none."""
+    if isinstance(value, np.ndarray):
+        return value if value.ndim == 1 and value.dtype in _FLOATS and len(value) else None
+    return np.array(value, np.float64) if value and set(map(type, value)) == {float} else None
+
+
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def plan_key(text: str, parameters: Parameters, options: PlannerOptions) -> Hashable | None:

@@ -82,7 +82,11 @@ def run(prepared: PreparedPlan, context: StatementContext) -> Result:
 
 
 def repeat(prepared: PreparedPlan, context: StatementContext) -> Result:
-    """Return all rows of a plan that ran before, straight from its groups where that is known."""
+    """Return all rows of a plan that ran before, straight from what it finds if that is known."""
+    if prepared.search is not None:
+        found = prepared.search.rows(context)
+        if found is not None:
+            return Result.of_lazy(found, prepared.names, prepared.types)
     fast_path, post_aggregate = prepared.row_fast_path, prepared.post_aggregate
     if fast_path is None or post_aggregate is None:
         return run(prepared, context)
@@ -96,9 +100,9 @@ def repeat(prepared: PreparedPlan, context: StatementContext) -> Result:
 
     rows = fast_rows(fast_path, groups, table)
     if rows is not None:
-        return Result.of_groups(rows, prepared.names, prepared.types)
-    found = typed_table(table(), prepared.types)
-    return Result(found, prepared.names, found.num_rows)
+        return Result.of_lazy(rows, prepared.names, prepared.types)
+    decoded = typed_table(table(), prepared.types)
+    return Result(decoded, prepared.names, decoded.num_rows)
 
 
 def stream(prepared: PreparedPlan, context: StatementContext) -> Stream:

@@ -19,7 +19,14 @@ from raydb.engine.fused.post_aggregate import prepare_post_aggregate
 from raydb.engine.fused.prepared_query import prepare_query
 from raydb.engine.fused.row_fast_path import prepare_row_fast_path
 from raydb.engine.session import plan_runner
-from raydb.engine.session.plan_cache import MAX_PREPARED, PlanCache, PreparedPlan, plan_key
+from raydb.engine.session.plan_cache import (
+    MAX_PREPARED,
+    PlanCache,
+    PreparedPlan,
+    VectorQuestion,
+    plan_key,
+    vector_question,
+)
 from raydb.engine.session.plan_runner import Stream
 from raydb.engine.session.result import Result
 from raydb.engine.session.settings import PLAN_CACHE, check_file
@@ -29,7 +36,7 @@ from raydb.engine.statements.write import bind_write
 from raydb.errors import ProgrammingError
 from raydb.planner import choose_plan, plan_query
 from raydb.planner.plan.common_tables import contents, tables_of
-from raydb.planner.plan.nodes import Aggregate, Plan
+from raydb.planner.plan.nodes import Aggregate, Plan, SearchRows
 from raydb.sql import ast
 from raydb.storage.enums import has_enums
 from raydb.storage.formats.copy import write_rows
@@ -40,6 +47,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.session.changes import Changes
+    from raydb.engine.table_functions.vector.prepared_search import OpenSearch
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column
     from raydb.planner.plan.nodes import PhysicalPlan
@@ -48,10 +56,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Caching:
-    """What the plan of a text is kept by, and its template; None for what is not kept."""
+    """What the plan of a text is kept by, its template, and a search for a vector as a parameter.
+
+    None for what is not kept.
+    """
 
     key: Hashable | None = None
     shape: sql.Shape | None = None
+    question: VectorQuestion | None = None
 
 
 class Queries:
@@ -73,7 +85,14 @@ class Queries:
         prepared = self.cache.plan(key)
         if prepared is not None:
             return self._run_again(prepared, key, context)
-        caching = Caching(key, sql.shape_of(text))
+        question = None
+        if key is None and context.parameters:
+            question = vector_question(text, context.parameters, context.settings.planner)
+            if question and (search := self.cache.search(question.key)):
+                found = search.rows(question.vector, context)
+                if found is not None:
+                    return Result.of_lazy(found, search.names, search.types)
+        caching = Caching(key, sql.shape_of(text), question)
         filled = self.cache.filled(caching.shape, context.parameters)
         if filled is None:
             return caching
@@ -122,6 +141,10 @@ class Queries:
             # Planning may have gone on with a snapshot whose BVHs leave deleted rows out.
             self.cache.expect(self._changes.newest(context))
             self.cache.keep_plan(caching.key, prepared)
+        question, search = caching.question, prepared.search
+        if question and search and search.search.parameter == question.parameter:
+            self.cache.expect(self._changes.newest(context))
+            self.cache.keep_search(question.key, search.search)
         return result
 
     def _run_again(
@@ -249,7 +272,8 @@ class Queries:
         first = kept.first
         if first is not None:
             catalog = self._ready_catalog(template, context)
-            self.cache.keep_query(kept, prepare_query(*first, catalog))
+            search = _prepare_search(filled, *first, context)
+            self.cache.keep_query(kept, search or prepare_query(*first, catalog))
         known = None if kept.query is None else kept.query.plan(filling)
         if known is not None:
             return known
@@ -265,6 +289,21 @@ class Queries:
         if Aggregate in template.contents:
             self._changes.use_bvhs(template.tables, context)
         return self._changes.newest(context).describe()
+
+
+def _prepare_search(
+    filled: sql.Filled, filling: sql.Filling, prepared: PreparedPlan, context: StatementContext
+) -> OpenSearch | None:
+    """Prepare a query that is one search; None for any other."""
+    plan = prepared.plan
+    while len(plan.sources) == 1:
+        (plan,) = plan.sources
+    if not isinstance(plan, SearchRows):
+        return None
+    # Few queries search vectors.
+    from raydb.engine.table_functions.vector.prepared_search import prepare_search  # noqa: PLC0415
+
+    return prepare_search(filled, filling, prepared, context.all_databases.tables)
 
 
 def _prepared(

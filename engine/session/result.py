@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from raydb.engine.fused.row_fast_path import FastRows
 from raydb.engine.session.python_values import python_values
 from raydb.planner.expressions.columns.zones import zone_name
 from raydb.planner.expressions.types import TIMESTAMPTZ, is_zoned
@@ -21,14 +21,35 @@ if TYPE_CHECKING:
 FETCH_BATCH_ROWS = 4096
 
 
+class LazyRows(ABC):
+    """Rows straight from what a query has found, as tuples or as a table when it is asked for.
+
+    None of their columns has a time zone.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def row_count(self) -> int:
+        """How many rows there are."""
+
+    @abstractmethod
+    def python_rows(self) -> list[tuple[Any, ...]]:
+        """Return the rows as tuples."""
+
+    @abstractmethod
+    def table(self) -> pa.Table:
+        """Return the rows as a table."""
+
+
 class Result:
     """Rows with the names of their columns, or (rows is None) how many a statement wrote.
 
     row_count is -1 for statements that neither read nor write rows; types are None where there
     are no rows. warnings: what went otherwise than it was asked for, such as a device that failed.
-    The table may be made when it is first asked for, out of the few groups of a fused
-    job. is_written: whether the rows are those of RETURNING. last_identity:
-    what the identity column of the one new row holds.
+    The table may be made when it is first asked for. is_written: whether the rows are those of
+    RETURNING. last_identity: what the identity column of the one new row holds.
     """
 
     __slots__ = ("_rows", "is_written", "last_identity", "names", "row_count", "types", "warnings")
@@ -41,7 +62,7 @@ class Result:
         *,
         is_written: bool = False,
     ) -> None:
-        self._rows: pa.Table | FastRows | None = rows
+        self._rows: pa.Table | LazyRows | None = rows
         self.names = names
         self.row_count = row_count
         self.is_written = is_written
@@ -50,9 +71,9 @@ class Result:
         self.types = None if rows is None else tuple(rows.schema.types)
 
     @staticmethod
-    def of_groups(rows: FastRows, names: tuple[str, ...], types: tuple[pa.DataType, ...]) -> Result:
-        """Return the result of a fused job whose rows come straight from it."""
-        result = Result(None, names, len(rows.groups))
+    def of_lazy(rows: LazyRows, names: tuple[str, ...], types: tuple[pa.DataType, ...]) -> Result:
+        """Return the result of a query whose rows come straight from what it has found."""
+        result = Result(None, names, rows.row_count)
         result._rows = rows
         result.types = types
         return result
@@ -67,13 +88,13 @@ class Result:
         """The rows; the columns' names are those of the plan, or any others."""
         # A local name, because threads may share a result.
         rows = self._rows
-        if isinstance(rows, FastRows):
+        if isinstance(rows, LazyRows):
             rows = self._rows = rows.table()
         return rows
 
     def show_in_zone(self, setting: str) -> None:
         """Give timestamps with a time zone the one that a setting means."""
-        # No fused job's keys have one.
+        # Rows that come straight from a job or a search have none.
         if not isinstance(self._rows, pa.Table) or self.types is None:
             return
         types = shown_types(self.types, setting)
@@ -86,8 +107,8 @@ class Result:
         """Return the rows as tuples of Python values, made when they are asked for."""
         rows = self._rows
         assert rows is not None, "the statement was a query"
-        if isinstance(rows, FastRows):
-            return chain.from_iterable(map(FastRows.python_rows, (rows,)))
+        if isinstance(rows, LazyRows):
+            return chain.from_iterable(made() for made in (rows.python_rows,))
         return _python_rows(rows)
 
 

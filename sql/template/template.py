@@ -59,6 +59,9 @@ _Literals: TypeAlias = "Mapping[Slot, Sequence[Literal]]"
 _MARKS = {"'": "\0s", "[": "\0v", ".": "\0d", "": "\0i"}
 _MARK = re.compile("\0[svdi]")
 
+# The values of a slot whose vector is rounded once: what was given, and that.
+_ROUNDED = 2
+
 # A longer text is a list of values rather than a question that is asked again.
 _LONGEST_TEXT = 20_000
 
@@ -174,6 +177,19 @@ class Template:
             self._optimized = _OptimizedPlan(self._bound, literals, catalog())
         return self._optimized.fill(literals)
 
+    def parameter_of(self, hole: Hole) -> str | None:
+        """Return the parameter whose vector is in a hole as it is, or rounded to FLOAT.
+
+        None where it is also somewhere else, or read by the binder or the rules.
+        """
+        assert self._optimized is not None
+        for name, (slot, _) in self._parameters.items():
+            holes = [] if slot is None or slot.is_pinned else self._optimized.holes[slot]
+            if any(each is hole.slot for each in holes):
+                is_rounded = len(holes) == _ROUNDED and hole.slot is holes[1]
+                return name if is_rounded and not any(each.is_pinned for each in holes) else None
+        return None
+
     def _replay(
         self, constants: Sequence[str], parameters: Parameters
     ) -> Iterator[tuple[Slot | None, Sequence[Literal] | None]]:
@@ -248,15 +264,15 @@ class _OptimizedPlan:
     """
 
     def __init__(self, bound: OpenPlan, literals: _Literals, catalog: CatalogInfo) -> None:
-        self._holes = {
+        self.holes = {
             slot: [Slot(each, Hole) for each in all_of] for slot, all_of in literals.items()
         }
-        holes = {slot: [hole.stand_in() for hole in all_of] for slot, all_of in self._holes.items()}
+        holes = {slot: [hole.stand_in() for hole in all_of] for slot, all_of in self.holes.items()}
         self._open = OpenPlan(optimize(bound.fill(holes), catalog))
 
     def fill(self, literals: _Literals) -> Filling | None:
         filled: dict[Slot, Sequence[Literal]] = {}
-        for slot, holes in self._holes.items():
+        for slot, holes in self.holes.items():
             for hole, literal in zip(holes, literals[slot], strict=True):
                 values = hole.values if _is_same(literal, hole) else hole.replay(literal)
                 if values is None:

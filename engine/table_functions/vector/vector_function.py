@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import Plan, SearchRows
     from raydb.planner.plan.table_function import FunctionCall
 
-_FOUND = (
+FOUND = (
     ("rank", pa.int64()),
     ("distance", pa.float64()),
     ("probes", pa.int64()),
@@ -80,7 +80,7 @@ class VectorFunction(SearchFunction):
         assert call.rows is not None
         vector = _checked(call.columns["column"])
         given = (("query", _as_vector(call.varying["query"], vector)),)
-        found = tuple(call.new_column(name, kind) for name, kind in _FOUND)
+        found = tuple(call.new_column(name, kind) for name, kind in FOUND)
         return Search(self, ONE_ROW, call.rows, given, (vector,), _options(call), found)
 
     def rows_per_row(self, plan: Search) -> float:

@@ -84,7 +84,11 @@ def nearest_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) 
     if isinstance(plan.right, Scan):
         table = sources.tables[plan.right.table]
         found, guarantees = _search_table(plan, vectors, table, sources)
-        _show(plan, sources, found)
+        if sources.trace is None:
+            show_found(plan, sources.context, found)
+        elif plan.how.index is not None:
+            lists = int(found.probes.sum())
+            sources.trace.add(plan, queries=len(found.probes), lists=lists)
     else:
         theirs = [column for _, column in plan.pairs]
         vector = _vector_of(plan)
@@ -128,16 +132,14 @@ def _vector_of(plan: SearchRows) -> Column:
     return vector
 
 
-def _show(plan: SearchRows, sources: Sources, found: Neighbours) -> None:
-    """Tell who wants to know what the search of an index has found."""
+def show_found(plan: SearchRows, context: StatementContext, found: Neighbours) -> None:
+    """Tell who watches the queries that users ask what a calibrated search has found.
+
+    What EXPLAIN ANALYZE runs says nothing of them.
+    """
     index: VectorIndex | None = plan.how.index
-    if index is None:
-        return
-    if sources.trace is not None:
-        sources.trace.add(plan, queries=len(found.probes), lists=int(found.probes.sum()))
-    # What EXPLAIN ANALYZE runs says nothing of the queries that users ask.
-    elif index.calibrated is not None and plan.selection is None:
-        searches = sources.context.usage.searches
+    if index is not None and index.calibrated is not None and plan.selection is None:
+        searches = context.usage.searches
         searches.observe(index.name, index.calibrated.calibration, found)
 
 
@@ -198,7 +200,7 @@ def _search_table(
             f"table '{table.name}' has {table.live_count}"
         )
     if plan.how.index is not None:
-        return _search_index(plan, plan.how.index, vectors, table, selected, sources.context)
+        return search_index(plan, plan.how.index, vectors, table, selected, sources.context)
     vector = _vector_of(plan)
     found = no_neighbours(len(vectors), plan.options.k)
     if selected is None:
@@ -222,7 +224,7 @@ def _checked(
         yield vectors, known
 
 
-def _search_index(
+def search_index(
     plan: SearchRows,
     index: VectorIndex,
     vectors: NDArray[np.float32],
