@@ -236,7 +236,7 @@ TYPES = [
     (pa.null(), [None], "VARCHAR", [None]),
     (pa.list_(pa.uint8()), [[1, None], None], "UTINYINT[]", [[1, None], None]),
     (pa.large_list(pa.large_string()), [["a"], []], "VARCHAR[]", [["a"], []]),
-    (pa.list_(pa.float32(), 2), [[1.0, 2.0]], "FLOAT[2]", [[1.0, 2.0]]),
+    (pa.list_(pa.float32(), 2), [[1.0, 2.0]], "FLOAT[2]", [(1.0, 2.0)]),
     (pa.decimal256(50, 2), [Decimal("1.50")], "DECIMAL(38,2)", [Decimal("1.50")]),
     (pa.struct([("x", pa.int32())]), [{"x": 1}, None], "STRUCT(x INTEGER)", [{"x": 1}, None]),
     (pa.list_(pa.struct([("x", pa.int32())])), [[{"x": 1}]], "STRUCT(x INTEGER)[]", [[{"x": 1}]]),
