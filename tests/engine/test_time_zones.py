@@ -225,7 +225,7 @@ def test_streams_and_lists_are_in_the_zone() -> None:
     ((listed, held, moment),) = con.execute(query).fetchall()
     assert (listed, held) == ([moment], {"a": [moment]})
     texts = con.execute(f"SELECT [t]::VARCHAR, s::VARCHAR FROM ({query}) AS q (l, s, t)").fetchone()
-    assert texts == ("[2024-07-01 12:00:00+02]", "{'a': [2024-07-01 12:00:00+02]}")
+    assert texts == ("['2024-07-01 12:00:00+02']", "{'a': ['2024-07-01 12:00:00+02']}")
     assert moment.utcoffset() == dt.timedelta(hours=2)
     zoned = pa.timestamp("us", "Europe/Oslo")
     for rows in (con.execute(query).to_arrow_table(), con.stream(query).read_all()):
