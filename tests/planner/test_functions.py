@@ -358,6 +358,22 @@ def test_round(digits):
     )
 
 
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()], ids=str)
+@pytest.mark.parametrize("digits", [-2, -1, 1, 2, 3, 6])
+def test_floats_round_as_what_they_are(kind, digits):
+    """2.675 is a little less than it says, so 2.67; what is half of a step goes away from zero."""
+    rng = Random(digits)
+    some = [round(rng.uniform(-1e4, 1e4), rng.randint(0, 7)) for _ in range(3000)]
+    floats = pa.array([2.675, 1.005, 1.15, 0.125, -0.125, 25.0, -150.0, 5e-7, *some], kind)
+    expected = []
+    for value in floats.to_pylist():
+        exact = Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+        expected.append(pa.scalar(float(exact), kind).as_py())
+    rounded = call("round", Column(0, "x", kind), lit(digits, INT32), kind=kind)
+    found = evaluate(rounded, {0: floats}, len(floats)).to_pylist()
+    assert found == expected
+
+
 def test_round_of_doubles():
     check(call("round", col("x"), kind=DOUBLE), duck("round(x)"))
     check(call("round", col("x"), lit(2, INT32), kind=DOUBLE), duck("round(x, 2)"))

@@ -1,4 +1,4 @@
-"""Decimals with fewer digits behind the point.
+"""Decimals with fewer digits behind the point, and halves of doubles.
 
 Arrow (26.0) divides wrongly where a divisor has more than 32 bits: (2**63 - 1) * 10**19 by 10**17
 ends in other digits. So digits are dropped nine at a time.
@@ -6,14 +6,21 @@ ends in other digits. So digits are dropped nine at a time.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.planner.expressions.types import decimal_type
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 _STEP = 9  # 10**9 is the last power of ten below 2**32
+
+_EXACT_POWER = 22  # 10.0**22 is the last power of ten that is exact
+_HALF_OF_BITS = 2.0**27 + 1
 
 Mode: TypeAlias = Literal["half_towards_infinity", "towards_zero", "down", "up"]
 
@@ -44,3 +51,45 @@ def _round_once(decimals: pa.Array, scale: int, mode: Mode) -> pa.Array:
     rounded = pc.round(pc.cast(decimals, room), scale, mode)
     digits = room.precision - (kind.scale - scale)
     return pc.cast(rounded, decimal_type(digits, scale))
+
+
+def without_false_halves(values: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
+    """Return finite doubles that round to digits as what they are, not as their rounded product is.
+
+    2.675 is a little less than it says, and 2.675 * 100 is 267.5: the next smaller double takes its
+    place. What a product has lost is found as in Dekker, "A floating-point technique for extending
+    the available precision" (1971), section 5.
+    """
+    if abs(digits) > _EXACT_POWER or digits == 0:
+        return values
+    power = 10.0 ** abs(digits)
+    scaled = values * power if digits > 0 else values / power
+    halves = np.flatnonzero(np.abs(scaled - np.trunc(scaled)) == 0.5)
+    if not len(halves):
+        return values
+    some, half = values[halves], scaled[halves]
+    # The number less the half that it seems to be, times a positive number.
+    excess = _product_less(some, power, half) if digits > 0 else -_product_less(half, power, some)
+    smaller = halves[excess * np.sign(half) < 0]
+    if len(smaller):
+        values = values.copy()
+        values[smaller] = np.nextafter(values[smaller], 0.0)
+    return values
+
+
+def _product_less(
+    values: NDArray[np.float64], factor: float, subtracted: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return values * factor - subtracted, where the product is about what is subtracted."""
+    high, low = _halves_of_bits(values)
+    (factor_high,), (factor_low,) = _halves_of_bits(np.array([factor]))
+    product = values * factor
+    lost = high * factor_high - product + high * factor_low + low * factor_high + low * factor_low
+    return (product - subtracted) + lost
+
+
+def _halves_of_bits(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return doubles as sums of two that have half of their bits each."""
+    shifted = values * _HALF_OF_BITS
+    high = shifted - (shifted - values)
+    return high, values - high

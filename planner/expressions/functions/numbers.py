@@ -21,7 +21,12 @@ from raydb.planner.expressions.columns.adapters import (
     with_constants,
 )
 from raydb.planner.expressions.columns.arrays import Values, each
-from raydb.planner.expressions.columns.rounding import Mode, relabel, round_decimals
+from raydb.planner.expressions.columns.rounding import (
+    Mode,
+    relabel,
+    round_decimals,
+    without_false_halves,
+)
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.operators import arithmetic, bitwise
@@ -283,18 +288,22 @@ for _calls, _says, _mode in _ROUNDINGS:
     )
 
 
-def _round_doubles(value: Values, digits: int, mode: str) -> Values:
+def _round_doubles(value: Values, digits: int, mode: Mode) -> Values:
+    kind, value = value.type, pc.cast(value, pa.float64())
     # Arrow multiplies by 10**digits, rounds and divides, so both ends of the range need care.
     if abs(digits) > _DOUBLE_DIGITS:
         rounded = value if digits > 0 else pa.scalar(0.0)
-        return pc.if_else(pc.is_valid(value), rounded, pa.scalar(None, value.type))
+        return pc.cast(pc.if_else(pc.is_valid(value), rounded, pa.scalar(None, value.type)), kind)
     size = pc.abs(value)
     if digits > 0:
         as_it_is = pc.greater_equal(size, _ALL_WHOLE)
     else:
         as_it_is = pc.is_nan(value)
         value = pc.if_else(pc.less(size, _SMALLEST), 0.0, value)
-    return pc.if_else(as_it_is, value, pc.round(pc.if_else(as_it_is, 0.0, value), digits, mode))
+    some = pc.if_else(as_it_is, 0.0, value)
+    if mode == "half_towards_infinity":
+        some = of_numpy(lambda array: without_false_halves(array, digits), some.type, some)
+    return pc.cast(pc.if_else(as_it_is, value, pc.round(some, digits, mode)), kind)
 
 
 def _bind_floor_or_ceil(function: str, name: str, operand: Expression) -> Expression:
