@@ -35,7 +35,8 @@ ACTIONS = {
 }
 
 
-def merge(rng: Random) -> str:
+def merge(rng: Random) -> tuple[str, str]:
+    """Return what a MERGE joins its table with, and the statement."""
     on = rng.choice(("t.k = s.k", "t.k = s.k AND t.n > 10", "t.k = s.k + 1 OR t.n = s.m"))
     whens = []
     for case in rng.sample(list(ACTIONS), rng.randint(1, 3)):
@@ -46,7 +47,8 @@ def merge(rng: Random) -> str:
             whens.append(f"WHEN {case} THEN {rng.choice(ACTIONS[case])}")
     if not whens:
         whens.append("WHEN MATCHED THEN DELETE")
-    return f"MERGE INTO t USING {rng.choice(SOURCES)} AS s ON {on} {' '.join(whens)}"
+    join = f"{rng.choice(SOURCES)} AS s ON {on}"
+    return join, f"MERGE INTO t USING {join} {' '.join(whens)}"
 
 
 @pytest.mark.parametrize("number", range(-(-STATEMENTS // STATEMENTS_A_RUN)), ids="run-{}".format)
@@ -65,7 +67,8 @@ def test_random_merges_give_the_rows_of_duckdb(number: int) -> None:
         texts = ["DELETE FROM s", f"INSERT INTO s VALUES {pairs}"]
         if rng.random() < 0.3:
             texts.append(f"INSERT INTO t VALUES {pairs}")
-        texts.append(merge(rng) + rng.choice(("", " RETURNING merge_action, k, n")))
+        join, statement = merge(rng)
+        texts.append(statement + rng.choice(("", " RETURNING merge_action, k, n")))
         for text in texts:
             steps.append(text)
             try:
@@ -73,8 +76,9 @@ def test_random_merges_give_the_rows_of_duckdb(number: int) -> None:
             except raydb.ProgrammingError as error:
                 if "a second time" not in str(error):
                     raise
-                with pytest.raises(duckdb.Error, match="more than once"):
-                    theirs.execute(text)
+                # DuckDB 2.0.1 takes one of the rows, as it comes.
+                several = f"SELECT 1 FROM t JOIN {join} GROUP BY t.rowid HAVING count(*) > 1"
+                assert theirs.execute(several).fetchall(), steps
                 continue
             expected = theirs.execute(text).fetchall()
             if "RETURNING" in text:

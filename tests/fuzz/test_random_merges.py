@@ -183,7 +183,7 @@ def check(run: Run, con: Connection) -> None:
     names = ("id", *FIXED, *run.columns)
     rows = con.execute(f"SELECT {', '.join(names)} FROM t").fetchall()
     known = {
-        number: (number, *(([row[name]] if name == "v" else row[name]) for name in names[1:]))
+        number: (number, *(((row[name],) if name == "v" else row[name]) for name in names[1:]))
         for number, row in run.rows.items()
     }
     assert {row[0]: row for row in rows} == known
@@ -202,7 +202,7 @@ def check(run: Run, con: Connection) -> None:
     assert [distance for (distance,) in near.fetchall()] == pytest.approx(distances)
     number = run.random.choice(list(run.rows))
     assert con.execute("SELECT v FROM t WHERE id = ?", [number]).fetchall() == [
-        ([run.rows[number]["v"]],)
+        ((run.rows[number]["v"],),)
     ]
     bosses = con.execute("SELECT t.id, b.v FROM t JOIN t AS b ON t.boss = b.id").fetchall()
     assert {id_: boss[0] for id_, boss in bosses} == {

@@ -104,12 +104,6 @@ INSERT INTO named VALUES (2, 1, 2);
 INSERT INTO named VALUES (2, 2, 100);
 -- error: IntegrityError: table 'named', row 1: the foreign key 'to_item' (c) = (100) has no row in 'item' (id)
 
-CREATE TABLE w (a INTEGER REFERENCES item (id) ON DELETE SET NULL);
--- error: NotSupportedError: ON DELETE SET NULL of a foreign key is not supported
-
-CREATE TABLE w (a INTEGER REFERENCES item (id) ON UPDATE CASCADE);
--- error: NotSupportedError: ON UPDATE CASCADE of a foreign key is not supported
-
 -- An error in a check or a default names its place in the statement.
 CREATE TABLE misplaced (a INTEGER CHECK (a > nothing));
 -- error: ProgrammingError: column 'nothing' does not exist in 'misplaced' (line 1, column 46)

@@ -253,7 +253,7 @@ def test_wrong_types(bind: Bind, text: str, message: str) -> None:
         ("string_agg(c, c)", "string_agg() with a separator"),
         ("CAST(a AS XML)", "the type XML"),
         ("f(x => 1)", "a named argument"),
-        ('c COLLATE "x"', "COLLATE"),
+        ('c COLLATE "x"', "collation 'x' does not exist"),
     ],
 )
 def test_unsupported_expressions_are_named(bind: Bind, text: str, construct: str) -> None:

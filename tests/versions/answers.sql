@@ -20,7 +20,7 @@ SELECT * FROM by_city ORDER BY city;
 -- 'Oslo' | 41246.00
 -- 'Trondheim' | 42115.50
 SELECT * FROM "Types" ORDER BY b;
--- true | -128 | 32767 | 7 | 9223372036854775807 | -99999999999999999999999999999999999999 | 1.5 | -2.25 | 999.9 | -123456789012345678901234567890123.45678 | 'ä''é' | b'\x00\xff' | 1970-01-01 | datetime.time(23, 59, 59, 999999) | 2026-11-22T01:02:03.000004 | MonthDayNano(months=1, days=2, nanoseconds=0) | [1, None, 3] | [0.5, -1.0]
+-- true | -128 | 32767 | 7 | 9223372036854775807 | -99999999999999999999999999999999999999 | 1.5 | -2.25 | 999.9 | -123456789012345678901234567890123.45678 | 'ä''é' | b'\x00\xff' | 1970-01-01 | datetime.time(23, 59, 59, 999999) | 2026-11-22T01:02:03.000004 | MonthDayNano(months=1, days=2, nanoseconds=0) | [1, None, 3] | (0.5, -1.0)
 -- NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL | NULL
 SELECT * FROM late;
 -- 1

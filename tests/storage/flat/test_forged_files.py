@@ -206,12 +206,13 @@ def test_values_that_python_lacks_are_errors_of_their_own(tmp_path: Path) -> Non
         assert connection.execute(f"SELECT min(zoned)::VARCHAR FROM '{path}'").fetchone() == (
             "1970-01-01 00:00:00+00",
         )
-        for name, kind in (("days", "DATE"), ("times", "TIME")):
-            connection.execute(f"SELECT {name} FROM '{path}'")
-            with pytest.raises(DataError, match=f"a {kind} of the answer is no value of Python"):
-                connection.execute(f"SELECT {name} FROM '{path}'").fetchall()
-            written = connection.execute(f"SELECT CAST({name} AS VARCHAR) FROM '{path}'")
-            assert "out of range" in written.fetchone()[0]
+        for days_of in ("days", "days::VARCHAR"):
+            text = connection.execute(f"SELECT {days_of} FROM '{path}'").fetchone()
+            assert text == ("2941775-04-07",)
+        with pytest.raises(DataError, match="a TIME of the answer is no value of Python"):
+            connection.execute(f"SELECT times FROM '{path}'").fetchall()
+        written = connection.execute(f"SELECT times::VARCHAR FROM '{path}'").fetchone()
+        assert "out of range" in written[0]
 
 
 def test_values_that_do_not_fit_may_be_in_zones_that_are_unknown(tmp_path: Path) -> None:
