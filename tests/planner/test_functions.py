@@ -369,9 +369,9 @@ def test_floats_round_as_what_they_are(kind, digits):
     for value in floats.to_pylist():
         exact = Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
         expected.append(pa.scalar(float(exact), kind).as_py())
-    rounded = call("round", Column(0, "x", kind), lit(digits, INT32), kind=kind)
-    found = evaluate(rounded, {0: floats}, len(floats)).to_pylist()
-    assert found == expected
+    column = Column(0, "x", kind)
+    rounded = call("round", column, lit(digits, INT32), kind=kind)
+    assert evaluate(rounded, {column: floats}, len(floats)).to_pylist() == expected
 
 
 def test_round_of_doubles():
