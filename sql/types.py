@@ -76,6 +76,7 @@ _ALIASES: dict[str, pa.DataType] = {
     "signed": pa.int32(),
     "logical": pa.bool_(),
     "guid": UUID,
+    "timestamptz_ns": TIMESTAMPTZ,
 }
 _MORE_NAMES = ("BLOB", "BYTEA", "DECIMAL", "HUGEINT", "INTEGER", "NUMERIC", "REAL", "UINTEGER")
 # TIMESTAMP(3) has microseconds as well.

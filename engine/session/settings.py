@@ -308,6 +308,15 @@ THREADS = register(
         " the last of them has set",
     )
 )
+CALENDAR = register(
+    Setting(
+        "calendar",
+        "gregorian",
+        lambda text, name: _one_of(("gregorian",))(text.lower(), name),
+        "`'gregorian'`",
+        "the calendar of dates; there is no other",
+    )
+)
 FUSED_PATH = register(
     Setting("fused_path", True, _switch, _ON_OFF, "whether queries may run on BVHs")
 )

@@ -30,6 +30,7 @@ from raydb.planner.expressions.literals import (
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.types import (
     BIGINT,
+    BLOB,
     DATE,
     DOUBLE,
     INTEGER,
@@ -147,9 +148,16 @@ def concatenate(left: Expression, right: Expression) -> Expression:
     if is_list(left.type) or is_list(right.type):
         return concatenate_lists(left, right)
     left, right = label(left), label(right)
-    if TEXT not in (left.type, right.type):
+    if BLOB in (left.type, right.type) and all(_is_bytes(each) for each in (left, right)):
+        return Call("blob_concat", (cast(left, BLOB), cast(right, BLOB)), BLOB)
+    is_text = TEXT in (left.type, right.type) or (is_bare_null(left) and is_bare_null(right))
+    if not is_text:
         raise ProgrammingError(f"cannot join {describe(left)} and {describe(right)} with ||")
     return Call("concat", (as_text(left), as_text(right)), TEXT)
+
+
+def _is_bytes(operand: Expression) -> bool:
+    return operand.type == BLOB or is_bare_string(operand) or is_bare_null(operand)
 
 
 def concatenate_lists(left: Expression, right: Expression) -> Expression:

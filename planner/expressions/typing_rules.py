@@ -34,6 +34,7 @@ from raydb.planner.expressions.types import (
     common_type,
     is_decimal,
     is_integer,
+    is_number,
     is_zoned,
 )
 from raydb.storage.enums import has_enums, is_enum, text_type
@@ -214,9 +215,21 @@ def as_boolean(expression: Expression, clause: str) -> Expression:
     return expression
 
 
+def as_condition(expression: Expression, clause: str) -> Expression:
+    """Return what a clause takes as a condition: a number is true unless it is 0.
+
+    A string constant says which it is. Raises ProgrammingError for a value of any other type.
+    """
+    if is_bare_string(expression):
+        return explicit_cast(expression, BOOLEAN)
+    if is_number(expression.type) and not is_bare_null(expression):
+        return compare("not_equal", expression, Literal(0, INTEGER))
+    return as_boolean(expression, clause)
+
+
 def logical(function: str, operands: Sequence[Expression]) -> Call:
     """Return `and`, `or` (n-ary) or `not` of conditions."""
-    return Call(function, tuple(as_boolean(each, function.upper()) for each in operands), BOOLEAN)
+    return Call(function, tuple(as_condition(each, function.upper()) for each in operands), BOOLEAN)
 
 
 def is_in(operand: Expression, items: Sequence[Expression]) -> Expression:

@@ -74,3 +74,16 @@ SELECT * FROM '$TMP/blobs.flat' ORDER BY id;
 -- 4 | NULL
 -- 5 | b'text'
 -- 6 | b'\xab\x00'
+
+-- bytes joined, and text as bytes
+SELECT '\x01\xFF'::BLOB || '\x02'::BLOB, 'ab' || '\x00'::BLOB, '\x01'::BLOB || NULL, typeof(NULL || NULL);
+-- b'\x01\xff\x02' | b'ab\x00' | NULL | 'VARCHAR'
+SELECT b || b FROM (VALUES ('\x7F'::BLOB), (NULL)) AS v (b);
+-- NULL
+-- b'\x7f\x7f'
+SELECT encode('Tromsø'), decode(encode('Tromsø')) = 'Tromsø', encode(NULL);
+-- b'Troms\xc3\xb8' | true | NULL
+SELECT decode('\xC3'::BLOB);
+-- error: DataError: the bytes of decode() are no text in UTF-8
+SELECT decode(5);
+-- error: ProgrammingError: decode() needs a BLOB, not 5 (INTEGER) (line 1, column 8)

@@ -67,8 +67,8 @@ SELECT * FROM ratio;
 CREATE TABLE w (a INTEGER CHECK (b > 0));
 -- error: ProgrammingError: column 'b' does not exist in 'w' (line 1, column 34)
 
-CREATE TABLE w (a INTEGER CHECK (a));
--- error: ProgrammingError: CHECK needs a condition, not 'a' (INTEGER) (line 1, column 17)
+CREATE TABLE w (a DATE CHECK (a));
+-- error: ProgrammingError: CHECK needs a condition, not 'a' (DATE) (line 1, column 17)
 
 CREATE TABLE w (a INTEGER CHECK (sum(a) > 0));
 -- error: ProgrammingError: CHECK cannot contain the aggregate sum

@@ -203,3 +203,11 @@ SELECT date_part(['year', 'nothing'], DATE '2024-05-06');
 
 SELECT date_part([1], DATE '2024-05-06');
 -- error: ProgrammingError: date_part() needs parts, not a list (INTEGER[]) (line 1, column 8)
+
+-- the number of the day and of the week with its year; a unit may be called by what it begins
+SELECT julian(DATE '1970-01-01'), julian(TIMESTAMP '2026-05-17 18:00:00'), extract(julian FROM DATE 'infinity'), yearweek(DATE '2027-01-01'), yearweek(DATE '0044-03-15 (BC)');
+-- 2440588.0 | 2461178.75 | NULL | 202653 | -4311
+SELECT date_trunc('dow', TIMESTAMP '2026-05-17 10:37:00'), date_trunc('yearweek', DATE '2027-01-01'), date_diff('doy', DATE '2026-01-01', DATE '2027-01-01');
+-- 2026-05-17T00:00:00 | 2026-12-28T00:00:00 | 365
+SELECT date_part(NULL, DATE '2026-05-17'), date_trunc(NULL, DATE '2026-05-17');
+-- NULL | NULL

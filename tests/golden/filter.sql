@@ -27,8 +27,8 @@ SELECT g FROM t GROUP BY g HAVING count(*) FILTER (WHERE x = 0) = 1 ORDER BY g;
 SELECT count_if(x = 0) FILTER (WHERE g = 1) FROM t;
 -- 1
 
-SELECT count(*) FILTER (WHERE x) FROM t;
--- error: ProgrammingError: FILTER needs a condition, not 'x' (INTEGER) (line 1, column 8)
+SELECT count(*) FILTER (WHERE [x]) FROM t;
+-- error: ProgrammingError: FILTER needs a condition, not an expression (INTEGER[]) (line 1, column 8)
 SELECT count(*) FILTER (WHERE sum(x) > 1) FROM t;
 -- error: ProgrammingError: an aggregate cannot contain the aggregate sum (line 1, column 31)
 SELECT count(*) FILTER (WHERE y > 1) FROM t;

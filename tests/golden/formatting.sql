@@ -52,3 +52,19 @@ SELECT pg_typeof(1), pg_typeof(1.5), pg_typeof('a'), pg_typeof([1.5]), pg_typeof
 -- 'integer' | 'numeric' | 'text' | 'numeric[]' | 'timestamp without time zone' | 'bytea' | 'boolean'
 SELECT current_schema(), current_database(), current_catalog(), version() LIKE 'RayDB _%';
 -- 'main' | 'raydb' | 'raydb' | true
+
+-- sizes
+SELECT format_bytes(0), format_bytes(1), format_bytes(1023), format_bytes(2047), format_bytes(-16000), format_bytes(9223372036854775807);
+-- '0 bytes' | '1 byte' | '1023 bytes' | '1.9 KiB' | '-15.6 KiB' | '8191.9 PiB'
+SELECT formatReadableSize(x), formatReadableDecimalSize(x) FROM (VALUES (999999), (NULL), (1000000)) AS v (x);
+-- '976.5 KiB' | '1.0 MB'
+-- '976.5 KiB' | '999.9 kB'
+-- NULL | NULL
+SELECT parse_formatted_bytes('16 KiB'), parse_formatted_bytes(' 1.5MB '), parse_formatted_bytes('7 bytes'), parse_formatted_bytes('1e3 k');
+-- 16384 | 1500000 | 7 | 1000000
+SELECT parse_formatted_bytes('5');
+-- error: DataError: '5' is no size such as '16 KiB' or '1.5 MB'
+SELECT parse_formatted_bytes('1.2.3 kB');
+-- error: DataError: '1.2.3 kB' is no size such as '16 KiB' or '1.5 MB'
+SELECT parse_formatted_bytes('9 EiB');
+-- error: DataError: '9 EiB' is out of range for BIGINT

@@ -109,3 +109,14 @@ SELECT json_merge_patch('{"a": {"x": 1}, "b": 2}', '{"a": {"x": null, "y": 2}, "
 
 SELECT json_deep_merge('{"a": {"x": 1}, "b": 2}', '{"a": {"x": null, "y": 2}, "b": null}'), json_merge_patch_diff('{"a": {"x": 1, "y": 2}, "b": 2}', '{"a": {"x": 1, "y": 3}, "c": 1}');
 -- '{"b":2,"a":{"x":1,"y":2}}' | '{"b":null,"a":{"y":3},"c":1}'
+
+-- a part anywhere, and plain values
+SELECT json_contains(j, '2'), json_contains(j, '{"b": [2]}'), json_contains(j, '{"b": 2}'), json_contains(j, '2.0'), json_contains(j, NULL)
+FROM (VALUES ('{"a": {"b": [1, 2], "c": null}}')) AS v (j);
+-- true | true | false | false | NULL
+SELECT json_contains('[[1, 2], [3]]', '[3, 3]'), json_contains('"x"', '"x"'), json_contains('true', '1');
+-- true | true | false
+SELECT json_contains('[1', '1');
+-- error: DataError: '[1' is not valid JSON
+SELECT json_value(j, '$.a'), json_value(j, '$.b'), json_value(j, '$.c'), json_value(j, '$') FROM (VALUES ('{"a": "x", "b": [1], "c": 2.5}')) AS v (j);
+-- 'x' | NULL | '2.5' | NULL

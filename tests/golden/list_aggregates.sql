@@ -64,3 +64,9 @@ FROM repeat('a', -1);
 FROM repeat(NULL, 2);
 -- NULL
 -- NULL
+
+-- nothing but NULLs
+SELECT list_aggregate([NULL], 'histogram'), list_histogram([]), hash(1) = hash(1);
+-- NULL | NULL | true
+SELECT hash();
+-- error: ProgrammingError: hash() takes at least one argument, not 0 (line 1, column 8)

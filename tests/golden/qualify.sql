@@ -33,8 +33,8 @@ SELECT row_number() OVER () AS k FROM t WHERE k = 1;
 -- error: ProgrammingError: WHERE cannot contain the window function row_number
 SELECT a FROM t GROUP BY a HAVING row_number() OVER () = 1;
 -- error: ProgrammingError: HAVING cannot contain the window function row_number (line 1, column 35)
-SELECT a FROM t QUALIFY row_number() OVER (ORDER BY b);
--- error: ProgrammingError: QUALIFY needs a condition, not 'row_number' (BIGINT) (line 1, column 25)
+SELECT a FROM t QUALIFY list(a) OVER (ORDER BY b);
+-- error: ProgrammingError: QUALIFY needs a condition, not 'list' (INTEGER[]) (line 1, column 25)
 
 -- A window that is used nowhere still has to be right.
 SELECT a FROM t WHERE a = 3 WINDOW w AS (ORDER BY b);

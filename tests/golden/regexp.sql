@@ -64,3 +64,13 @@ SELECT 'a' SIMILAR TO '(a';
 SELECT s FROM t WHERE s ~ 'o' AND id < 5 ORDER BY id;
 -- 'Thomas'
 -- 'thomas'
+
+-- groups by name, and patterns of a text
+SELECT regexp_extract(t, '(\d+)-(\d+)', ['year', 'month']) AS found FROM (VALUES ('2026-05'), ('soon'), (NULL)) AS v (t);
+-- {'year': '', 'month': ''}
+-- {'year': '2026', 'month': '05'}
+-- {'year': None, 'month': None}
+SELECT regexp_extract('2026-05', '(\d+)-(\d+)', ['year', 'month', 'day']);
+-- error: DataError: the regular expression '(\d+)-(\d+)' has no group 3
+SELECT regexp_escape('a.b (ø)'), 'a.b (ø)' ~ regexp_escape('a.b (ø)'), 'axb (ø)' ~ regexp_escape('a.b (ø)');
+-- 'a\.b\ \(ø\)' | true | false

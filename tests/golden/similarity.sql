@@ -53,3 +53,13 @@ SELECT regexp_extract_all('a', '(a');
 
 SELECT regexp_extract_all('a', 'a', 10);
 -- error: DataError: regexp_extract_all() knows the groups 0 to 9, not 10
+
+-- other separators of paths, names without what is behind their last point, and all parts
+SELECT parse_filename('logs/may.tar.gz', true), parse_filename('.profile', true), parse_filename('a/b', true);
+-- 'may.tar' | '' | 'b'
+SELECT parse_filename('c:\x\y.txt'), parse_filename('c:\x\y.txt', 'forward_slash'), parse_filename('c:\x\y.txt', true, 'backslash');
+-- 'y.txt' | 'c:\x\y.txt' | 'y'
+SELECT parse_path('/srv//logs/may.log'), parse_path('x\y/z'), parse_path('x\y/z', 'system'), parse_path(''), parse_path(NULL);
+-- ['/', 'srv', 'logs', 'may.log'] | ['x', 'y', 'z'] | ['x\\y', 'z'] | [] | NULL
+SELECT parse_dirname('srv\logs/may.log', 'forward_slash'), parse_dirpath('/srv/logs/may.log', 'system');
+-- 'srv\logs' | '/srv/logs'

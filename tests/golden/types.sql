@@ -71,8 +71,8 @@ SELECT a FROM t WHERE a = 'one';
 SELECT a FROM t WHERE p = 1;
 -- error: ProgrammingError: cannot compare 'p' (DATE) with 1 (INTEGER) (line 1, column 23)
 
-SELECT a FROM t WHERE a;
--- error: ProgrammingError: WHERE needs a condition, not 'a' (TINYINT) (line 1, column 8)
+SELECT a FROM t WHERE [a];
+-- error: ProgrammingError: WHERE needs a condition, not an expression (TINYINT[])
 
 SELECT k + 1 FROM t;
 -- error: ProgrammingError: cannot add 1 (INTEGER) to 'k' (VARCHAR) (line 1, column 8)

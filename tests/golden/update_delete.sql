@@ -112,8 +112,8 @@ UPDATE natoin SET id = 1;
 -- error: ProgrammingError: table 'natoin' does not exist; did you mean 'nation'? (line 1, column 8)
 DELETE FROM natoin;
 -- error: ProgrammingError: table 'natoin' does not exist; did you mean 'nation'? (line 1, column 13)
-DELETE FROM nation WHERE id;
--- error: ProgrammingError: WHERE needs a condition, not 'id' (INTEGER) (line 1, column 26)
+DELETE FROM nation WHERE [id];
+-- error: ProgrammingError: WHERE needs a condition, not an expression (INTEGER[])
 DELETE FROM nation WHERE count(*) > 1;
 -- error: ProgrammingError: WHERE cannot contain the aggregate count (line 1, column 26)
 CREATE VIEW v AS SELECT * FROM nation;

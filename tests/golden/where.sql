@@ -134,3 +134,29 @@ SELECT id FROM item WHERE weight = id - 0.5;
 -- 3
 SELECT id FROM item WHERE sum(price) > 1;
 -- error: ProgrammingError: WHERE cannot contain the aggregate sum (line 1, column 27)
+
+-- a number is true unless it is 0, as in DuckDB and SQLite; a text says which it is
+SELECT x FROM (VALUES (1), (0), (-2), (NULL)) AS v (x) WHERE x;
+-- -2
+-- 1
+SELECT x FROM (VALUES (1.5), (0.0), (NULL)) AS v (x) WHERE NOT x;
+-- 0.0
+SELECT 1 WHERE 'true' AND 2.5e0 AND 1;
+-- 1
+SELECT 1 WHERE 'perhaps';
+-- error: DataError: 'perhaps' is not a valid BOOLEAN
+SELECT 0 AND NULL, 3 OR NULL, NOT 5, 2 IS TRUE, 'no' IS TRUE, CASE WHEN 0.0 THEN 'yes' ELSE 'no' END;
+-- false | true | false | true | false | 'no'
+SELECT count(*) FILTER (WHERE x), count(*) FILTER (WHERE x % 2) FROM range(5) AS t (x);
+-- 4 | 2
+SELECT a.x FROM range(3) AS a (x) JOIN range(2) AS b (y) ON a.x * b.y ORDER BY 1;
+-- 1
+-- 2
+SELECT max(x) AS most FROM range(3) AS t (x) HAVING sum(x) - 3;
+-- (no rows)
+CREATE TABLE positive (n INTEGER CHECK (n));
+INSERT INTO positive VALUES (7), (NULL);
+INSERT INTO positive VALUES (0);
+-- error: IntegrityError: table 'positive', row 1: the check (n) does not hold: (n) = (0)
+SELECT 1 WHERE INTERVAL '1 day';
+-- error: ProgrammingError: WHERE needs a condition, not '1 day' (INTERVAL) (line 1, column 25)

@@ -100,7 +100,7 @@ def text_of(value: Any, kind: str) -> str:
         case dt.datetime() | dt.time():
             return time_text(value)
         case dt.timedelta():
-            return interval_text(0, value.days, (value.seconds * 10**6 + value.microseconds) * 1000)
+            return interval_text(0, *timedelta_parts(value))
         case dict():
             return dict_text(list(value.items()), kind)
         case list() if kind.startswith("MAP") and not kind.endswith("]"):
@@ -168,6 +168,14 @@ def time_text(value: dt.datetime | dt.time) -> str:
         zone = rest[fraction.end() :]
         text = f"{head}.{fraction[0].rstrip('0')}{zone}"
     return re.sub(r"([+-]\d\d):00$", r"\1", text)
+
+
+def timedelta_parts(value: dt.timedelta) -> tuple[int, int]:
+    """Return the days and the nanoseconds of a duration, both of its sign."""
+    micros = abs(value) // dt.timedelta(microseconds=1)
+    sign = -1 if value < dt.timedelta(0) else 1
+    days, rest = divmod(micros, 24 * 3600 * 10**6)
+    return sign * days, sign * rest * 1000
 
 
 def interval_text(months: int, days: int, nanoseconds: int) -> str:

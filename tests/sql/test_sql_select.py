@@ -220,14 +220,17 @@ def test_values_have_common_types(bind: Bind) -> None:
         ("SELECT FROM t", "SELECT needs at least one column"),
         ("SELECT v.* FROM t", "table 'v' is not in FROM"),
         ("SELECT 1 FROM t JOIN u", "JOIN needs ON or USING"),
-        ("SELECT 1 FROM t JOIN u ON b", "JOIN ... ON needs a condition, not 'b' (BIGINT)"),
+        (
+            "SELECT 1 FROM t JOIN u ON [b]",
+            "JOIN ... ON needs a condition, not an expression (BIGINT[])",
+        ),
         ("SELECT 1 FROM t JOIN u USING (b)", "column 'b' does not exist in 'u'"),
         (
             "SELECT 1 FROM t, u JOIN w ON t.a = z",
             "'t.a' is not visible in this JOIN: a comma in FROM binds weaker;"
             " write CROSS JOIN for the comma",
         ),
-        ("SELECT a FROM t WHERE b", "WHERE needs a condition, not 'b' (BIGINT)"),
+        ("SELECT a FROM t WHERE [b]", "WHERE needs a condition, not an expression (BIGINT[])"),
         ("SELECT a FROM t WHERE sum(a) > 1", "WHERE cannot contain the aggregate sum"),
         ("SELECT sum(sum(a)) FROM t", "an aggregate cannot contain the aggregate sum"),
         ("SELECT sum(a) AS s FROM t GROUP BY s", "GROUP BY cannot contain an aggregate"),

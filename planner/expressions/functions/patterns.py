@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.collations import collated_keys
-from raydb.planner.expressions.columns.adapters import require_room, with_constants
+from raydb.planner.expressions.columns.adapters import of_rows, require_room, with_constants
 from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.functions.nested.structs import struct_of
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import constants_fail, scalar
 from raydb.planner.expressions.signature import require_integer, require_text
@@ -231,7 +232,18 @@ def _rewritten(escape: re.Match[str]) -> str:
 
 
 def _bind_extract(name: str, *arguments: Expression) -> Expression:
-    """Without a group it is all of the match."""
+    """Without a group it is all of the match; with names of groups, a struct of these."""
+    names = arguments[2].value if len(arguments) > 2 and isinstance(arguments[2], Literal) else None
+    if (
+        name == "regexp_extract"
+        and isinstance(names, tuple)
+        and all(isinstance(each, str) for each in names)
+    ):
+        text, pattern, _, *flags = arguments
+        places = {each: Literal(place, INTEGER) for place, each in enumerate(names, 1)}
+        return struct_of(
+            {each: _bind_extract(name, text, pattern, places[each], *flags) for each in names}
+        )
     kind = pa.list_(TEXT) if name == "regexp_extract_all" else TEXT
     kinds = (require_text, require_text, require_integer, require_text)
     given = arguments if len(arguments) > 2 else (*arguments, Literal(0, INTEGER))
@@ -240,8 +252,9 @@ def _bind_extract(name: str, *arguments: Expression) -> Expression:
 
 
 @scalar(
-    "regexp_extract(text, pattern [, group [, flags]])",
-    "the first match or a group of it, '' if there is none:"
+    "regexp_extract(text, pattern [, group [, flags]]),"
+    " regexp_extract(text, pattern, names [, flags])",
+    "the first match or a group of it, '' if there is none, or a struct of its groups:"
     r" regexp_extract('2026-05', '(\d+)-(\d+)', 2) -> '05'",
     bind=_bind_extract,
     can_fail=constants_fail,
@@ -259,6 +272,15 @@ def _regexp_extract(_: Call, text: Values, pattern: str, group: int = 0, flags: 
         return each(text, extract, pa.string())
     except pa.ArrowInvalid as error:
         raise _bad_pattern(pattern, error) from error
+
+
+@scalar(
+    "regexp_escape(text) -> VARCHAR",
+    r"a pattern that only the text matches: regexp_escape('a.b') -> 'a\.b'",
+)
+@of_rows
+def _regexp_escape(text: str) -> str:
+    return re.sub(r"([^\w\x80-\U0010ffff])", r"\\\1", text, flags=re.ASCII)
 
 
 def _bind_split(name: str, text: Expression, pattern: Expression) -> Expression:

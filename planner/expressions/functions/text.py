@@ -102,6 +102,12 @@ def _concat(_: Call, *values: Values) -> Values:
     return pc.binary_join_element_wise(*texts, "", null_handling="emit_null")
 
 
+@scalar(name="blob_concat")
+@of_values
+def _blob_concat(*blobs: Values) -> Values:
+    return pc.binary_join_element_wise(*blobs, b"", null_handling="emit_null")
+
+
 @scalar(
     "concat_ws(separator: text, a: value, ...) -> VARCHAR",
     "joined with a separator, NULLs left out, '' if all are:"

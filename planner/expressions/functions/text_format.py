@@ -1,10 +1,11 @@
-"""format() and printf(): text with values in it."""
+"""format() and printf(), text with values in it, and sizes as people read them."""
 
 from __future__ import annotations
 
 import re
+from decimal import Decimal, InvalidOperation
 
-from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.planner.expressions.columns.adapters import of_rows
 from raydb.planner.expressions.functions.text import text_or_nothing
 from raydb.planner.expressions.nodes import Call, Expression, Literal
@@ -13,6 +14,20 @@ from raydb.planner.expressions.signature import as_double, constant_text, requir
 from raydb.planner.expressions.types import TEXT
 from raydb.planner.expressions.typing_rules import as_text
 
+_PREFIXES = "KMGTPE"
+_SIZE = re.compile(r"\s*([0-9.eE+]+)\s*(?:([a-z]+))?\s*", re.IGNORECASE)
+_SIZE_UNITS = {
+    **dict.fromkeys(("b", "byte", "bytes"), 1),
+    **{
+        unit.lower(): size
+        for power, prefix in enumerate(_PREFIXES, 1)
+        for size, units in (
+            (1000**power, (prefix, f"{prefix}B")),
+            (1024**power, (f"{prefix}iB",)),
+        )
+        for unit in units
+    },
+}
 _FORMAT_PART = re.compile(r"%(?:(\d+)\$)?(.?)|[^%]+", re.DOTALL)
 _PRINTF_PART = re.compile(r"%([-+ 0]*)(\d{0,3})(?:\.\d{1,2})?([%dsfeg])|[^%]+|%", re.DOTALL)
 
@@ -76,3 +91,51 @@ def _checked(name: str, letter: str, value: Expression) -> Expression:
 @of_rows
 def _printf(form: str, *values: object) -> str:
     return form % values
+
+
+def _size_text(size_bytes: int, base: int, suffix: str) -> str:
+    """Return a size in the largest unit that it fills, with a tenth that is cut off."""
+    sign, rest = "-" if size_bytes < 0 else "", abs(size_bytes)
+    power = max((p for p in range(len(_PREFIXES)) if rest >= base**p), default=0)
+    if not power:
+        return f"{sign}{rest} {'byte' if rest == 1 else 'bytes'}"
+    whole, tenths = divmod(rest * 10 // base**power, 10)
+    return f"{sign}{whole}.{tenths} {_PREFIXES[power - 1]}{suffix}"
+
+
+@scalar(
+    "format_bytes(n), formatreadablesize(n) -> VARCHAR",
+    "a size in units of 1024 bytes: format_bytes(16000) -> '15.6 KiB'",
+)
+@of_rows
+def _binary_size(size_bytes: int) -> str:
+    return _size_text(size_bytes, 1024, "iB")
+
+
+@scalar(
+    "formatreadabledecimalsize(n) -> VARCHAR",
+    "a size in units of 1000 bytes: formatreadabledecimalsize(16000) -> '16.0 kB'",
+)
+@of_rows
+def _decimal_size(size_bytes: int) -> str:
+    return _size_text(size_bytes, 1000, "B").replace("KB", "kB")
+
+
+@scalar(
+    "parse_formatted_bytes(text) -> BIGINT",
+    "the bytes that a size means: parse_formatted_bytes('1.5 MB') -> 1500000",
+    can_fail=True,
+)
+@of_rows
+def _bytes_of(text: str) -> int:
+    found = _SIZE.fullmatch(text)
+    size = None if found is None else _SIZE_UNITS.get((found[2] or "").lower())
+    try:
+        if found is None or size is None:
+            raise InvalidOperation
+        total = int(Decimal(found[1]) * size)
+    except InvalidOperation:
+        raise DataError(f"'{text}' is no size such as '16 KiB' or '1.5 MB'") from None
+    if total >= 2**63:
+        raise DataError(f"'{text}' is out of range for BIGINT")
+    return total

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _CLOCK_PARTS = ("hour", "minute", "second", "millisecond", "microsecond")
-_DAY_PARTS = ("week", "isoyear", "dow", "isodow", "doy", "era")
+_DAY_PARTS = ("week", "isoyear", "yearweek", "dow", "isodow", "doy", "era", "julian")
 _PART_SYNONYMS = {"dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "weekofyear": "week"}
 _PARTS = ("epoch", *UNITS, *_DAY_PARTS)
 # Seconds that the session's zone is ahead of UTC, its hours, and the minutes of the last one.
@@ -70,7 +70,9 @@ _PART_TYPES = {
     "second": pa.decimal128(8, 6),
     "millisecond": pa.decimal128(8, 3),
     "epoch": pa.decimal128(18, 6),
+    "julian": pa.float64(),
 }
+_JULIAN_EPOCH = 2_440_588  # the number of 1970-01-01
 _MINUTE, _HOUR = UNITS["minute"][2], UNITS["hour"][2]
 # A year of an interval is 365.25 days where it becomes seconds, as in PostgreSQL.
 _YEAR_MICROSECONDS = 31_557_600_000_000
@@ -153,6 +155,23 @@ def _interval_hour(intervals: Intervals) -> Integers:
 
 def _interval_quarter(intervals: Intervals) -> Integers:
     return _truncated(_remainder(intervals.months, 12), 3) + 1
+
+
+def _year_and_week(values: Values) -> Values:
+    years, weeks = of_calendar(pc.iso_year, is_year=True)(values), of_calendar(pc.iso_week)(values)
+    sign = pc.if_else(pc.less(years, 0), -1, 1)
+    return pc.add(pc.multiply(years, 100), pc.multiply(sign, weeks))
+
+
+def _julian(_: Call, values: Values) -> Values:
+    """Return the days since noon of 4714-11-24 (BC), as if days began at midnight."""
+    if pt.is_date32(values.type):
+        return compute_finite(lambda days: days + _JULIAN_EPOCH, pa.float64(), values)
+
+    def days(moments: Integers) -> np.ndarray:
+        return moments / DAY_MICROSECONDS + _JULIAN_EPOCH
+
+    return compute_finite(days, pa.float64(), values)
 
 
 _weekday = of_calendar(functools.partial(pc.day_of_week, count_from_zero=True, week_start=7))
@@ -244,6 +263,8 @@ def _as_moment(name: str, operand: Expression) -> Expression:
     "a part, as below; also of a TIME or an INTERVAL: extract(quarter FROM DATE '2026-05-17') -> 2",
 )
 def _date_part(name: str, part: Expression, operand: Expression) -> Expression:
+    if isinstance(part, Literal) and part.is_null:
+        return Literal(None, BIGINT)
     if isinstance(part, Literal) and is_list(part.type):
         texts = part.value or ()
         if not texts or not all(isinstance(each, str) for each in texts):
@@ -263,11 +284,13 @@ for _names, _meaning, _answer, _kernel in (
     ("month", "1 to 12", "5", _part(of_calendar(pc.month), lambda i: _remainder(i.months, 12))),
     ("week weekofyear", "the week of ISO 8601", "20", of_values(of_calendar(pc.iso_week))),
     ("isoyear", "the year of that week", "2026", of_values(of_calendar(pc.iso_year, is_year=True))),
+    ("yearweek", "both in one number", "202620", of_values(_year_and_week)),
     ("day", "the day of the month", "17", _part(of_calendar(pc.day), lambda i: i.days)),
     ("dow dayofweek weekday", "the day of the week, Sunday is 0", "0", of_values(_weekday)),
     ("isodow", "the day of the week, Monday is 1, Sunday 7", "7", of_values(_iso_weekday)),
     ("doy dayofyear", "the day of the year", "137", of_values(of_calendar(pc.day_of_year))),
     ("era", "1, or 0 before the year 1", "1", of_values(era_of)),
+    ("julian", "the number of the day, with its part", "2461178.0", _julian),
     ("decade", "the year divided by ten", "202", _span_of_years("decade")),
     ("century", "the century", "21", _span_of_years("century")),
     ("millennium", "the millennium", "3", _span_of_years("millennium")),
@@ -358,18 +381,28 @@ scalar(name="timezone_minute")(
 # -- cutting off
 
 
+# What parts of a date begin with, where a unit is asked for.
+_CUT_AT = {
+    **dict.fromkeys(("dow", "dayofweek", "weekday", "isodow"), "day"),
+    **dict.fromkeys(("doy", "dayofyear", "julian"), "day"),
+    **dict.fromkeys(("weekofyear", "yearweek"), "week"),
+}
+
+
 def constant_unit(name: str, operand: Expression) -> Literal:
     """Return the name of a unit of time, which a constant string says."""
     text = constant_text(name, operand)
-    unit = unit_name(text)
+    unit = _CUT_AT.get(text.lower()) or unit_name(text)
     if unit is None:
         raise ProgrammingError(f"there is no unit '{text}' of time{did_you_mean(text, UNITS)}")
     return Literal(unit, TEXT)
 
 
 def _bind_date_trunc(name: str, unit: Expression, operand: Expression) -> Expression:
-    cut = constant_unit(name, unit)
     operand = _as_moment(name, operand)
+    if isinstance(unit, Literal) and unit.is_null:
+        return Literal(None, operand.type if is_interval(operand.type) else TIMESTAMP)
+    cut = constant_unit(name, unit)
     if is_interval(operand.type):
         if cut.value == "week":
             raise NotSupportedError("an interval cannot be cut to weeks")

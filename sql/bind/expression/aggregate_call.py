@@ -36,7 +36,7 @@ from raydb.planner.expressions.operators import concatenate
 from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.expressions.signature import check_count, require_sortable
 from raydb.planner.expressions.types import BOOLEAN, TEXT
-from raydb.planner.expressions.typing_rules import as_boolean, choose, logical
+from raydb.planner.expressions.typing_rules import as_condition, choose, logical
 from raydb.sql.bind.expression.computed import compute_constant
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression
 from raydb.sql.parse.nodes import require_only, unsupported
@@ -124,7 +124,7 @@ def bind_aggregate_call(written: WrittenCall, context: Context) -> AggregateCall
         raise ProgrammingError(f"{name}() takes neither IGNORE NULLS nor RESPECT NULLS")
     call = _bind_function(written, context)
     if written.filter is not None:
-        condition = as_boolean(bind_expression(written.filter, context), "FILTER")
+        condition = as_condition(bind_expression(written.filter, context), "FILTER")
         both = [condition] if call.filter is None else [condition, call.filter]
         call = replace(call, filter=both[0] if len(both) == 1 else logical("and", both))
     order = bind_order_items(written.order, context)

@@ -17,7 +17,7 @@ from raydb.planner.expressions.nodes import (
     WindowCall,
 )
 from raydb.planner.expressions.types import INTEGER, TEXT
-from raydb.planner.expressions.typing_rules import as_boolean
+from raydb.planner.expressions.typing_rules import as_condition
 from raydb.sql.bind.scope import Scope
 from raydb.sql.parse.nodes import locate, require_only, unsupported
 from raydb.values import dataclass
@@ -159,4 +159,4 @@ def bind_all_of(nodes: Iterable[exp.Expr | None], context: Context) -> list[Expr
 
 def bind_condition(node: exp.Expr, context: Context) -> Expression:
     """Return the bound expression of a condition such as the one behind WHERE."""
-    return as_boolean(bind_expression(node, context), context.clause)
+    return as_condition(bind_expression(node, context), context.clause)

@@ -17,7 +17,7 @@ from raydb.planner.expressions.nodes import Call, Column, Expression
 from raydb.planner.expressions.registry import SCALARS
 from raydb.planner.expressions.signature import require_list
 from raydb.planner.expressions.types import BIGINT, closed
-from raydb.planner.expressions.typing_rules import as_boolean, cast, unify
+from raydb.planner.expressions.typing_rules import as_condition, cast, unify
 from raydb.sql.bind.expression.expression import Context, bind_expression, binds
 from raydb.sql.parse.reader import name_in
 
@@ -100,7 +100,7 @@ def _filtered(
 def _condition(
     place: str, body: exp.Expr, known: Mapping[str, Expression], context: Context
 ) -> Expression:
-    return as_boolean(_bind_body(body, known, context), f"the condition of {place}")
+    return as_condition(_bind_body(body, known, context), f"the condition of {place}")
 
 
 def _call(

@@ -19,7 +19,7 @@ from raydb.planner.expressions.operators import (
 from raydb.planner.expressions.registry import SCALARS
 from raydb.planner.expressions.types import BOOLEAN, TEXT
 from raydb.planner.expressions.typing_rules import (
-    as_boolean,
+    as_condition,
     choose,
     compare,
     explicit_cast,
@@ -176,7 +176,7 @@ def _is(node: exp.Expr, context: Context) -> Expression:
         case exp.Null():
             answer: Expression = Call("is_null", (operand,), BOOLEAN)
         case exp.Boolean() as wanted:
-            condition = as_boolean(operand, "IS TRUE or IS FALSE")
+            condition = as_condition(operand, "IS TRUE or IS FALSE")
             if not wanted.this:
                 condition = logical("not", (condition,))
             answer = Call("coalesce", (condition, Literal(False, BOOLEAN)), BOOLEAN)
@@ -269,7 +269,7 @@ def _case(node: exp.Expr, context: Context) -> Expression:
         require_only(branch, "this", "true")
         when = bind_expression(branch.this, context)
         conditions.append(
-            as_boolean(when, "WHEN") if subject is None else compare("equal", subject, when)
+            as_condition(when, "WHEN") if subject is None else compare("equal", subject, when)
         )
         values.append(bind_expression(branch.args["true"], context))
     default = node.args.get("default")

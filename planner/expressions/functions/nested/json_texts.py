@@ -161,13 +161,27 @@ _of_paths(
 
 
 @_of_paths(
-    "json_extract_string(json, path), json_extract_path_text(json, path), json_value(json, path)",
+    "json_extract_string(json, path), json_extract_path_text(json, path)",
     "what is at a path as text, `json ->> path`, NULL for null:"
     " json_extract_string('{\"a\": \"x\"}', 'a') -> 'x'",
     TEXT,
 )
 def _text(value: Any) -> str | None:
+    return _unquoted(value)
+
+
+def _unquoted(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else write_json(value)
+
+
+@_of_paths(
+    "json_value(json, path)",
+    "the same of what is no object and no array:"
+    " json_value('{\"a\": \"x\"}', 'a'), json_value('{\"a\": [1]}', 'a') -> 'x' | NULL",
+    TEXT,
+)
+def _plain_text(value: Any) -> str | None:
+    return None if isinstance(value, dict | list) else _unquoted(value)
 
 
 @_of_paths(
@@ -219,6 +233,33 @@ def _is_valid(text: str) -> bool:
     except DataError:
         return False
     return True
+
+
+@scalar(
+    "json_contains(json: text, part: text) -> BOOLEAN",
+    "whether a JSON text has a part: a value anywhere in arrays and objects, keys with their values"
+    ' in one object: json_contains(\'{"a": {"b": 1, "c": 2}}\', \'{"b": 1}\') -> true',
+    can_fail=True,
+)
+@of_rows
+def _contains_part(json_text: str, part: str) -> bool:
+    return _has_part(read_json(json_text), read_json(part))
+
+
+def _has_part(value: Any, part: Any) -> bool:
+    if _covers(value, part):
+        return True
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(_has_part(each, part) for each in inner)
+
+
+def _covers(value: Any, part: Any) -> bool:
+    """Whether a value is a part, or an array or an object with all that the part has."""
+    if isinstance(value, dict) and isinstance(part, dict):
+        return all(key in value and _covers(value[key], part[key]) for key in part)
+    if isinstance(value, list) and isinstance(part, list):
+        return all(any(_covers(mine, each) for mine in value) for each in part)
+    return type(value) is type(part) and bool(value == part)
 
 
 @scalar(

@@ -300,6 +300,7 @@ def _concat(call: Call, *arrays: pa.Array) -> pa.Array:
 
 def histogram_of(values: Expression) -> Expression:
     """Return how often each value occurs in a list, NULL where there is none."""
+    values = cast(values, closed(values.type))
     element = require_order("histogram", Column(-1, "value", values.type.value_type)).type
     return Call("histogram", (values,), pa.map_(element, pa.uint64()))
 

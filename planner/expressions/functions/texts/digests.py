@@ -57,7 +57,7 @@ def _bind_hash(_: str, *values: Expression) -> Expression:
 
 
 @scalar(
-    "hash([a, ...])",
+    "hash(a, ...)",
     "a number for the values, a UBIGINT, the same for equal ones of one type; it says nothing of"
     " their order: hash('Ray') = hash('ray') -> false",
     bind=_bind_hash,

@@ -1,8 +1,6 @@
-"""How alike two texts are, and the parts of paths."""
+"""How alike two texts are."""
 
 from __future__ import annotations
-
-import re
 
 from raydb.errors import DataError
 from raydb.planner.expressions.columns.adapters import of_rows
@@ -114,35 +112,3 @@ def _jaro(one: str, other: str) -> float:
     swapped = sum(left != right for left, right in zip(found, matched, strict=True)) / 2
     count = len(found)
     return (count / len(one) + count / len(other) + (count - swapped) / count) / 3
-
-
-# -- paths
-
-
-@scalar(
-    "parse_filename(path: text) -> VARCHAR",
-    "what is behind the last / of a path: parse_filename('data/shop/a.csv') -> 'a.csv'",
-)
-@of_rows
-def _parse_filename(path: str) -> str:
-    return re.split(r"[/\\]", path)[-1]
-
-
-@scalar(
-    "parse_dirname(path: text) -> VARCHAR",
-    "its first folder: parse_dirname('data/shop/a.csv') -> 'data'",
-)
-@of_rows
-def _parse_dirname(path: str) -> str:
-    first, *more = re.split(r"[/\\]", path)
-    return (first or path[0]) if more else ""
-
-
-@scalar(
-    "parse_dirpath(path: text) -> VARCHAR",
-    "what is before the last /: parse_dirpath('data/shop/a.csv') -> 'data/shop'",
-)
-@of_rows
-def _parse_dirpath(path: str) -> str:
-    end = max(path.rfind("/"), path.rfind("\\"))
-    return path[: max(end, 0)]
