@@ -54,7 +54,6 @@ from raydb.planner.expressions.types import (
     is_moment,
 )
 from raydb.planner.expressions.typing_rules import cast, typed, zone_literal
-from raydb.running import moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -488,42 +487,3 @@ def _last_day(_: Call, values: Values) -> Values:
 @composed("date(moment)", "the day, as a cast: date(TIMESTAMP '2024-02-03 10:00:00') -> 2024-02-03")
 def _date(_: str, operand: Expression) -> Expression:
     return cast(operand, DATE)
-
-
-# -- now
-
-
-def current_moment(name: str) -> Expression:
-    """Return CURRENT_DATE, CURRENT_TIMESTAMP, LOCALTIME and so on, by the name in lower case."""
-    now = Call("now", (), TIMESTAMPTZ)
-    if name in ("current_date", "today"):
-        return cast(now, DATE)
-    if name in ("current_time", "localtime"):
-        return cast(now, TIME)
-    return cast(now, TIMESTAMP) if name == "localtimestamp" else now
-
-
-composed("current_date, current_date(), today()", "today: current_date = today() -> true")(
-    current_moment
-)
-
-
-@scalar(
-    "now(), current_timestamp, current_timestamp(), get_current_timestamp()",
-    "the moment of the statement, a TIMESTAMP WITH TIME ZONE: now() = current_timestamp -> true",
-    bind=current_moment,
-)
-def _now(_: Call) -> Values:
-    return pa.scalar(moment(), TIMESTAMPTZ)
-
-
-composed(
-    "localtimestamp, localtimestamp()",
-    "what clocks show then, a TIMESTAMP: localtimestamp = now()::TIMESTAMP -> true",
-)(current_moment)
-
-
-composed(
-    "current_time, current_time(), localtime, localtime()",
-    "its time of day: current_time = localtime -> true",
-)(current_moment)
