@@ -211,3 +211,13 @@ SELECT date_trunc('dow', TIMESTAMP '2026-05-17 10:37:00'), date_trunc('yearweek'
 -- 2026-05-17T00:00:00 | 2026-12-28T00:00:00 | 365
 SELECT date_part(NULL, DATE '2026-05-17'), date_trunc(NULL, DATE '2026-05-17');
 -- NULL | NULL
+
+-- weeks of a year, whose days are the first ones where none is said
+SELECT strptime('1', '%U'), strptime('30', '%U'), strptime('30', '%W'), try_strptime('30', '%V'), strptime('2026-W20-7', '%G-W%V-%u');
+-- 1900-01-07T00:00:00 | 1900-07-29T00:00:00 | 1900-07-23T00:00:00 | 1900-07-23T00:00:00 | 2026-05-17T00:00:00
+SELECT strptime('2026 20 Sun', '%Y %U %a'), strptime('2026/20', '%Y/%W'), strptime('2-4', '%V-%u'), strftime(strptime('20', '%W'), '%W'), try_strptime('60', '%U');
+-- 2026-05-17T00:00:00 | 2026-05-18T00:00:00 | 1900-01-11T00:00:00 | '20' | NULL
+SELECT strptime('2026-05-12 19', '%Y-%m-%d %U');
+-- error: NotSupportedError: strptime() of a week beside a month or a day is not supported
+SELECT strptime('20 +02', '%W %z') = TIMESTAMPTZ '1900-05-14 00:00:00+02', try_strptime('20', '%W %z');
+-- true | NULL

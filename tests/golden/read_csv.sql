@@ -103,3 +103,22 @@ SELECT * FROM read_csv('$DATA/people.csv', skip => 2, types => {'height': 'DOUBL
 COPY (SELECT 1 AS filename) TO '$TMP/f.csv';
 SELECT * FROM read_csv('$TMP/f.csv', filename => true);
 -- error: ProgrammingError: file '$TMP/f.csv' has a column 'filename' already
+
+-- a first line that a column's type reads is a row
+CREATE TYPE answer AS ENUM ('Y', 'N');
+COPY (SELECT unnest(['Y', 'Y', 'N'])) TO 'answers.csv' (HEADER false);
+SELECT a FROM read_csv('answers.csv', columns => {'a': 'answer'});
+-- 'N'
+-- 'Y'
+-- 'Y'
+COPY (SELECT unnest([true, false, true])) TO 'flags.csv' (HEADER false);
+SELECT typeof(column1), column1 FROM 'flags.csv';
+-- 'BOOLEAN' | false
+-- 'BOOLEAN' | true
+-- 'BOOLEAN' | true
+COPY (SELECT 'true' AS a, 'size' AS b UNION ALL SELECT 'false', '3') TO 'named_flags.csv' (HEADER false);
+SELECT * FROM 'named_flags.csv';
+-- false | 3
+COPY (SELECT unnest(['00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002'])) TO 'ids.csv' (HEADER false);
+SELECT count(*) FROM read_csv('ids.csv', columns => {'id': 'UUID'});
+-- 2

@@ -227,6 +227,7 @@ def _piece_text(piece: str, moments: Values) -> Values:
 def _bind_strptime(name: str, text: Expression, form: Expression) -> Expression:
     pattern = constant_text(name, form)
     pieces = strftime_pieces(pattern)
+    _python_format(pattern)  # refuses what it does not know
     has_zone = any(code in pieces for code in _ZONE_CODES)
     if has_zone and pieces[-1] not in _ZONE_CODES:
         raise NotSupportedError(f"{name}() reads a time zone at the end of a text only")
@@ -262,30 +263,53 @@ def _parse(call: Call, texts: Values, form: Values) -> Values:
 
 def _read_all(texts: pa.Array, form: str, data_type: pa.DataType) -> pa.Array:
     """Read texts, NULL for those of another form; a time zone at their ends is read by a cast."""
-    pattern, zones = _python_format(form), None
+    zones = None
     if data_type == TIMESTAMPTZ:
-        pattern = pattern[:-2].rstrip()
+        form = form[:-2].rstrip()
         parts = pc.extract_regex(texts, pattern=_ZONE_AT_END)
         texts, zones = parts.field("rest"), parts.field("zone")
-    moments = pa.array([_read(text, pattern) for text in texts.to_pylist()], TIMESTAMP)
+    pattern, more = _python_format(form)
+    moments = pa.array([_read(text, pattern, more) for text in texts.to_pylist()], TIMESTAMP)
     if zones is None:
         return moments
     shown = pc.binary_join_element_wise(moments.cast(TEXT), zones, "")
     return try_cast_values(shown, data_type, "UTC")
 
 
-def _python_format(form: str) -> str:
-    """Return a format for Python's strptime, which reads numbers with and without zeros."""
+# What a week needs beside it, with what it is where a format does not have it: 1900, and the first
+# day of the week. Python's strptime leaves out a week without.
+_WEEK_NEEDS = {"%U": ("%Y", "%w", "0"), "%W": ("%Y", "%w", "1"), "%V": ("%G", "%u", "1")}
+_DAYS = ("%d", "%j", "%m", "%b", "%B")
+
+
+def _python_format(form: str) -> tuple[str, str]:
+    """Return a format for Python's strptime, which reads numbers with and without zeros.
+
+    And the values of codes at its end that stand for what it needs and the form does not have.
+    """
     pieces = [piece.replace("%-", "%") for piece in strftime_pieces(form)]
     for piece in pieces:
         if piece in ("%g", "%q"):
             raise NotSupportedError(f"the code '{piece}' of strptime() is not supported")
-    return "".join(pieces)
+    week = next((piece for piece in pieces if piece in _WEEK_NEEDS), None)
+    if week is None:
+        return "".join(pieces), ""
+    if any(piece in _DAYS for piece in pieces):
+        raise NotSupportedError("strptime() of a week beside a month or a day is not supported")
+    year, weekday, first = _WEEK_NEEDS[week]
+    if week == "%V":
+        pieces = [year if piece == "%Y" else piece for piece in pieces]
+    added, values = "", ""
+    if not {"%Y", "%y", "%G"}.intersection(pieces):
+        added, values = f" {year}", " 1900"
+    if not {"%a", "%A", "%w", "%u"}.intersection(pieces):
+        added, values = f"{added} {weekday}", f"{values} {first}"
+    return "".join(pieces) + added, values
 
 
-def _read(text: str | None, pattern: str) -> dt.datetime | None:
+def _read(text: str | None, pattern: str, more: str) -> dt.datetime | None:
     with suppress(ValueError):
-        return None if text is None else dt.datetime.strptime(text, pattern)
+        return None if text is None else dt.datetime.strptime(text + more, pattern)
     return None
 
 

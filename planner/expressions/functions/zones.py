@@ -1,8 +1,13 @@
-"""Functions of time zones: casts from and to TIMESTAMP WITH TIME ZONE, and AT TIME ZONE."""
+"""Functions of time zones: casts from and to TIMESTAMP WITH TIME ZONE, and AT TIME ZONE.
+
+And the moment of the statement, with what clocks show then in the session's zone.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.casts.cast import cast_values, try_cast_values
@@ -13,8 +18,17 @@ from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import SCALARS, composed, scalar
 from raydb.planner.expressions.signature import require_moment, require_text
-from raydb.planner.expressions.types import BIGINT, TEXT, TIMESTAMP, TIMESTAMPTZ, is_integer
+from raydb.planner.expressions.types import (
+    BIGINT,
+    DATE,
+    TEXT,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    is_integer,
+)
 from raydb.planner.expressions.typing_rules import cast, typed
+from raydb.running import moment
 from raydb.storage.moments import INFINITE_MOMENT
 
 if TYPE_CHECKING:
@@ -86,3 +100,42 @@ def _from_microseconds(numbers: Integers) -> Integers:
 scalar(name="from_microseconds", can_fail=True)(
     lambda call, values: compute(_from_microseconds, call.type, values)
 )
+
+
+# -- now
+
+
+def current_moment(name: str) -> Expression:
+    """Return CURRENT_DATE, CURRENT_TIMESTAMP, LOCALTIME and so on, by the name in lower case."""
+    now = Call("now", (), TIMESTAMPTZ)
+    if name in ("current_date", "today"):
+        return cast(now, DATE)
+    if name in ("current_time", "localtime"):
+        return cast(now, TIME)
+    return cast(now, TIMESTAMP) if name == "localtimestamp" else now
+
+
+composed("current_date, current_date(), today()", "today: current_date = today() -> true")(
+    current_moment
+)
+
+
+@scalar(
+    "now(), current_timestamp, current_timestamp(), get_current_timestamp()",
+    "the moment of the statement, a TIMESTAMP WITH TIME ZONE: now() = current_timestamp -> true",
+    bind=current_moment,
+)
+def _now(_: Call) -> Values:
+    return pa.scalar(moment(), TIMESTAMPTZ)
+
+
+composed(
+    "localtimestamp, localtimestamp()",
+    "what clocks show then, a TIMESTAMP: localtimestamp = now()::TIMESTAMP -> true",
+)(current_moment)
+
+
+composed(
+    "current_time, current_time(), localtime, localtime()",
+    "its time of day: current_time = localtime -> true",
+)(current_moment)

@@ -90,6 +90,14 @@ def is_value(text: str, layout: Layout) -> bool:
     return _first_that_reads(pa.array([written]), _LADDER[:-2], layout) is not None
 
 
+def reads(text: str, kind: pa.DataType, layout: Layout) -> bool:
+    """Tell whether a type reads a text, which is not empty; one that CSV lacks reads none."""
+    try:
+        return _reads(pa.array([text.encode()]), kind, layout)
+    except pa.ArrowNotImplementedError:
+        return False
+
+
 def _widen(part: bytes, layout: Layout, found: Found, left: list[int], empty: set[int]) -> bool:
     """Change the types of columns that do not read a batch; None stands for no value so far.
 

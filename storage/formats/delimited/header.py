@@ -1,7 +1,7 @@
 """The header of a delimited file: whether there is one, and which names it gives.
 
 A first record is a header if none of its fields is a number, a date or a time, and if the rows show
-that it is none of them: a column below has values of another type than text. Where all columns are
+that it is none of them: a column below has a type that does not read it. Where all columns are
 texts nothing shows it, and the first record is taken for a header if each field is a name; one at
 an end may be empty, as pandas writes it above an index.
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError
-from raydb.storage.formats.delimited.column_types import is_value
+from raydb.storage.formats.delimited.column_types import is_value, reads
 from raydb.storage.formats.delimited.faults import miscount, shorten
 from raydb.storage.formats.delimited.records import Layout, Record, split_fields, unquote
 
@@ -39,11 +39,12 @@ def may_be_names(texts: Sequence[str], layout: Layout) -> bool:
     )
 
 
-def are_names(texts: Sequence[str], kinds: Sequence[pa.DataType]) -> bool:
+def are_names(texts: Sequence[str], kinds: Sequence[pa.DataType], layout: Layout) -> bool:
     """Tell whether texts that may be names are, above columns of some types."""
     columns = zip(texts, kinds, strict=False)
-    if any(text and not pa.types.is_string(kind) for text, kind in columns):
-        return True
+    typed = [(text, kind) for text, kind in columns if text and not pa.types.is_string(kind)]
+    if typed:
+        return not all(reads(text, kind, layout) for text, kind in typed)
     inner = texts[1:-1] if len(texts) > 2 else ()
     return all(inner) and (bool(texts[0]) or bool(texts[-1]))
 
@@ -118,4 +119,4 @@ def is_header_of(
 def _are_other_names(texts: Sequence[str], layout: Layout, schema: pa.Schema) -> bool:
     kinds = schema.types
     only_texts = all(pa.types.is_string(kind) for kind in kinds)
-    return only_texts and may_be_names(texts, layout) and are_names(texts, kinds)
+    return only_texts and may_be_names(texts, layout) and are_names(texts, kinds, layout)

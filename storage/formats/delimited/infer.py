@@ -226,7 +226,7 @@ def _find_shape(
 def _has_header(shape: _Shape, found: Found) -> bool:
     if shape.header is not None:
         return shape.header
-    return header.are_names(shape.texts, [kind or pa.string() for kind in found])
+    return header.are_names(shape.texts, [kind or pa.string() for kind in found], shape.layout)
 
 
 # -- names and types
