@@ -142,6 +142,18 @@ SELECT * FROM motif_sample(pays, src => 's', dst => 'd', time => 't', motif => '
 """
 
 
+_CONDITIONS = """
+SELECT * FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => 'a->b, b->c, !c->a',
+    delta => 60, method => 'exact', where => 'e1.t < e2.t AND e2.s % 2 = 0');
+SELECT * FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => 'a->b, b->c, c->a',
+    delta => 60, method => 'timest', rel_error => 0.5, where => 'e1.t < e2.t AND e2.s % 2 = 0');
+SELECT * FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => 'cycle(3)',
+    delta => 60, by => 'a');
+SELECT * FROM motif_list(pays, src => 's', dst => 'd', time => 't', motif => 'cycle(3)',
+    delta => 60) LIMIT 3;
+"""
+
+
 def main() -> int:
     """Compile the loops and print where they are kept; 1 where they cannot be."""
     place = _kept()
@@ -191,3 +203,4 @@ def _parts() -> Iterator[tuple[str, str]]:
         text = "".join(_MOTIF.format(motif=motif, method=method) for method in _METHODS)
         text += "".join(_SAMPLE.format(motif=motif, method=method) for method in _METHODS)
         yield f"motif {motif}", text
+    yield "conditions on edges", _CONDITIONS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from raydb.errors import ProgrammingError
@@ -254,7 +253,7 @@ def schema_of(name: str, schemas: Iterable[str]) -> str:
     return next((each for each in schemas if name.startswith(f"{each}.")), MAIN)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class CatalogInfo:
     """One version of the database as the binder and the planner see it.
 
@@ -280,7 +279,7 @@ class CatalogInfo:
     macros: Mapping[str, str] = field(default_factory=dict)
     attached_macros: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def relations(self) -> Relations:
         """Which table, view or macro a name means."""
         places = self.schemas, self.current

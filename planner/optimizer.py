@@ -98,13 +98,12 @@ _OF_ALL_QUERIES: tuple[Rule, ...] = (filter_common_tables,)
 watchers: list[Callable[[str, Plan, Plan, CatalogInfo], None]] = []
 
 
-def optimize(plan: Plan, catalog: CatalogInfo, found: frozenset[type | str] | None = None) -> Plan:
+def optimize(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Apply every rule once, in order, also to each common table expression that is left.
 
-    found: the plan's `contents`, where they are known. Rules that have nothing to change are left
-    out.
+    Rules that have nothing to change are left out.
     """
-    found = contents(plan) if found is None else found
+    found = contents(plan)
     if EnumType in found:
         plan = coded(plan)
     if not found.isdisjoint((CommonTable, Apply, Subquery)):

@@ -25,6 +25,7 @@ from raydb.planner.plan.nodes import (
     PhysicalPlan,
     Project,
     Scan,
+    SearchRows,
     Series,
     Sort,
     Union,
@@ -77,10 +78,13 @@ def blocks_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> 
             for source, theirs in columns_of_sources(plan, columns):
                 for rows in blocks_of(source, frozenset(theirs), sources):
                     yield renamed(rows, theirs, columns)
+        case SearchRows():
+            found_rows = plan.function.stream(plan, columns, sources)
+            yield from _slices(sources.rows_of(plan, live)) if found_rows is None else found_rows
         case Limit(source=source, count=count, offset=offset) if not isinstance(
             source, Sort | Series
         ):
-            yield from _limited(blocks_of(source, live, sources), offset, count)
+            yield from limited(blocks_of(source, live, sources), offset, count)
         case _:
             yield from _slices(sources.rows_of(plan, live))
 
@@ -90,7 +94,8 @@ def _slices(rows: Relation) -> Iterator[Relation]:
         yield rows.slice(start, MORSEL_ROWS)
 
 
-def _limited(blocks: Iterator[Relation], offset: int, count: int | None) -> Iterator[Relation]:
+def limited(blocks: Iterator[Relation], offset: int, count: int | None) -> Iterator[Relation]:
+    """Yield so many rows of blocks behind the first ones, and take no block that is not needed."""
     if count == 0:
         return
     for rows in blocks:

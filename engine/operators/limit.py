@@ -20,6 +20,7 @@ from raydb.planner.plan.nodes import (
     Project,
     Recursive,
     Scan,
+    SearchRows,
     Series,
     Sort,
     WorkingTable,
@@ -55,6 +56,12 @@ def run_limit(plan: Limit, columns: Sequence[Column], sources: Sources) -> Relat
             return sources.rows_of(replace(series, start=kept.start, stop=kept.stop), columns)
         case Filter() | Recursive() as source if count is not None and _recursion(source):
             return _first_rows(source, columns, sources, offset, count)
+        case Filter() | SearchRows() as source if count is not None and _is_search(source):
+            from raydb.engine.operators.blocks import blocks_of, limited  # noqa: PLC0415  (a circle)
+
+            parts = limited(blocks_of(source, frozenset(columns), sources), offset, count)
+            nothing = Relation({c: pa.nulls(0, c.type) for c in columns}, 0)
+            return concatenate([nothing, *parts], columns)
         case source:
             if isinstance(source, Scan) and count is not None:
                 found = scan_slice(sources.tables[source.table], columns, offset, count)
@@ -69,6 +76,13 @@ def _recursion(plan: PhysicalPlan) -> Recursive | None:
     while isinstance(plan, Filter | Project):
         plan = plan.source
     return plan if isinstance(plan, Recursive) else None
+
+
+def _is_search(plan: PhysicalPlan) -> bool:
+    """Return whether filters and computed columns are over a search, which may be a long one."""
+    while isinstance(plan, Filter | Project):
+        plan = plan.source
+    return isinstance(plan, SearchRows)
 
 
 def _first_rows(

@@ -107,6 +107,15 @@ def rows_below(
         assert isinstance(steps.source, Series)
         numbers = series_blocks(steps.source, steps.source.columns)
         return in_order(lambda some: compute_rows(steps.run, some.combined(), columns), numbers)
+    if rows is None and isinstance(steps.source, SearchRows) and sources.trace is None:
+        read = [column for column in steps.source.columns if column in steps.live]
+        found = steps.source.function.stream(steps.source, read, sources)
+        if found is not None:
+            return in_order(
+                lambda some: compute_rows(steps.run, some.combined(), columns),
+                found,
+                one_by_one=steps.one_by_one,
+            )
     if rows is None and isinstance(steps.source, HashJoin) and sources.trace is None:
         return _start_join(steps, steps.source, columns, sources)
     return sources.rows_of(steps.source, steps.live) if rows is None else rows

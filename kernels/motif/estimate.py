@@ -18,16 +18,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raydb.kernels.motif.tree_choice import ENOUGH_SPREAD, spread_of
+from raydb.kernels.motif.tree_choice import ENOUGH_SPREAD, PreparedMotif, spread_of
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.motif.sample import Draw, TreeSampler
-    from raydb.kernels.motif.tree_choice import PreparedMotif
+    from raydb.kernels.motif.sample import Draw, Tally
     from raydb.kernels.motif.weights import Weights
 
     KeepGoing = Callable[[float], None]
@@ -45,10 +44,12 @@ _MIN_SPREAD = 30.0
 # interval may miss the count: most of what it may is left to those that see some matches.
 _SURER = 10.0
 
-_FIRST_STRATA, _MAX_STRATA = 2**14, 2**24
+_FIRST_STRATA, _MAX_STRATA = 2**12, 2**24
 
-# Streams of random numbers: of batches, and of matches. Trying trees has 0.
+# Streams of random numbers: of batches, and of matches. Trying trees has 0. Those of motifs that
+# are counted together are so far apart.
 _COUNTING, _MATCHING = 2**20, 2**21
+_MOTIFS_APART = 2**40
 _SEED_MASK = 2**64 - 1
 
 # Samples that are drawn for matches at once, and by one thread.
@@ -64,7 +65,8 @@ class Estimate:
     samples, nonzero: drawn, and of these with a match, those that decided among them. tree: edges
     of the motif, the root first. total_weight: no match is drawn with a likelihood below one over
     it; where samples draw all of a tree, it is the number of tree instances. exact_zero: there is
-    no tree instance, and so no match.
+    no tree instance, and so no match. tally: the estimate by the code of matches, and the squares
+    of its standard errors, where a code is given.
     """
 
     estimate: float
@@ -77,10 +79,11 @@ class Estimate:
     tree: tuple[int, ...]
     total_weight: float
     exact_zero: bool
+    tally: Tally | None = None
 
 
 def estimate(
-    prepared: PreparedMotif,
+    prepared: PreparedMotif | Sequence[PreparedMotif],
     rel_error: float = 0.05,
     confidence: float = 0.95,
     seed: int = 1,
@@ -91,32 +94,42 @@ def estimate(
 ) -> Estimate:
     """Estimate the number of matches to within rel_error of it, with a confidence, both in (0, 1).
 
-    max_samples, max_seconds: where the draw ends, converged or not; None for no end. keep_going: is
-    told every 10 to 100 ms which part is done, 0 to 1, and may raise. The same seed gives the same
-    estimate, whatever the threads, unless time runs out.
+    prepared: or several motifs, whose matches are counted together. max_samples, max_seconds: where
+    the draw ends, converged or not; None for no end. keep_going: is told every 10 to 100 ms which
+    part is done, 0 to 1, and may raise. The same seed gives the same estimate, whatever the
+    threads, unless time runs out.
     """
     began = time.monotonic()
-    if prepared.sampler is None or prepared.total_weight == 0:
-        return Estimate(0.0, 0.0, 0.0, 0.0, True, 0, 0, prepared.tree, 0.0, True)
+    every = _with_weight(prepared)
+    total_weight = sum(each.total_weight for each in every)
+    if not every:
+        tree = (prepared if isinstance(prepared, PreparedMotif) else prepared[0]).tree
+        return Estimate(0.0, 0.0, 0.0, 0.0, True, 0, 0, tree, 0.0, True)
     goal = _Goal(
         rel_error,
         NormalDist().inv_cdf(0.5 + confidence / 2),
-        math.log(_SURER / (1.0 - confidence)) * prepared.total_weight,
+        math.log(_SURER / (1.0 - confidence)) * total_weight,
     )
     deadline = math.inf if max_seconds is None else began + max_seconds
     limits = _Limits(began, deadline, math.inf if max_samples is None else max_samples)
-    rounds = _Rounds(prepared.sampler, prepared.weights, seed, threads, keep_going, limits)
+    rounds = _Rounds(every, seed, threads, keep_going, limits)
     draw, converged = _draw_to_goal(rounds, goal)
     error = _error(draw)
     low = max(draw.estimate - goal.deviations * error, 0.0)
     high = draw.estimate + goal.deviations * error
     if draw.nonzero == 0:
         # As many matches as samples of one match each can miss with this confidence.
-        high = -math.log1p(-confidence) * prepared.total_weight / max(draw.samples, 1)
+        high = -math.log1p(-confidence) * total_weight / max(draw.samples, 1)
     return Estimate(
         *(draw.estimate, error, low, high, converged, rounds.samples, rounds.nonzero),
-        *(prepared.tree, prepared.total_weight, False),
+        *(every[0].tree, total_weight, False, draw.tally),
     )
+
+
+def _with_weight(prepared: PreparedMotif | Sequence[PreparedMotif]) -> list[PreparedMotif]:
+    """Return those motifs that have tree instances."""
+    every = [prepared] if isinstance(prepared, PreparedMotif) else prepared
+    return [each for each in every if each.sampler is not None and each.total_weight > 0]
 
 
 @dataclass(frozen=True)
@@ -167,14 +180,13 @@ class _Rounds:
 
     def __init__(
         self,
-        sampler: TreeSampler,
-        weights: list[Weights],
+        every: list[PreparedMotif],
         seed: int,
         threads: int | None,
         keep_going: KeepGoing | None,
         limits: _Limits,
     ) -> None:
-        self._source = sampler, weights, seed
+        self._every, self._seed = every, seed
         self._threads, self._keep_going, self._limits = threads, keep_going, limits
         self._number, self._seconds = _COUNTING, 0.0
         self.samples, self.nonzero = 0, 0
@@ -190,23 +202,34 @@ class _Rounds:
 
     def draw(self, strata: int, part: float) -> Draw | None:
         """Return a batch, None where time ran out; `part` of the work is done before it."""
-        from raydb.kernels.motif.sample import draw_samples  # noqa: PLC0415  (numba takes 0.3 s)
+        from raydb.kernels.motif.sample import draw_samples, together  # noqa: PLC0415  (numba: 0.3 s)
 
         began = time.monotonic()
+        done = 0
 
         def told(samples: int) -> None:
             if self._keep_going is not None:
-                self._keep_going(min(part + (1.0 - part) * samples / (2 * strata), 1.0))
+                self._keep_going(min(part + (1.0 - part) * (done + samples) / (2 * strata), 1.0))
             if self.samples and time.monotonic() > self._limits.deadline:
                 raise _OutOfTimeError
 
         self._number += 1
+        total, draws = sum(each.total_weight for each in self._every), []
         try:
-            draw = draw_samples(
-                *(*self._source, self._number, strata, self._threads, told),
-            )
+            for place, each in enumerate(self._every):
+                assert each.sampler is not None
+                stream = self._number + place * _MOTIFS_APART
+                share = max(1, round(strata * (each.total_weight / total)))
+                draws.append(
+                    draw_samples(
+                        *(each.sampler, each.weights, self._seed, stream, share),
+                        *(self._threads, told, each.completion),
+                    )
+                )
+                done += draws[-1].samples
         except _OutOfTimeError:
             return None
+        draw = together(draws)
         self._seconds += time.monotonic() - began
         self.samples += draw.samples
         self.nonzero += draw.nonzero
@@ -265,31 +288,76 @@ def sample_instances(
     There are fewer than `count` where there are no matches, or none more are found within
     `max_seconds`. The rest is as in `estimate`.
     """
+    edges, _ = _sample([prepared], count, seed, max_seconds, threads, keep_going)
+    vertices = np.empty((len(edges), prepared.motif.vertex_count), np.int64)
+    if prepared.sampler is not None:
+        graph = prepared.sampler.graph
+        for place, ends in enumerate(prepared.motif.edges):
+            for vertex, of_edge in zip(ends, (graph.source, graph.target), strict=True):
+                vertices[:, vertex] = of_edge[edges[:, place]]
+    return _in_graph(prepared, edges), vertices
+
+
+def sample_of_several(
+    every: Sequence[PreparedMotif],
+    count: int,
+    seed: int = 1,
+    max_seconds: float | None = 60.0,
+    threads: int | None = None,
+    keep_going: KeepGoing | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return random matches of motifs of as many edges, and the place of the motif of each.
+
+    All matches of all of them are equally likely. The rest is as in `sample_instances`.
+    """
+    edges, places = _sample(every, count, seed, max_seconds, threads, keep_going)
+    for place, prepared in enumerate(every):
+        is_own = places == place
+        edges[is_own] = _in_graph(prepared, edges[is_own])
+    return edges, places
+
+
+def _in_graph(prepared: PreparedMotif, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+    return edges if prepared.numbers is None else prepared.numbers[edges]
+
+
+def _sample(
+    motifs: Sequence[PreparedMotif],
+    count: int,
+    seed: int,
+    max_seconds: float | None,
+    threads: int | None,
+    keep_going: KeepGoing | None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return matches by numbers of the edges that are sampled, and the places of their motifs."""
     began = time.monotonic()
-    edges = np.empty((0, len(prepared.motif.edges)), np.int64)
-    vertices = np.empty((0, prepared.motif.vertex_count), np.int64)
-    if count == 0 or prepared.sampler is None or prepared.total_weight == 0:
-        return edges, vertices
+    edges = np.empty((0, len(motifs[0].motif.edges)), np.int64)
+    places = np.empty(0, np.int64)
+    every = _with_weight(motifs)
+    if count == 0 or not every:
+        return edges, places
     deadline = math.inf if max_seconds is None else began + max_seconds
     limits = _Limits(began, deadline, math.inf)
-    rounds = _Rounds(prepared.sampler, prepared.weights, seed, threads, None, limits)
-    seen = _look_for_matches(rounds)
+    seen = _look_for_matches(_Rounds(every, seed, threads, None, limits))
     if seen is None:
-        return edges, vertices
+        return edges, places
     # What a sample stands for per unit of weight: the most, and on average.
-    per_weight = seen.samples / prepared.total_weight
-    largest, average = seen.largest * per_weight, seen.estimate / prepared.total_weight
+    total_weight = sum(each.total_weight for each in every)
+    per_weight = seen.samples / total_weight
+    largest, average = seen.largest * per_weight, seen.estimate / total_weight
     stream = _MATCHING
     while len(edges) < count and (stream == _MATCHING or time.monotonic() < deadline):
         if keep_going is not None:
             keep_going(len(edges) / count)
         samples = min(int(1.2 * (count - len(edges)) * largest / average) + 100, _MAX_DRAWN)
-        drawn = _draw_batch(prepared, seed, stream, samples, largest, threads)
-        edges, vertices = np.concatenate([edges, drawn[0]]), np.concatenate([vertices, drawn[1]])
+        for prepared, drawn in _draw_batch(every, seed, stream, samples, largest, threads):
+            edges = np.concatenate([edges, drawn])
+            own = next(n for n, each in enumerate(motifs) if each is prepared)
+            places = np.concatenate([places, np.full(len(drawn), own)])
         stream += 1
     # Samples are drawn parity by parity; which of them are returned must not depend on that.
     order = np.random.default_rng([seed & _SEED_MASK, _MATCHING]).permutation(len(edges))[:count]
-    return edges[order], vertices[order]
+    return edges[order], places[order]
 
 
 def _look_for_matches(rounds: _Rounds) -> Draw | None:
@@ -308,37 +376,46 @@ def _look_for_matches(rounds: _Rounds) -> Draw | None:
 
 
 def _draw_batch(
-    prepared: PreparedMotif,
+    every: list[PreparedMotif],
     seed: int,
     stream: int,
     samples: int,
     largest: float,
     threads: int | None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the matches of so many samples, shared out to the parities at random."""
+) -> list[tuple[PreparedMotif, NDArray[np.int64]]]:
+    """Return the matches of so many samples, shared out to motifs and parities at random."""
     from raydb.kernels.backends.cpu.threads import processor_count, run_parts  # noqa: PLC0415  (as below)
     from raydb.kernels.motif.sample import draw_matches, stream_key  # noqa: PLC0415  (numba)
 
-    sampler, total = prepared.sampler, prepared.total_weight
-    assert sampler is not None
     generator = np.random.default_rng([seed & _SEED_MASK, stream])
-    found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-    likelihoods = [weights.total / total for weights in prepared.weights]
+    sources = [
+        (place, prepared, weights)
+        for place, prepared in enumerate(every)
+        for weights in prepared.weights
+    ]
+    total = sum(weights.total for _, _, weights in sources)
+    likelihoods = [weights.total / total for _, _, weights in sources]
     shares = generator.multinomial(samples, likelihoods).tolist()
-    for weights, share in zip(prepared.weights, shares, strict=True):
+    found: list[tuple[PreparedMotif, NDArray[np.int64]]] = []
+    for (place, prepared, weights), share in zip(sources, shares, strict=True):
         cuts = [*range(0, share, _PART_DRAWN), share]
         parts = [(number, high - low) for number, (low, high) in enumerate(pairwise(cuts))]
 
         def draw(
-            part: tuple[int, int], weights: Weights = weights
-        ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-            key = stream_key(seed, stream * 2**16 + part[0], weights.parity)
-            return draw_matches(sampler, weights, key, part[1], largest)
+            part: tuple[int, int],
+            place: int = place,
+            prepared: PreparedMotif = prepared,
+            weights: Weights = weights,
+        ) -> NDArray[np.int64]:
+            assert prepared.sampler is not None
+            own = stream * 2**16 + part[0] + place * _MOTIFS_APART
+            key = stream_key(seed, own, weights.parity)
+            edges, _ = draw_matches(prepared.sampler, weights, key, part[1], largest)
+            completion = prepared.completion
+            return edges if completion is None else edges[completion.judge(edges)]
 
         together = threads or processor_count()
         for first in range(0, len(parts), together):
-            found += run_parts(draw, parts[first : first + together])
-    edges = np.empty((0, len(sampler.motif.edges)), np.int64)
-    vertices = np.empty((0, sampler.motif.vertex_count), np.int64)
-    found.append((edges, vertices))
-    return np.concatenate([one for one, _ in found]), np.concatenate([two for _, two in found])
+            drawn = run_parts(draw, parts[first : first + together])
+            found += [(prepared, edges) for edges in drawn]
+    return found

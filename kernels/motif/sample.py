@@ -53,6 +53,9 @@ _BLOCK_STRATA = 512
 # A thread draws so many blocks at once, 10 to 100 ms, after which an interrupt is heard.
 _PIECE_BLOCKS = 64
 
+# Of samples that are completed: 16,384, whose matches of 12 edges take 1.6 MB.
+_COMPLETED_BLOCKS = 16
+
 
 @dataclass(frozen=True, eq=False)
 class TreeSampler:
@@ -74,13 +77,38 @@ class TreeSampler:
     plan: Plan
 
 
+class Tally(NamedTuple):
+    """What samples add to the estimate by a code of their matches, and the sums of the squares.
+
+    codes: int64, ascending. sums, squares: float64.
+    """
+
+    codes: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    squares: NDArray[np.float64]
+
+
+NO_TALLY = Tally(np.empty(0, np.int64), np.empty(0), np.empty(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """What becomes of matches that samples are completed to; edges: of the graph, shape (n, e).
+
+    judge: which of them count. code: what they are tallied by, None for no tally.
+    """
+
+    judge: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+    code: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None = None
+
+
 @dataclass(frozen=True)
 class Draw:
     """What some samples say of the number of matches.
 
     squares, fourths, largest: the sums of the second and the fourth powers of what the samples add
     to the estimate, and the most that one adds. outcomes: how many samples came to what, by the
-    numbers that sample_loops gives.
+    numbers that sample_loops gives. tally: by the code of matches, where samples are completed.
     """
 
     estimate: float
@@ -90,7 +118,8 @@ class Draw:
     squares: float
     fourths: float
     largest: float
-    outcomes: tuple[int, ...]
+    outcomes: tuple[int, ...] = ()
+    tally: Tally = NO_TALLY
 
 
 def make_sampler(
@@ -233,32 +262,39 @@ def draw_samples(
     strata: int,
     threads: int | None,
     keep_going: Callable[[int], None],
+    completion: Completion | None = None,
 ) -> Draw:
     """Draw about 2 * strata samples; the same ones for a seed and a stream, whatever the threads.
 
     The strata are shared out to the parities by their weight. keep_going: is told every 10 to 100
-    ms how many samples are drawn, and may raise.
+    ms how many samples are drawn, and may raise. completion: a sample counts by one match that it
+    is completed to at random; None: by all of them.
     """
     done = 0
     draws = []
     for weights in every:
         share = max(1, round(strata * (weights.total / total_weight(every))))
-        key = stream_key(seed, stream, weights.parity)
-        draws.append(_draw_parity(sampler, weights, key, share, threads, keep_going, done))
+        job = _DrawJob(sampler, weights, stream_key(seed, stream, weights.parity), share, done)
+        if completion is None:
+            draws.append(_draw_parity(job, threads or processor_count(), keep_going))
+        else:
+            draws.append(_draw_completed(job, threads or processor_count(), keep_going, completion))
         done += 2 * share
-    return _together(draws)
+    return together(draws)
 
 
-def _draw_parity(
-    sampler: TreeSampler,
-    weights: Weights,
-    key: np.uint64,
-    strata: int,
-    threads: int | None,
-    keep_going: Callable[[int], None],
-    done: int,
-) -> Draw:
-    threads = threads or processor_count()
+class _DrawJob(NamedTuple):
+    """What is drawn of one parity: so many strata, by a key, after so many other samples."""
+
+    sampler: TreeSampler
+    weights: Weights
+    key: np.uint64
+    strata: int
+    done: int
+
+
+def _draw_parity(job: _DrawJob, threads: int, keep_going: Callable[[int], None]) -> Draw:
+    sampler, weights, key, strata, done = job
     blocks = -(-strata // _BLOCK_STRATA)
     sums, outcomes = np.zeros((blocks, 6)), np.zeros((blocks, 6), np.int64)
     chances = _chances(sampler, weights)
@@ -274,6 +310,65 @@ def _draw_parity(
     for first in range(0, len(pieces), threads):
         keep_going(done + 2 * _BLOCK_STRATA * pieces[first][0])
         run_parts(draw, pieces[first : first + threads])
+    return _draw_of(sums, weights, strata, tuple(outcomes.sum(axis=0).tolist()))
+
+
+def _draw_completed(
+    job: _DrawJob, threads: int, keep_going: Callable[[int], None], completion: Completion
+) -> Draw:
+    """Return a draw whose samples count by one match each, if that holds."""
+    sampler, weights, key, strata, done = job
+    chances, edge_count = _chances(sampler, weights), len(sampler.motif.edges)
+
+    def draw(piece: tuple[int, int]) -> tuple[NDArray[np.float64], Tally]:
+        first, end = piece
+        values, matches = np.zeros(end - first), np.empty((end - first, edge_count), np.int64)
+        loops.sample_completed(
+            *(sampler.lists, sampler.plan, chances, make_scratch(sampler), key),
+            *((first, end, strata), values, matches),
+        )
+        places = np.flatnonzero(values)
+        held = completion.judge(matches[places])
+        values[places[~held]] = 0.0
+        places = places[held]
+        tally = NO_TALLY
+        if completion.code is not None:
+            codes, counted = completion.code(matches[places]), values[places]
+            tally = Tally(codes, counted, counted * counted)
+        # A block of samples each, the rest of the last one empty.
+        width = 2 * _BLOCK_STRATA
+        blocks = np.zeros(-(-len(values) // width) * width)
+        blocks[: len(values)] = values
+        return _block_sums(blocks.reshape(-1, width)), tally
+
+    size = 2 * _BLOCK_STRATA * _COMPLETED_BLOCKS
+    pieces = [(low, min(low + size, 2 * strata)) for low in range(0, 2 * strata, size)]
+    found: list[tuple[NDArray[np.float64], Tally]] = []
+    for first in range(0, len(pieces), threads):
+        keep_going(done + pieces[first][0])
+        found += run_parts(draw, pieces[first : first + threads])
+    made = _draw_of(np.concatenate([sums for sums, _ in found]), weights, strata, ())
+    scale = weights.total / (2 * strata)
+    return replace(made, tally=_add([tally for _, tally in found], [scale] * len(found)))
+
+
+def _block_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sums of blocks of samples, shape (blocks, samples), as of sample_strata."""
+    squares = values * values
+    sums = np.empty((len(values), 6))
+    sums[:, loops.SUM] = values.sum(axis=1)
+    sums[:, loops.SUM_OF_DIFFERENCES] = ((values[:, 1::2] - values[:, ::2]) ** 2).sum(axis=1)
+    sums[:, loops.NONZERO] = (values > 0).sum(axis=1)
+    sums[:, loops.SUM_OF_SQUARES] = squares.sum(axis=1)
+    sums[:, loops.SUM_OF_FOURTHS] = (squares * squares).sum(axis=1)
+    sums[:, loops.LARGEST_ONE] = values.max(axis=1)
+    return sums
+
+
+def _draw_of(
+    sums: NDArray[np.float64], weights: Weights, strata: int, outcomes: tuple[int, ...]
+) -> Draw:
+    """Return what the sums of blocks say, shape (blocks, 6)."""
     samples, scale = 2 * strata, weights.total / (2 * strata)
     total = sums.sum(axis=0)
     return Draw(
@@ -284,11 +379,24 @@ def _draw_parity(
         squares=float(total[loops.SUM_OF_SQUARES]) * scale**2,
         fourths=float(total[loops.SUM_OF_FOURTHS]) * scale**4,
         largest=float(sums[:, loops.LARGEST_ONE].max()) * scale,
-        outcomes=tuple(outcomes.sum(axis=0).tolist()),
+        outcomes=outcomes,
     )
 
 
-def _together(draws: list[Draw], shares: list[float] | None = None) -> Draw:
+def _add(tallies: list[Tally], shares: list[float]) -> Tally:
+    """Return the sum of tallies, each times its share."""
+    parts = [pair for pair in zip(tallies, shares, strict=True) if len(pair[0].codes)]
+    if not parts:
+        return NO_TALLY
+    codes, places = np.unique(
+        np.concatenate([tally.codes for tally, _ in parts]), return_inverse=True
+    )
+    sums = np.concatenate([tally.sums * share for tally, share in parts])
+    squares = np.concatenate([tally.squares * share**2 for tally, share in parts])
+    return Tally(codes, np.bincount(places, sums), np.bincount(places, squares))
+
+
+def together(draws: list[Draw], shares: list[float] | None = None) -> Draw:
     """Return the sum of draws of different instances, or of parts of the same estimate."""
     weights = shares or [1.0] * len(draws)
     pairs = list(zip(weights, draws, strict=True))
@@ -301,13 +409,14 @@ def _together(draws: list[Draw], shares: list[float] | None = None) -> Draw:
         fourths=sum(share**4 * draw.fourths for share, draw in pairs),
         largest=max(share * draw.largest for share, draw in pairs),
         outcomes=tuple(sum(column) for column in zip(*(d.outcomes for d in draws), strict=True)),
+        tally=_add([draw.tally for draw in draws], [share for share, _ in pairs]),
     )
 
 
 def pool(draws: list[Draw]) -> Draw:
     """Return what independent draws of one sampler say together, by their numbers of samples."""
     samples = sum(draw.samples for draw in draws)
-    return _together(draws, [draw.samples / samples for draw in draws])
+    return together(draws, [draw.samples / samples for draw in draws])
 
 
 def draw_matches(

@@ -52,6 +52,19 @@ class Motif:
         return len(set(self.groups)) == len(self.groups)
 
 
+@dataclass(frozen=True, slots=True)
+class AbsentEdge:
+    """An edge that a match does not have: from a vertex to another, None for any.
+
+    after: the group that it would come after, in the window of delta where that is -1. It would
+    come before the next group, or after the last one in the window of delta.
+    """
+
+    source: int | None
+    target: int | None
+    after: int
+
+
 def is_connected(edges: tuple[tuple[int, int], ...]) -> bool:
     """Return whether some edges, whichever way they point, hang together."""
     reached = set(edges[0])

@@ -6,6 +6,7 @@ one whose samples spread least takes the fewest.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +19,11 @@ from raydb.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
+    from raydb.kernels.motif.conditions import Conditions
     from raydb.kernels.motif.graph import TemporalGraph
-    from raydb.kernels.motif.sample import Draw, TreeSampler
+    from raydb.kernels.motif.sample import Completion, Draw, TreeSampler
     from raydb.kernels.motif.shape import Motif, Ties
     from raydb.kernels.motif.trees import RootedTree
     from raydb.kernels.motif.weights import Constraints, Weights
@@ -51,13 +55,16 @@ class PreparedMotif:
 
     sampler: None where the graph has too few edges. tree: motif edges, the root first. weights:
     by parity. total_weight: of all that samples are drawn from, 0 where there can be no match; see
-    `Estimate`.
+    `Estimate`. completion: what else a match must be, None for nothing. numbers: those of the
+    sampled edges in the graph, None where these are all.
     """
 
     motif: Motif
     tree: tuple[int, ...]
     sampler: TreeSampler | None
     weights: list[Weights]
+    completion: Completion | None = None
+    numbers: NDArray[np.int64] | None = None
 
     @property
     def total_weight(self) -> float:
@@ -75,7 +82,7 @@ def prepare(
     threads: int | None = None,
     keep_going: KeepGoing | None = None,
 ) -> PreparedMotif:
-    """Choose a tree for a motif within delta >= 1 on a graph, and weigh it: O(m) a tree edge.
+    """Choose a tree for a motif within delta >= 0 on a graph, and weigh it: O(m) a tree edge.
 
     tree: the tree to take, None for the best one. threads: None for one each processor.
     keep_going: is told 0.0 every few ms, and may raise.
@@ -84,7 +91,7 @@ def prepare(
     from raydb.kernels.motif.sample import make_sampler, weigh_all  # noqa: PLC0415  (numba: 0.3 s)
     from raydb.kernels.motif.weights import Constraints, edge_bounds  # noqa: PLC0415  (as above)
 
-    assert delta >= 1, delta
+    assert delta >= 0, delta
     rules = constraints or Constraints()
     trees = [tree] if tree is not None else sampled_trees(motif)
     if graph.edge_count < len(motif.edges):
@@ -101,6 +108,49 @@ def prepare(
         chosen = _choose_tree(graph, motif, delta, ties, rules, trees, threads, told)
     sampler = make_sampler(graph, bounds, motif, chosen, rules)
     return PreparedMotif(motif, chosen.edges, sampler, weigh_all(sampler, threads, told))
+
+
+def prepare_under(
+    conditions: Conditions,
+    graph: TemporalGraph,
+    motif: Motif,
+    delta: int,
+    ties: Ties,
+    code: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None,
+    tree: RootedTree | None = None,
+    keep_going: KeepGoing | None = None,
+) -> PreparedMotif:
+    """Do what `prepare` does for the matches that keep some conditions.
+
+    A sample is completed to one match at random, which counts if it keeps them: so the estimate is
+    as right as without them, and spreads the more, the fewer matches keep them. Edges that can be
+    no edge of a match are left out before. code: what matches are tallied by; see `Completion`.
+    """
+    from raydb.kernels.motif.exact_search import judged  # noqa: PLC0415  (numba takes 0.3 s)
+    from raydb.kernels.motif.exact_search import prepare as prepare_search  # noqa: PLC0415  (as above)
+    from raydb.kernels.motif.graph import build_graph  # noqa: PLC0415  (as above)
+    from raydb.kernels.motif.sample import Completion  # noqa: PLC0415  (as above)
+
+    if code is None and not conditions.are_any:
+        return prepare(graph, motif, delta, ties, tree=tree, keep_going=keep_going)
+    numbers, sampled = None, graph
+    if conditions.filter_of and min(conditions.filter_of) >= 0:
+        used = [conditions.filters[each] for each in set(conditions.filter_of)]
+        numbers = np.flatnonzero(np.logical_or.reduce(used))
+        sampled = build_graph(
+            graph.source[numbers], graph.target[numbers], graph.time[numbers], numbers
+        )
+    prepared = prepare(sampled, motif, delta, ties, tree=tree, keep_going=keep_going)
+    search = prepare_search(graph, motif, delta, ties, conditions)
+
+    def in_graph(edges: NDArray[np.int64]) -> NDArray[np.int64]:
+        return edges if numbers is None else numbers[edges]
+
+    def judge(edges: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return judged(search, motif, conditions, in_graph(edges))
+
+    by = None if code is None else lambda edges: code(in_graph(edges))
+    return replace(prepared, completion=Completion(judge, by), numbers=numbers)
 
 
 def sampled_trees(motif: Motif) -> list[RootedTree]:

@@ -115,9 +115,10 @@ def edge_bounds(
     windows: bool = False,
     threads: int | None = None,
 ) -> Bounds:
-    """Return what each edge of a graph that is not empty may reach within delta >= 1.
+    """Return what each edge of a graph that is not empty may reach within delta >= 0.
 
-    windows: whether weights are to obey them. threads: None for one each processor.
+    windows: whether weights are to obey them, which takes a delta >= 1. threads: None for one each
+    processor.
     Raises NotSupportedError for more than MAX_SAMPLED_EDGES edges.
     """
     if graph.edge_count > MAX_SAMPLED_EDGES:

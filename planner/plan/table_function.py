@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import Plan, Search
     from raydb.storage.tables.table import Table
 
+    BindText = Callable[[str, str, Mapping[str, Sequence[Column]], Sequence[Column]], Expression]
+
 TABLE_FUNCTIONS: dict[str, TableFunction] = {}
 """All table functions by name; `register` adds one."""
 
@@ -44,6 +46,8 @@ class FunctionCall:
     constants: those whose value is known. varying: expressions over the tables before the call.
     rows: what a function searches, and columns: the columns of it that arguments name.
     new_column: makes a column of a name and a type. view_columns: tells those of a view.
+    bind_text: binds a condition that is written in a text, named in errors, over tables with their
+    columns and over columns without one.
     """
 
     function: TableFunction
@@ -54,6 +58,7 @@ class FunctionCall:
     varying: Mapping[str, Expression] = field(default_factory=dict)
     columns: Mapping[str, Column] = field(default_factory=dict)
     rows: Plan | None = None
+    bind_text: BindText | None = None
 
     def value(self, name: str) -> Any:
         """Return the value of an argument, its default where it is not given."""
@@ -167,6 +172,13 @@ class SearchFunction(PlannedFunction):
     @abstractmethod
     def run(self, plan: SearchRows, columns: Sequence[Column], sources: Any) -> Any:
         """Return some columns of the rows; sources: those of `engine.operators.run`."""
+
+    def stream(self, plan: SearchRows, columns: Sequence[Column], sources: Any) -> Any:
+        """Return an iterator over some columns of the rows, some at a time; None where all are one.
+
+        It may be left before its end.
+        """
+        return None
 
     def rows_per_row(self, plan: Search) -> float:
         """Return about how many rows a row that asks gets."""

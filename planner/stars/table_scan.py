@@ -38,7 +38,7 @@ from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from raydb.planner.catalog import CatalogInfo, TableInfo
     from raydb.planner.plan.nodes import Star
@@ -260,12 +260,11 @@ def value_count(
     units = by_unit(expression)
     if units is not None:
         (moment,) = attributes_of(expression)
-        fact = catalog.tables[star.fact]
-        distinct = _distinct_count(moment.name, fact)
-        return count_by_unit(expression, fact.sample[moment.name]) if distinct is None else distinct
+        sample = catalog.tables[star.fact].sample[moment.name]
+        return count_by_unit(expression, sample) if is_small(sample) is None else is_small(sample)
     for attribute in attributes_of(expression):
         table = _table_of(attribute, star, catalog)
-        distinct = _distinct_count(attribute.name, table)
+        distinct = is_small(table.sample[attribute.name])
         if distinct is None and not attribute.path:
             return _sampled_count(expression, catalog.tables[star.fact])
         every = table.row_count if distinct is None else distinct
@@ -291,16 +290,9 @@ def _count_left(attribute: Attribute, star: Star, table: TableInfo) -> int:
     return ceil(estimated_count(kept, share * table.row_count, 1)) if len(kept) else table.row_count
 
 
-# What was guessed of a table's columns and expressions: a plan asks some times, and so does the
-# next one.
-_guesses: WeakKeyDictionary[TableInfo, dict[Expression | str, tuple[int | None]]]
-_guesses = WeakKeyDictionary()
+# What was guessed of a table's expressions: a plan asks some times, and so does the next one.
+_guesses: WeakKeyDictionary[TableInfo, dict[Expression, tuple[int | None]]] = WeakKeyDictionary()
 _MOST_GUESSES = 256
-
-
-def _distinct_count(column: str, table: TableInfo) -> int | None:
-    """Return what `is_small` says of a column of a table."""
-    return _guess(column, table, lambda: is_small(table.sample[column]))
 
 
 def _sampled_count(expression: Expression, fact: TableInfo) -> int | None:
@@ -308,19 +300,12 @@ def _sampled_count(expression: Expression, fact: TableInfo) -> int | None:
 
     None where that may be nearly one a row.
     """
-    return _guess(expression, fact, lambda: _count_in_sample(expression, fact))
-
-
-def _guess(
-    asked: Expression | str, table: TableInfo, count: Callable[[], int | None]
-) -> int | None:
-    """Return what is known of a column or an expression of a table, counted the first time."""
-    known = _guesses.setdefault(table, {})
-    found = known.get(asked)
+    known = _guesses.setdefault(fact, {})
+    found = known.get(expression)
     if found is None:
         if len(known) >= _MOST_GUESSES:
             known.clear()
-        found = known[asked] = (count(),)
+        found = known[expression] = (_count_in_sample(expression, fact),)
     return found[0]
 
 

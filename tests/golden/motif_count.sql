@@ -134,7 +134,7 @@ EXPLAIN SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time =>
 -- has: MotifRows: count of a->b, {b->c, b->d}
 -- has: within: 1 day 02:00:00
 -- has: ties: strict
--- has: method: exact while its steps last, else timest to 0.05 with confidence 0.95, in 60 seconds
+-- has: method: exact where that is expected to take few steps, else timest to 0.05 with confidence 0.95, in 60 seconds
 -- has: graph: kept with 'transfers'
 -- has: ScanTable: transfers (s, d, t)
 EXPLAIN ANALYZE SELECT count FROM motif_count((SELECT * FROM transfers WHERE id < 50), src => 's', dst => 'd', time => 'n', motif => 'cycle(3)', delta => 5, method => 'exact');
@@ -177,10 +177,10 @@ SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', mo
 -- error: ProgrammingError: motif of motif_count() is a text, not 3 (INTEGER) (line 1, column 19)
 
 -- So is what is wrong with an argument.
-SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => INTERVAL 0 DAY);
--- error: ProgrammingError: delta of motif_count() is at least 1 microsecond, not '00:00:00' (INTERVAL) (line 1, column 19)
-SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 'n', motif => 'cycle(3)', delta => 0);
--- error: ProgrammingError: delta of motif_count() is at least 1, not 0 (INTEGER) (line 1, column 19)
+SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => INTERVAL -1 DAY);
+-- error: ProgrammingError: delta of motif_count() is at least 0, not '-1 days' (INTERVAL) (line 1, column 19)
+SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 'n', motif => 'cycle(3)', delta => -1);
+-- error: ProgrammingError: delta of motif_count() is at least 0, not -1 (INTEGER) (line 1, column 19)
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 'n', motif => 'cycle(3)', delta => INTERVAL 1 DAY);
 -- error: ProgrammingError: delta of motif_count() is a whole number for the BIGINT column 'n', not '1 day' (INTERVAL) (line 1, column 19)
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 'n', motif => 'cycle(3)', delta => 1.5);
@@ -191,8 +191,8 @@ SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', mo
 -- error: ProgrammingError: delta of motif_count() has months or years, which differ in length; give it in days (line 1, column 19)
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => 'a while');
 -- error: ProgrammingError: delta of motif_count() is an interval, such as INTERVAL 1 DAY, for the TIMESTAMP column 't', not 'a while' (VARCHAR) (line 1, column 19)
-SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 'day', motif => 'cycle(3)', delta => INTERVAL 12 HOUR);
--- error: ProgrammingError: delta of motif_count() is at least 1 day, not '12:00:00' (INTERVAL) (line 1, column 19)
+SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 'day', motif => 'cycle(3)', delta => INTERVAL -12 HOUR);
+-- error: ProgrammingError: delta of motif_count() is at least 0, not '-12:00:00' (INTERVAL) (line 1, column 19)
 SELECT count FROM motif_count((SELECT *, n * 1.5 AS x FROM transfers), src => 's', dst => 'd', time => 'x', motif => 'cycle(3)', delta => 1);
 -- error: ProgrammingError: column 'x' of motif_count() is DECIMAL(22,1); times are integers, TIMESTAMP or DATE (line 1, column 19)
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 's', motif => 'cycle(3)', delta => 1);

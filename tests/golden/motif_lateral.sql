@@ -139,7 +139,7 @@ INSERT INTO patterns VALUES ('typo', 'a->b, b-c', 24, INTERVAL 1 DAY);
 SELECT p.name, m.count FROM patterns p, LATERAL motif_count(transfers, src => s, dst => d, time => n, motif => p.text, delta => p.hours) m;
 -- error: DataError: motif of motif_count(), character 8: unexpected '-'; it is like 'a->b, b->c, c->a' (motif 'a->b, b-c')
 SELECT p.name, m.count FROM patterns p, LATERAL motif_count(transfers, src => s, dst => d, time => n, motif => 'path(3)', delta => p.hours - 30) m;
--- error: DataError: delta of motif_count() is at least 1, not -6 (INTEGER)
+-- error: DataError: delta of motif_count() is at least 0, not -6 (INTEGER)
 SELECT p.name, m.count FROM patterns p, LATERAL motif_count(transfers, src => s, dst => d, time => n, motif => 'path(3)', delta => 24, method => p.name) m;
 -- error: DataError: method of motif_count() is 'auto', 'exact' or 'timest', not 'circle' (VARCHAR)
 

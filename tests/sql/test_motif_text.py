@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from raydb.engine.table_functions.motif.motif_text import motif_text, read_motif
+from raydb.engine.table_functions.motif.motif_text import WrittenMotif, motif_text, read_motif
 from raydb.errors import ProgrammingError
 from raydb.kernels.motif.shape import MAX_EDGES, MAX_VERTICES, Motif, is_connected
 
@@ -26,15 +26,16 @@ SHAPES = {
 
 @pytest.mark.parametrize(("shape", "edges"), SHAPES.items())
 def test_a_shape_stands_for_its_edges(shape, edges):
-    motif, names = read_motif(shape, "motif_count")
-    assert names == tuple("abcdefgh"[: motif.vertex_count])
-    assert motif_text(motif, names) == edges
+    written = read_motif(shape, "motif_count")
+    assert written.names == tuple("abcdefgh"[: written.motif.vertex_count])
+    assert motif_text(written) == edges
 
 
 def test_vertices_are_in_the_order_of_the_text():
-    motif, names = read_motif(" 7 ->x,{X->Straße,x->_y1} ,7->7a".replace("7a", "x"), "motif_count")
-    assert names == ("7", "x", "straße", "_y1")
-    assert motif == Motif(4, ((0, 1), (1, 2), (1, 3), (0, 1)), (0, 1, 1, 2))
+    text = " 7 ->x,{X->Straße,x->_y1} ,7->7a".replace("7a", "x")
+    written = read_motif(text, "motif_count")
+    assert written.names == ("7", "x", "straße", "_y1")
+    assert written.motif == Motif(4, ((0, 1), (1, 2), (1, 3), (0, 1)), (0, 1, 1, 2))
 
 
 @st.composite
@@ -60,17 +61,30 @@ def motifs(draw):
     motifs(), st.sampled_from(["abcdefgh", "12345678", ["v1", "w", "x", "y", "z", "_", "q", "ä"]])
 )
 def test_a_written_motif_reads_as_itself(motif, names):
-    text = motif_text(motif, names)
-    assert read_motif(text, "motif_count") == (motif, tuple(names[: motif.vertex_count]))
-    assert read_motif(text.upper().replace(" ", ""), "motif_count")[0] == motif
+    written = WrittenMotif(motif, tuple(names[: motif.vertex_count]))
+    text = motif_text(written)
+    assert read_motif(text, "motif_count") == written
+    assert read_motif(text.upper().replace(" ", ""), "motif_count").motif == motif
 
 
-@given(st.text(alphabet="ab1->{},( )_cycle", max_size=30))
+@pytest.mark.parametrize(
+    "text",
+    ["a--b, b->c", "!b->a, a->b", "a->b, !a->b, {b--c, c->a}, !c->*", "a->b, !*->b, !b->a"],
+)
+def test_edges_either_way_and_absent_ones_read_as_written(text):
+    assert motif_text(read_motif(text, "motif_count")) == text
+
+
+def test_an_absent_edge_either_way_is_two():
+    assert motif_text(read_motif("a->b, !b--a", "f")) == "a->b, !b->a, !a->b"
+
+
+@given(st.text(alphabet="ab1->{},( )_cycle!*", max_size=30))
 def test_any_text_is_a_motif_or_an_error_in_a_sentence(text):
     try:
-        motif, names = read_motif(text, "motif_count")
+        written = read_motif(text, "motif_count")
     except ProgrammingError as error:
         assert str(error).startswith("motif of motif_count()")  # noqa: PT017
         assert "\n" not in str(error)  # noqa: PT017
     else:
-        assert len(names) == motif.vertex_count
+        assert len(written.names) == written.motif.vertex_count

@@ -27,6 +27,12 @@ SELECT count FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif =
     delta => 60);
 SELECT estimate FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => 'cycle(3)',
     delta => 60, method => 'timest', rel_error => 0.5, seed => 1);
+SELECT estimate FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => 'path(3)',
+    delta => 60, method => 'timest', rel_error => 0.5, where => 'e1.t + 5 < e2.t AND a > 3');
+SELECT a, count FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => 'a--b, b->c',
+    delta => 60, method => 'exact', where => 'e1.t + 5 < e2.t AND a > 3', by => 'a');
+SELECT a FROM motif_list(pays, src => 's', dst => 'd', time => 't', motif => 'path(3)', delta => 9)
+    LIMIT 3;
 """
 
 

@@ -74,7 +74,7 @@ class EdgeGraph:
         Raises DataError where the times lie too far apart for that.
         """
         last = int(self.graph.time[-1]) if self.graph.edge_count else 0
-        clamped = max(1, min(delta, last))
+        clamped = min(delta, last)
         if last + 2 * clamped > _MAX_TIME:
             raise DataError(
                 f"the times span {last}, and with twice the delta of {delta} that is more than 64 "
@@ -98,7 +98,8 @@ def graph_of(plan: Search) -> GraphOf | None:
     rows = None if plan.pairs else rows_of_table(plan.right)
     if rows is None:
         return None
-    every = (*(substitute(each, rows.definitions) for each in plan.read), *rows.predicates)
+    ends = plan.read[:3]
+    every = (*(substitute(each, rows.definitions) for each in ends), *rows.predicates)
     names = {
         column: Attribute((), column.name, column.type)
         for expression in every
@@ -108,19 +109,23 @@ def graph_of(plan: Search) -> GraphOf | None:
 
 
 def kept_graph(
-    plan: SearchRows, sources: Sources, read: Callable[[], Sequence[Values]]
+    plan: SearchRows,
+    sources: Sources,
+    read: Callable[[], Sequence[Values]],
+    least: int | None = None,
 ) -> tuple[EdgeGraph, bool]:
     """Return the graph of a search, and whether it was there already.
 
-    read: gives the sources, the targets and the times of all rows. Raises DataError for times that
+    read: gives the sources, the targets and the times of all rows. least: the time from which on
+    rows are edges, where that is all that is asked about. Raises DataError for times that
     64 bits cannot tell apart, and OperationalError where memory is too small.
     """
 
     def make() -> EdgeGraph:
-        starts, ends, times = read()
+        starts, ends, times = read()[:3]
         count = len(times)
         sources.memory.check(_ROW_BYTES * count, f"the temporal graph of {count} rows")
-        return make_graph(starts, ends, times, plan.function.name)
+        return make_graph(starts, ends, times, plan.function.name, least)
 
     if plan.how is None:
         return make(), False
@@ -151,8 +156,12 @@ def _key(graph: GraphOf, tables: Mapping[str, Table]) -> tuple[tuple[object, ...
     return owners, ("motif graph", *graph)
 
 
-def make_graph(sources: Values, targets: Values, times: Values, function: str) -> EdgeGraph:
+def make_graph(
+    sources: Values, targets: Values, times: Values, function: str, least: int | None = None
+) -> EdgeGraph:
     """Return the graph of rows: vertices of one type, times an integer type, DATE or TIMESTAMP.
+
+    least: the time from which on rows are edges, None for all.
 
     It reports its progress to whoever listens to the `function`. Raises DataError for times that
     lie 2**63 units or more apart.
@@ -169,13 +178,19 @@ def make_graph(sources: Values, targets: Values, times: Values, function: str) -
         sources, targets, times = (values.filter(is_edge) for values in (sources, targets, times))
         numbers = np.flatnonzero(_to_numpy(is_edge))
     moments = _moments(times)
+    skipped_count = row_count - len(moments)
+    if least is not None:
+        kept = np.flatnonzero(moments >= least)
+        moments = moments[kept]
+        numbers = kept if numbers is None else numbers[kept]
+        sources, targets = (values.take(pa.array(kept)) for values in (sources, targets))
     first = int(moments.min()) if len(moments) else 0
     if len(moments) and int(moments.max()) - first > _MAX_TIME:
         raise DataError(f"the times from {first} to {int(moments.max())} span more than 64 bits")
     ends, vertices = _number_vertices(sources, targets)
     source, target = ends[: len(moments)], ends[len(moments) :]
     graph = build_graph(source, target, moments - first, numbers, keep_going=tell)
-    return EdgeGraph(graph, vertices, first, row_count - len(moments))
+    return EdgeGraph(graph, vertices, first, skipped_count)
 
 
 def _moments(times: Values) -> NDArray[np.int64]:

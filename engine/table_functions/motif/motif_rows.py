@@ -1,4 +1,4 @@
-"""motif_count() and motif_sample() in a plan: a search for each row of other tables that asks one.
+"""motif_count() and its like in a plan: a search for each row of other tables that asks one.
 
     queries            motif       delta         edges
     'ann', 'cycle'     cycle(3)    1 day    ->   one graph for all rows, kept with its table,
@@ -15,22 +15,26 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.operators.relation import Relation, concatenate, joined
+from raydb.engine.operators.relation import Collector, Relation, concatenate, joined
 from raydb.engine.table_functions.motif.graph_cache import kept_graph, make_graph
+from raydb.engine.table_functions.motif.instance_rows import instance_rows
+from raydb.engine.table_functions.motif.motif_answer import Edges, search_motif
+from raydb.engine.table_functions.motif.motif_conditions import conditions_of
+from raydb.engine.table_functions.motif.motif_instances import listed
 from raydb.engine.table_functions.motif.motif_question import question_of_row
-from raydb.engine.table_functions.motif.motif_search import Clock, search_motif
+from raydb.engine.table_functions.motif.motif_search import Clock
 from raydb.engine.table_functions.paired_rows import PairedRows
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.cast import literal_value
 from raydb.planner.expressions.nodes import Column, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from raydb.engine.operators.run import Sources
     from raydb.engine.table_functions.motif.graph_cache import EdgeGraph
+    from raydb.engine.table_functions.motif.motif_answer import FoundMotifs
     from raydb.engine.table_functions.motif.motif_question import MotifQuestion
-    from raydb.engine.table_functions.motif.motif_search import FoundMotifs
     from raydb.planner.plan.nodes import SearchRows
 
     Values: TypeAlias = pa.ChunkedArray | pa.Array
@@ -49,6 +53,18 @@ def motif_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) ->
     Raises OperationalError where time or memory is too small, and DataError for an argument's value
     in a row that the argument cannot have, and for times that 64 bits cannot hold.
     """
+    blocks = plan.function.stream(plan, columns, sources)
+    if blocks is None:
+        return _answers(plan, columns, sources)
+    collector = Collector(sources.memory, columns)
+    collector.add(Relation({column: pa.array([], column.type) for column in columns}, 0))
+    for rows in blocks:
+        collector.add(rows)
+    return collector.relation()
+
+
+def _answers(plan: SearchRows, columns: Sequence[Column], sources: Sources) -> Relation:
+    """Return what `motif_rows` does where each row that asks has one answer of few rows."""
     carried = [column for column in plan.left.columns if column in columns]
     needed = list(dict.fromkeys((*carried, *(ours for ours, _ in plan.pairs))))
     queries, values = sources.rows_with(plan.left, needed, [each for _, each in plan.given])
@@ -64,10 +80,12 @@ def motif_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) ->
         count = "" if queries.row_count == 1 else f" {number} of {queries.row_count}"
         clock = Clock.starting(asked.function + count, asked.max_seconds)
         clock.make_ready("graph")
-        edges, is_new = graphs.of_row(row)
+        edges, read, is_new = graphs.of_row(row)
         if is_new and not built:
             built = f", graph built in {clock.passed * 1000:.3f} ms"
-        found[row] = search_motif(asked, plan.found, edges, clock, sources.memory)
+        plains = conditions_of(asked, edges, read)
+        about = Edges(edges, plains, read, plan.read[2].type)
+        found[row] = search_motif(asked, plan.found, about, clock, sources.memory)
         row_count += found[row].rows.row_count
         need = _ANSWER_BYTES * row_count * len(plan.found)
         sources.memory.check(need, f"the answers of {asked.function}() for {number} rows")
@@ -83,6 +101,39 @@ def motif_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) ->
     if sources.trace is not None:
         sources.trace.note(plan, _how(found) + built)
     return rows
+
+
+def instance_blocks(
+    plan: SearchRows, columns: Sequence[Column], sources: Sources
+) -> Iterator[Relation]:
+    """Yield some columns of each row that asks with its instances, some at a time.
+
+    Raises what `motif_rows` does, when the rows are asked for.
+    """
+    carried = [column for column in plan.left.columns if column in columns]
+    needed = list(dict.fromkeys((*carried, *(ours for ours, _ in plan.pairs))))
+    queries, values = sources.rows_with(plan.left, needed, [each for _, each in plan.given])
+    questions = _questions(plan, values, queries.row_count)
+    graphs = _Graphs(plan, queries, sources)
+    made = [column for column in plan.found if column in columns]
+    for row, asked in enumerate(questions):
+        if asked is None:
+            continue
+        clock = Clock.starting(asked.function, asked.max_seconds)
+        clock.make_ready("graph")
+        edges, read, _ = graphs.of_row(row)
+        for found in listed(asked, edges, conditions_of(asked, edges, read), clock):
+            rows = instance_rows(made, found)
+            own = {column: queries.columns[column] for column in carried}
+            numbers = pa.array(np.full(rows.row_count, row))
+            every = {**{c: each.take(numbers) for c, each in own.items()}, **rows.columns}
+            yield Relation({column: every[column] for column in columns}, rows.row_count)
+    unasked = sum(asked is None for asked in questions)
+    sources.context.warnings.extend([*plan.options.notes, *graphs.warnings(), *_unasked(unasked)])
+
+
+def _unasked(count: int) -> list[str]:
+    return [f"rows without an answer because an argument is NULL: {count}"] if count else []
 
 
 def _questions(
@@ -110,10 +161,7 @@ def _shortcomings(
     questions: Sequence[MotifQuestion | None], found: Mapping[int, FoundMotifs]
 ) -> list[str]:
     """Return what a user should know of answers that are not what was asked for."""
-    told = []
-    unasked = sum(asked is None for asked in questions)
-    if unasked:
-        told.append(f"rows without an answer because an argument is NULL: {unasked}")
+    told = _unasked(sum(asked is None for asked in questions))
     short = [row for row in found if not found[row].is_complete]
     if not short:
         return told
@@ -161,7 +209,8 @@ class _Graphs:
     def __init__(self, plan: SearchRows, queries: Relation, sources: Sources) -> None:
         self._plan, self._sources = plan, sources
         self._skipped, self._duplicates = 0, 0
-        self._held: tuple[int, EdgeGraph] | None = None
+        self._held: tuple[int, EdgeGraph, Sequence[Values]] | None = None
+        self._all: Sequence[Values] = ()
         self._paired: PairedRows | None = None
         self.order: Sequence[int] = range(queries.row_count)
         if not (plan.pairs and queries.row_count):
@@ -178,28 +227,41 @@ class _Graphs:
         self._values = [joined(each).take(in_order) for each in values]
         self.order = np.argsort(self._paired.codes, kind="stable").tolist()
 
-    def of_row(self, row: int) -> tuple[EdgeGraph, bool]:
-        """Return the graph of a row that asks, and whether it was built just now."""
+    def of_row(self, row: int) -> tuple[EdgeGraph, Sequence[Values], bool]:
+        """Return the graph of a row that asks, what is read of its rows, and whether it is new.
+
+        Nothing is read where no condition on edges needs it.
+        """
         paired = self._paired
         code = 0 if paired is None else int(paired.codes[row])
         if self._held is not None and self._held[0] == code:
-            return self._held[1], False
+            return self._held[1], self._held[2], False
         self._held = None
         was_kept = False
+        asked: MotifQuestion = self._plan.options
+        least = None
+        if asked.since is not None and "delta" not in dict(self._plan.given):
+            least = asked.since - asked.delta
+        read: Sequence[Values] = ()
         if paired is None:
-            edges, was_kept = kept_graph(self._plan, self._sources, self._read)
+            edges, was_kept = kept_graph(self._plan, self._sources, self._read, least)
+            read = self._read() if asked.wheres else ()
         else:
             start, end = int(paired.starts[row]), int(paired.ends[row])
-            sources, targets, times = (each.slice(start, end - start) for each in self._values)
-            edges = make_graph(sources, targets, times, self._plan.function.name)
+            read = [each.slice(start, end - start) for each in self._values]
+            edges = make_graph(read[0], read[1], read[2], self._plan.function.name, least)
         self._skipped += edges.skipped_count
-        self._duplicates += edges.graph.duplicate_count
-        self._held = code, edges
-        return edges, not was_kept
+        if not was_kept:
+            # Who asks again of the same rows has been told.
+            self._duplicates += edges.graph.duplicate_count
+        self._held = code, edges, read
+        return edges, read, not was_kept
 
     def _read(self) -> Sequence[Values]:
-        _, values = self._sources.rows_with(self._plan.right, (), self._plan.read)
-        return values
+        """Return what is read of all rows, at once."""
+        if not self._all:
+            _, self._all = self._sources.rows_with(self._plan.right, (), self._plan.read)
+        return self._all
 
     def warnings(self) -> list[str]:
         """Return what a user should know of rows that are no edges, or repeat an earlier one."""

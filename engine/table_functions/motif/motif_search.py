@@ -1,6 +1,6 @@
-"""motif_count() and motif_sample(): a question about a graph, a search in it, its answer as rows.
+"""A question about a temporal graph, and the search for how many instances there are.
 
-    graph   ->   exact, under a budget   ->   timest   ->   rows
+    graph   ->   exact, where it is expected to be quick   ->   timest
 
 The time that a call may take begins with the graph, which is always built to its end.
 """
@@ -11,20 +11,25 @@ import math
 import time
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, assert_never
 
 import numpy as np
 import pyarrow as pa
 
 from raydb.engine.context.progress import report, report_compiling
-from raydb.engine.operators.relation import Relation
 from raydb.engine.table_functions.motif.graph_cache import make_graph
 from raydb.errors import NotSupportedError, OperationalError
 from raydb.interrupts import beside
+from raydb.kernels.motif.conditions import Comparison, Conditions
 from raydb.kernels.motif.estimate import estimate, sample_instances
-from raydb.kernels.motif.exact import count_exact, enumerate_instances
+from raydb.kernels.motif.exact import (
+    ExactCount,
+    count_exact,
+    enumerate_instances,
+    expected_steps,
+)
 from raydb.kernels.motif.shape import TIES, Motif
-from raydb.kernels.motif.tree_choice import prepare, sampled_trees
+from raydb.kernels.motif.tree_choice import prepare, prepare_under, sampled_trees
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -33,27 +38,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.context.memory import Memory
-    from raydb.engine.table_functions.motif.graph_cache import EdgeGraph
     from raydb.engine.table_functions.motif.motif_question import MotifQuestion
+    from raydb.engine.table_functions.motif.motif_variants import Variant
     from raydb.kernels.motif.estimate import Estimate
-    from raydb.kernels.motif.exact import ExactCount
     from raydb.kernels.motif.graph import TemporalGraph
     from raydb.kernels.motif.tree_choice import PreparedMotif
-    from raydb.planner.expressions.nodes import Column
+
+    Plains: TypeAlias = Sequence[tuple[Variant, Conditions]]
+    Code: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 
 # The parts of a search that have loops of their own.
-LoopPart: TypeAlias = Literal["graph", "count", "list", "estimate", "draw"]
+LoopPart: TypeAlias = Literal["graph", "count", "list", "estimate", "complete", "draw"]
 
-# Where it may choose, a search tries this many candidates before it samples, or this many for each
-# edge; 10**7 take 0.2 to 1 s. So the method is the same on every machine, unless time is short.
+# Where it may choose, a search counts exactly if it expects to try so many candidates, or so many
+# for each edge; 10**7 take 0.2 to 1 s. It samples if it tries twice as many after all. So the
+# method is the same on every machine, unless time is short.
 AUTO_STEPS = 5 * 10**7
 AUTO_STEPS_PER_EDGE = 4
-
-# Where drawing finds nothing in this part of the time, or these seconds, instances are counted.
-LOOK_SHARE, LOOK_SECONDS = 1 / 8, 2.0
-
-# Of no more instances a sample is chosen from a list of all: 84 MB at 12 edges and 8 vertices.
-LISTED_INSTANCES = 2**19
 
 # The part of the time that exact counting may take where sampling can follow.
 AUTO_SHARE = 1 / 3
@@ -65,33 +66,27 @@ CHOICE_SHARE = 1 / 2
 _WEIGHT_BYTES = 8
 _MORE_WEIGHTS = 5
 
-# What an instance of a sample holds for each of its edges and vertices, until it is a row.
-_INSTANCE_BYTES = 32
-
-_NONE = "there is no instance"
-
-
-class FoundMotifs(NamedTuple):
-    """The rows of a search, how it went, for EXPLAIN, and whether it gave what was asked for."""
-
-    rows: Relation
-    how: str
-    is_complete: bool
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Search:
     """What a search is about; delta is in the unit of the graph's times.
 
-    method: the one that was asked for, or the only one there is for the motif.
+    plains: the plain motifs that the written one stands for, and the conditions of each. method:
+    the one that was asked for, or the only one there is for the motif.
     """
 
     graph: TemporalGraph
+    plains: Plains
     asked: MotifQuestion
     method: str
     delta: int
+    time_type: pa.DataType
     clock: Clock
     memory: Memory
+
+    def on(self, graph: TemporalGraph, plains: Plains) -> Search:
+        """Return the same search in another graph."""
+        return replace(self, graph=graph, plains=plains)
 
 
 class TimeIsUp(Exception):  # noqa: N818  (it is no error, it ends a loop)
@@ -149,24 +144,6 @@ class Clock:
         return tell
 
 
-def search_motif(
-    asked: MotifQuestion, columns: Sequence[Column], edges: EdgeGraph, clock: Clock, memory: Memory
-) -> FoundMotifs:
-    """Return the row of motif_count() or the rows of motif_sample() for one question.
-
-    Raises OperationalError where time or memory is too small, and DataError for times that 64 bits
-    cannot hold.
-    """
-    search = Search(edges.graph, asked, _method(asked), edges.clamp(asked.delta), clock, memory)
-    if asked.sample_count is None:
-        values, how = _count(search)
-        rows = Relation(_count_row(columns, values, edges, clock), 1)
-        return FoundMotifs(rows, how, values["converged"])
-    matches, how = _sample(search)
-    rows = _sample_rows(columns, matches, edges, asked)
-    return FoundMotifs(rows, how, rows.row_count == asked.sample_count or how == _NONE)
-
-
 @cache
 def _make_ready(part: LoopPart) -> None:
     """Load the compiled loops of a part of a search, or compile them.
@@ -195,17 +172,22 @@ def _search_circle(part: LoopPart) -> None:
             enumerate_instances(graph, motif, 9, "index", 1)
         case "estimate":
             estimate(prepare(graph, motif, 9, "index"), max_samples=1)
+        case "complete":
+            keys = np.arange(2 * graph.edge_count).reshape(2, -1)
+            asked = Conditions(keys=keys, comparisons=(Comparison(0, 0, "<=", 1, 1),))
+            estimate(prepare_under(asked, graph, motif, 9, "index", None), max_samples=1)
         case "draw":
             sample_instances(prepare(graph, motif, 9, "index"), 1)
         case _:
             assert_never(part)
 
 
-def _method(asked: MotifQuestion) -> str:
+def method_of(asked: MotifQuestion) -> str:
     """Return the method that was asked for; a motif that can't be sampled leaves auto no choice."""
-    if asked.method == "auto" and not asked.motif.is_total:
+    if asked.method == "auto" and not asked.written.motif.is_total:
         try:
-            sampled_trees(asked.motif)
+            for variant in asked.variants:
+                sampled_trees(variant.motif)
         except NotSupportedError:
             return "exact"
     return asked.method
@@ -214,14 +196,15 @@ def _method(asked: MotifQuestion) -> str:
 # -- counting
 
 
-def _count(search: Search) -> tuple[Mapping[str, Any], str]:
+def count_instances(search: Search) -> tuple[Mapping[str, Any], str]:
     """Return what motif_count() tells of a motif by column, and how it was found."""
     asked = search.asked
-    counted = None if search.method == "timest" else _count_exactly(search)
+    counted = None if search.method == "timest" else count_exactly(search)
     if counted is not None:
         return _of_exact(counted.count), f"exact, {counted.steps} steps"
-    search.clock.make_ready("estimate")
-    prepared = _prepare(search)
+    is_plain = not any(conditions.are_any for _, conditions in search.plains)
+    search.clock.make_ready("estimate" if is_plain else "complete")
+    prepared = prepare_trees(search)
     if prepared is None:
         return _NOTHING, "timest, whose weights took all the time"
     tell = search.clock.teller("sample", math.inf)
@@ -234,17 +217,45 @@ def _count(search: Search) -> tuple[Mapping[str, Any], str]:
     return _of_estimate(found, asked), how
 
 
-def _count_exactly(search: Search) -> ExactCount | None:
+def expects_to_count(search: Search) -> bool:
+    """Return whether all instances are expected to be counted in few steps."""
+    asked, graph = search.asked, search.graph
+    search.clock.make_ready("count")
+    most, expected = _most_steps(search), 0.0
+    for variant, conditions in search.plains:
+        expected += expected_steps(graph, variant.motif, search.delta, asked.ties, most, conditions)
+        if expected > most:
+            return False
+    return True
+
+
+def _most_steps(search: Search) -> int:
+    return max(AUTO_STEPS, AUTO_STEPS_PER_EDGE * search.graph.edge_count)
+
+
+def count_exactly(search: Search) -> ExactCount | None:
     """Return the count of all instances; None where that takes more than may be tried."""
     asked, graph, clock = search.asked, search.graph, search.clock
     clock.make_ready("count")
     budget, seconds = None, clock.left
     if search.method == "auto":
-        budget = max(AUTO_STEPS, AUTO_STEPS_PER_EDGE * graph.edge_count)
-        seconds *= AUTO_SHARE
+        if not expects_to_count(search):
+            return None
+        budget, seconds = 2 * _most_steps(search), AUTO_SHARE * seconds
     tell = clock.teller("count", seconds)
+    total = ExactCount(0, True, 0)
     try:
-        counted = count_exact(graph, asked.motif, search.delta, asked.ties, budget, keep_going=tell)
+        for done, (variant, conditions) in enumerate(search.plains):
+            counted = count_exact(
+                *(graph, variant.motif, search.delta, asked.ties),
+                None if budget is None else budget - total.steps,
+                keep_going=part_of(tell, done, len(search.plains)),
+                conditions=conditions,
+            )
+            steps = total.steps + counted.steps
+            total = ExactCount(total.count + counted.count, counted.finished, steps)
+            if not counted.finished:
+                return None
     except TimeIsUp:
         if search.method == "auto":
             return None
@@ -252,24 +263,43 @@ def _count_exactly(search: Search) -> ExactCount | None:
             f"{asked.function}() has not counted all instances within {asked.max_seconds:g} "
             "seconds; raise max_seconds, or let method => 'timest' estimate"
         ) from None
-    return counted if counted.finished else None
+    return total
 
 
-def _prepare(search: Search) -> PreparedMotif | None:
-    """Return the tree that instances are sampled by, with its weights; None where time runs out."""
+def part_of(tell: Callable[[float], None], done: int, count: int) -> Callable[[float], None]:
+    """Return what one of several equal parts tells, after some are done."""
+    return lambda share: tell((done + share) / count)
+
+
+def prepare_trees(
+    search: Search, coder: Callable[[Variant], Code] | None = None
+) -> list[PreparedMotif] | None:
+    """Return the trees that instances are sampled by, with weights; None where time runs out.
+
+    coder: gives for a plain motif what its matches are tallied by.
+    """
     asked, graph, clock = search.asked, search.graph, search.clock
-    need = _WEIGHT_BYTES * graph.edge_count * (asked.motif.vertex_count + _MORE_WEIGHTS)
+    need = _WEIGHT_BYTES * graph.edge_count * (asked.written.motif.vertex_count + _MORE_WEIGHTS)
+    need *= len(search.plains)
     search.memory.check(need, f"sampling a motif from {graph.edge_count} edges")
-    ready = partial(prepare, graph, asked.motif, search.delta, asked.ties)
-    try:
-        return ready(keep_going=clock.teller("weigh", CHOICE_SHARE * clock.left))
-    except TimeIsUp:
-        # Comparing trees takes too long: the one that looks best is taken unseen.
-        tree = sampled_trees(asked.motif)[0]
-    try:
-        return ready(tree=tree, keep_going=clock.teller("weigh", clock.left))
-    except TimeIsUp:
-        return None
+    prepared = []
+    for done, (variant, conditions) in enumerate(search.plains):
+        ready = partial(
+            *(prepare_under, conditions, graph, variant.motif, search.delta, asked.ties),
+            None if coder is None else coder(variant),
+        )
+        share = CHOICE_SHARE * clock.left / (len(search.plains) - done)
+        try:
+            prepared.append(ready(keep_going=clock.teller("weigh", share)))
+            continue
+        except TimeIsUp:
+            # Comparing trees takes too long: the one that looks best is taken unseen.
+            tree = sampled_trees(variant.motif)[0]
+        try:
+            prepared.append(ready(tree=tree, keep_going=clock.teller("weigh", clock.left)))
+        except TimeIsUp:
+            return None
+    return prepared
 
 
 # What is known before the first sample: that the count is at least 0. NULL is what is not there.
@@ -297,7 +327,7 @@ def _of_exact(count: int) -> dict[str, Any]:
 
 
 def _of_estimate(found: Estimate, asked: MotifQuestion) -> dict[str, Any]:
-    ends = [asked.motif.edges[number] for number in found.tree]
+    ends = [asked.written.motif.edges[number] for number in found.tree]
     names = asked.names
     return {
         **{name: getattr(found, name) for name in _OF_ESTIMATE},
@@ -307,122 +337,3 @@ def _of_estimate(found: Estimate, asked: MotifQuestion) -> dict[str, Any]:
         "total_weight": float(found.total_weight),
         "count": 0 if found.exact_zero else None,
     }
-
-
-def _count_row(
-    columns: Sequence[Column], found: Mapping[str, Any], edges: EdgeGraph, clock: Clock
-) -> dict[Column, pa.Array]:
-    values = {
-        **found,
-        "seconds": round(clock.passed, 6),
-        "edges": edges.graph.edge_count + edges.graph.loop_count,
-        "vertices": len(edges.vertices),
-        "skipped_rows": edges.skipped_count,
-        "duplicates": edges.graph.duplicate_count,
-        "self_loops": edges.graph.loop_count,
-    }
-    return {column: pa.array([values.get(column.name)], column.type) for column in columns}
-
-
-# -- sampling
-
-
-def _sample(search: Search) -> tuple[NDArray[np.int64], str]:
-    """Return random instances, the graph's edges by edge of the motif, and how they were found."""
-    asked, clock = search.asked, search.clock
-    assert asked.sample_count is not None
-    numbers = asked.sample_count * (len(asked.motif.edges) + asked.motif.vertex_count)
-    search.memory.check(_INSTANCE_BYTES * numbers, f"a sample of {asked.sample_count} instances")
-    counted = None if search.method == "timest" else _count_exactly(search)
-    if counted is not None and counted.count <= LISTED_INSTANCES:
-        return _choose(search, counted.count)
-    if search.method == "exact":
-        raise OperationalError(
-            f"motif_sample() lists up to {LISTED_INSTANCES} instances, and there are more; "
-            "let method => 'timest' draw them"
-        )
-    clock.make_ready("draw")
-    prepared = _prepare(search)
-    if prepared is None:
-        raise OperationalError(
-            f"{asked.function}() was not ready to sample within {asked.max_seconds:g} seconds; "
-            "raise max_seconds"
-        )
-    if prepared.total_weight == 0:
-        return _no_instances(asked), _NONE
-    found = _draw(search, prepared, min(LOOK_SHARE * clock.left, LOOK_SECONDS))
-    if not len(found) and search.method == "timest":
-        # Trees without a match among them: perhaps there is none, which only counting can tell.
-        counted = _count_exactly(replace(search, method="auto"))
-        if counted is not None and counted.count <= LISTED_INSTANCES:
-            return _choose(search, counted.count)
-    if len(found) < asked.sample_count:
-        found = _draw(search, prepared, clock.left)
-    return found, "timest"
-
-
-def _draw(search: Search, prepared: PreparedMotif, seconds: float) -> NDArray[np.int64]:
-    """Return random instances as far as they are found by the tree within the seconds."""
-    asked = search.asked
-    assert asked.sample_count is not None
-    found, _ = sample_instances(
-        *(prepared, asked.sample_count, asked.seed),
-        max_seconds=seconds,
-        keep_going=search.clock.teller("sample", math.inf),
-    )
-    return found
-
-
-def _no_instances(asked: MotifQuestion) -> NDArray[np.int64]:
-    return np.empty((0, len(asked.motif.edges)), np.int64)
-
-
-def _choose(search: Search, count: int) -> tuple[NDArray[np.int64], str]:
-    """Return instances chosen from all of them, of which there are so many."""
-    asked, clock = search.asked, search.clock
-    if not count:
-        return _no_instances(asked), _NONE
-    clock.make_ready("list")
-    tell = clock.teller("list", clock.left)
-    try:
-        every, _ = enumerate_instances(
-            search.graph, asked.motif, search.delta, asked.ties, count, tell
-        )
-    except TimeIsUp:
-        raise OperationalError(
-            f"motif_sample() has not listed {count} instances within {asked.max_seconds:g} "
-            "seconds; raise max_seconds, or let method => 'timest' draw them"
-        ) from None
-    generator = np.random.default_rng(asked.seed)
-    chosen = generator.integers(0, count, asked.sample_count)
-    return every[chosen], f"exact, {count} instances listed"
-
-
-def _sample_rows(
-    columns: Sequence[Column],
-    matches: NDArray[np.int64],
-    edges: EdgeGraph,
-    asked: MotifQuestion,
-) -> Relation:
-    """Return instances as rows: vertices by their names, places of rows, first and last times."""
-    graph, motif = edges.graph, asked.motif
-    count = len(matches)
-    made: dict[str, Any] = {"instance": np.arange(1, count + 1)}
-    for vertex, name in enumerate(asked.names):
-        place = next(place for place, edge in enumerate(motif.edges) if vertex in edge)
-        ends = graph.source if motif.edges[place][0] == vertex else graph.target
-        made[name] = edges.vertices.take(pa.array(ends[matches[:, place]]))
-    for place in range(len(motif.edges)):
-        made[f"e{place + 1}_row"] = graph.row[matches[:, place]].astype(np.int64) + 1
-    times = graph.time[matches] if count else np.empty((0, 1), np.int64)
-    for name, moments in (("first_time", times.min(axis=1)), ("last_time", times.max(axis=1))):
-        made[name] = _as_times(
-            moments + edges.first_time, next(c.type for c in columns if c.name == name)
-        )
-    return Relation({column: pa.array(made[column.name], column.type) for column in columns}, count)
-
-
-def _as_times(moments: NDArray[np.int64], kind: pa.DataType) -> pa.Array:
-    """Return times of a type from the numbers that a graph has of them."""
-    numbers = pa.array(moments)
-    return numbers.cast(pa.int32()).cast(kind) if kind == pa.date32() else numbers.cast(kind)

@@ -2,21 +2,23 @@
 
     motif  = shape | part {"," part}            the parts in the order of time
     part   = edge | "{" edge {"," edge} "}"     edges in braces in any order
-    edge   = vertex "->" vertex
+           | "!" edge                           no such edge between the parts beside it
+    edge   = vertex ("->" | "--") vertex        from one to the other, or either way
     vertex = a name, whose case does not matter, or a number
     shape  = name "(" number {"," number} ")"
 
-Spaces are free. Shapes stand for lists of edges over the vertices a, b, c, ...
+The end of an edge that is not there may be `*`, any vertex. Spaces are free. Shapes stand for lists
+of edges over the vertices a, b, c, ...
 """
 
 from __future__ import annotations
 
 import re
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from raydb.errors import ProgrammingError, did_you_mean
-from raydb.kernels.motif.shape import MAX_EDGES, MAX_VERTICES, Motif
+from raydb.kernels.motif.shape import MAX_EDGES, MAX_VERTICES, AbsentEdge, Motif
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -24,9 +26,10 @@ if TYPE_CHECKING:
 
     from raydb.errors import Error
 
-_TOKEN = re.compile(r"\s*(?:(?P<vertex>[^\W\d]\w*|\d+(?!\w))|(?P<sign>->|[{},()])|(?P<end>$))")
+_TOKEN = re.compile(r"\s*(?:(?P<vertex>[^\W\d]\w*|\d+(?!\w))|(?P<sign>->|--|[{},()!*])|(?P<end>$))")
 _LETTERS = "abcdefgh"
 _EXAMPLE = "'a->b, b->c, c->a'"
+_ANY = "*"
 
 Pair: TypeAlias = tuple[int, int]
 
@@ -73,28 +76,68 @@ _SHAPES = {
 }
 
 
-def read_motif(text: str, function: str) -> tuple[Motif, tuple[str, ...]]:
-    """Return the motif that a text stands for, and the names of its vertices.
+@dataclass(frozen=True, slots=True)
+class WrittenMotif:
+    """A motif as it is written: its edges lead from the vertex that is written first.
 
-    The vertices are in the order in which the text names them; `function` is named in errors.
+    names: of its vertices, in the order in which the text has them. undirected: the numbers of the
+    edges that may lead either way. absent: the edges that are not there.
+    """
+
+    motif: Motif
+    names: tuple[str, ...]
+    undirected: frozenset[int] = frozenset()
+    absent: tuple[AbsentEdge, ...] = ()
+
+
+def read_motif(text: str, function: str) -> WrittenMotif:
+    """Return the motif that a text stands for; `function` is named in errors.
 
     Raises ProgrammingError for a text that is none, or whose motif is not connected, has an edge
     from a vertex to itself, or is too large.
 
-    >>> read_motif("a->b, {b->c, B->D}", "motif_count")
-    (Motif(vertex_count=4, edges=((0, 1), (1, 2), (1, 3)), groups=(0, 1, 1)), ('a', 'b', 'c', 'd'))
+    >>> read_motif("a->b, {b->c, B->D}", "motif_count").motif
+    Motif(vertex_count=4, edges=((0, 1), (1, 2), (1, 3)), groups=(0, 1, 1))
     """
     if not text.strip():
         raise ProgrammingError(f"motif of {function}(): it has no edge; it is like {_EXAMPLE}")
     reader = _Reader(text, function)
     if reader.is_shape():
-        return _read_shape(reader)
-    parts = _read_parts(reader)
+        return WrittenMotif(*_read_shape(reader))
+    parts, gone = _read_parts(reader)
     named = [edge for part in parts for edge in part]
-    names = tuple(dict.fromkeys(name for edge in named for name in edge))
-    edges = [(names.index(source), names.index(target)) for source, target in named]
+    names = tuple(dict.fromkeys(name for edge in named for name in edge.ends))
+    edges = [(names.index(edge.ends[0]), names.index(edge.ends[1])) for edge in named]
     groups = [number for number, part in enumerate(parts) for _ in part]
-    return _checked(names, edges, groups, function)
+    motif, names = _checked(names, edges, groups, function)
+    undirected = frozenset(number for number, edge in enumerate(named) if edge.is_undirected)
+    return WrittenMotif(motif, names, undirected, _absent_edges(gone, names, function))
+
+
+class _Edge(NamedTuple):
+    """An edge as it is written."""
+
+    ends: tuple[str, str]
+    is_undirected: bool
+
+
+def _absent_edges(
+    gone: Sequence[tuple[_Edge, int]], names: Sequence[str], function: str
+) -> tuple[AbsentEdge, ...]:
+    """Return the edges that are not there, each after a part."""
+    found = []
+    for (ends, is_undirected), after in gone:
+        for name in ends:
+            if name != _ANY and name not in names:
+                raise ProgrammingError(
+                    f"motif of {function}(): the vertex '{name}' of '!{ends[0]}->{ends[1]}' is in "
+                    f"no other edge; {_ANY} stands for any vertex"
+                )
+        source, target = (None if name == _ANY else names.index(name) for name in ends)
+        found.append(AbsentEdge(source, target, after))
+        if is_undirected:
+            found.append(AbsentEdge(target, source, after))
+    return tuple(found)
 
 
 class _Reader:
@@ -164,11 +207,16 @@ class _Reader:
         self._place = found.end()
 
 
-def _read_parts(reader: _Reader) -> list[list[tuple[str, str]]]:
-    parts: list[list[tuple[str, str]]] = []
-    while not parts or reader.peek():
-        if parts:
+def _read_parts(reader: _Reader) -> tuple[list[list[_Edge]], list[tuple[_Edge, int]]]:
+    """Return the parts in the order of time, and absent edges with the part before, -1 for none."""
+    parts: list[list[_Edge]] = []
+    gone: list[tuple[_Edge, int]] = []
+    while not (parts or gone) or reader.peek():
+        if parts or gone:
             reader.expect(",", "; an edge is written 'a->b'")
+        if reader.accept("!"):
+            gone.append((_read_edge(reader, may_be_any=True), len(parts) - 1))
+            continue
         in_any_order = reader.accept("{")
         part = [_read_edge(reader)]
         while in_any_order and reader.accept(","):
@@ -176,22 +224,33 @@ def _read_parts(reader: _Reader) -> list[list[tuple[str, str]]]:
         if in_any_order:
             reader.expect("}")
         parts.append(part)
-    return parts
+    if not parts:
+        raise ProgrammingError(
+            f"motif of {reader.function}(): it has no edge but one that is not there"
+        )
+    return parts, gone
 
 
-def _read_edge(reader: _Reader) -> tuple[str, str]:
-    source = reader.vertex("a vertex")
+def _read_edge(reader: _Reader, *, may_be_any: bool = False) -> _Edge:
+    source = _read_end(reader, may_be_any)
     hint = f"; a shape has its size with it, such as {source}(4)" if source in _SHAPES else ""
     if not hint and reader.is_first() and not reader.peek():
         hint = f"; a motif is like {_EXAMPLE} or 'cycle(3)'"
-    reader.expect("->", hint)
-    target = reader.vertex("a vertex")
+    is_undirected = reader.accept("--")
+    if not is_undirected:
+        reader.expect("->", hint)
+    target = _read_end(reader, may_be_any)
     if source == target:
+        ends = "from a vertex to itself" if source != _ANY else "between any vertices"
+        arrow = "--" if is_undirected else "->"
         raise ProgrammingError(
-            f"motif of {reader.function}(): the edge '{source}->{target}' leads from a vertex "
-            "to itself"
+            f"motif of {reader.function}(): the edge '{source}{arrow}{target}' leads {ends}"
         )
-    return source, target
+    return _Edge((source, target), is_undirected)
+
+
+def _read_end(reader: _Reader, may_be_any: bool) -> str:
+    return _ANY if may_be_any and reader.accept(_ANY) else reader.vertex("a vertex")
 
 
 def _read_shape(reader: _Reader) -> tuple[Motif, tuple[str, ...]]:
@@ -269,15 +328,26 @@ def _checked(
     return Motif(len(names), tuple(edges), tuple(groups)), names
 
 
-def motif_text(motif: Motif, names: Sequence[str]) -> str:
+def motif_text(written: WrittenMotif) -> str:
     """Return a motif as it is written.
 
-    >>> motif_text(Motif(3, ((0, 1), (1, 2), (2, 0)), (0, 1, 1)), ("a", "b", "c"))
+    >>> motif_text(WrittenMotif(Motif(3, ((0, 1), (1, 2), (2, 0)), (0, 1, 1)), ("a", "b", "c")))
     'a->b, {b->c, c->a}'
     """
-    parts = []
+    motif, names = written.motif, written.names
+    parts = _absent_texts(written, -1)
     for group in range(motif.groups[-1] + 1):
-        edges = [e for e, number in zip(motif.edges, motif.groups, strict=True) if number == group]
-        text = ", ".join(f"{names[source]}->{names[target]}" for source, target in edges)
-        parts.append(text if len(edges) == 1 else "{" + text + "}")
+        texts = [
+            f"{names[source]}{'--' if edge in written.undirected else '->'}{names[target]}"
+            for edge, (source, target) in enumerate(motif.edges)
+            if motif.groups[edge] == group
+        ]
+        parts.append(texts[0] if len(texts) == 1 else "{" + ", ".join(texts) + "}")
+        parts += _absent_texts(written, group)
     return ", ".join(parts)
+
+
+def _absent_texts(written: WrittenMotif, after: int) -> list[str]:
+    names = {None: _ANY, **dict(enumerate(written.names))}
+    gone = [edge for edge in written.absent if edge.after == after]
+    return [f"!{names[edge.source]}->{names[edge.target]}" for edge in gone]

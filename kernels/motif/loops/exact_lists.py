@@ -26,6 +26,9 @@ FEW = 24
 
 LATEST = np.int64(2**63 - 1)
 
+# The columns of `Lists.bases`.
+BY_SOURCE, BY_TARGET, BY_PAIR, VERTICES, PAIRS = range(5)
+
 # A call hands over seven words for each array, some 200: 100 ns, three times what a step may take.
 # So most of these loops are inlined.
 
@@ -36,6 +39,12 @@ LATEST = np.int64(2**63 - 1)
 class Lists(NamedTuple):
     """What a search reads of a graph; see `TemporalGraph`.
 
+    There are lists of several kinds: those of all edges, and those of the edges that a filter
+    leaves. listed, out_offsets, in_offsets, pair_runs: of all kinds, one after the other. bases:
+    shape (kinds, 5), where a kind's lists by source, by target and by pair begin in `listed`, its
+    vertices in the offsets, and its pairs in `pair_runs`. pair_edges, pair_offsets: of all edges.
+    masks: uint8, shape (kinds, m), whether an edge is of a kind; without rows where there is one.
+    keys: int64, shape (keys, m), what checks compare.
     same, later: by edge number, the first edge of its time and the first of a later one; empty
     where equal times are in the order of the input.
     following: by edge number, the first later edge that leaves its target, the number of edges for
@@ -50,8 +59,12 @@ class Lists(NamedTuple):
     out_offsets: Numbers
     in_offsets: Numbers
     pair_offsets: Numbers
+    pair_runs: Numbers
     pair_slots: Numbers
     number_bits: np.uint64
+    bases: Integers
+    masks: NDArray[np.uint8]
+    keys: Integers
     same: Numbers
     later: Numbers
     following: Numbers
@@ -64,6 +77,10 @@ class Pattern(NamedTuple):
     no two edges are of one group.
     follower: for each edge the first later one that leaves its target, -1 for none.
     tail: 1 for an edge that is the first of three in a row which end the motif's vertices, else 0.
+    kind: the kind of lists in which each edge is looked for. checks: a row for each condition on
+    several edges, see condition_loops. check_starts, check_rows: for each edge, the rows of those
+    that it is in. checked: the edges that are in any, as bits.
+    credited: the vertex whose matches are counted by what it is mapped to, -1 for none.
     """
 
     source: Integers
@@ -74,6 +91,12 @@ class Pattern(NamedTuple):
     is_total: bool
     follower: Integers
     tail: Integers
+    kind: Integers
+    checks: Integers
+    check_starts: Integers
+    check_rows: Integers
+    checked: Int
+    credited: Int
 
 
 class State(NamedTuple):
@@ -84,6 +107,8 @@ class State(NamedTuple):
     cursor to finish. match: the candidate of each bound edge. mapped: that of each bound vertex.
     rest: the edges that are left to be counted, with their first and last places and their parts.
     runs, totals: see `_count_chain`. joins: see `_count_last`. steps: those not yet in a sum.
+    credit: the matches by vertex of the graph. spread: those by place in `listed`, each beside the
+    place before. Both are empty where nothing is credited.
     """
 
     low: Integers
@@ -105,6 +130,8 @@ class State(NamedTuple):
     totals: Integers
     joins: Integers
     steps: Integers
+    credit: Integers
+    spread: Integers
 
 
 @inlined
@@ -120,28 +147,34 @@ def before_edge(lists: Lists, edge: int) -> Int:
 
 
 @inlined
-def pair_run(lists: Lists, source: int, target: int, low: int, high: int) -> tuple[Int, Int]:
+def pair_run(
+    lists: Lists, kind: int, source: int, target: int, low: int, high: int
+) -> tuple[Int, Int]:
     """Return the run of the edges between two vertices that have numbers in low .. high - 1."""
     pair = find_pair(lists, source, target)
     if pair < 0:
         return 0, 0
-    base = 2 * len(lists.source)
-    start = base + np.int64(lists.pair_offsets[pair])
-    end = base + np.int64(lists.pair_offsets[pair + 1])
+    base, place = lists.bases[kind, BY_PAIR], lists.bases[kind, PAIRS] + pair
+    start = base + np.int64(lists.pair_runs[place])
+    end = base + np.int64(lists.pair_runs[place + 1])
     start = first_at_least(lists.listed, start, end, low)
     return start, first_at_least(lists.listed, start, end, high)
 
 
 @inlined
-def vertex_run(lists: Lists, vertex: int, is_source: bool, low: int, high: int) -> tuple[Int, Int]:
+def vertex_run(
+    lists: Lists, kind: int, vertex: int, is_source: bool, low: int, high: int
+) -> tuple[Int, Int]:
     """Return the run of a vertex's edges that have numbers in low .. high - 1."""
+    place = lists.bases[kind, VERTICES] + vertex
     if is_source:
-        start = np.int64(lists.out_offsets[vertex])
-        end = np.int64(lists.out_offsets[vertex + 1])
+        base = lists.bases[kind, BY_SOURCE]
+        start = base + np.int64(lists.out_offsets[place])
+        end = base + np.int64(lists.out_offsets[place + 1])
     else:
-        base = len(lists.source)
-        start = base + np.int64(lists.in_offsets[vertex])
-        end = base + np.int64(lists.in_offsets[vertex + 1])
+        base = lists.bases[kind, BY_TARGET]
+        start = base + np.int64(lists.in_offsets[place])
+        end = base + np.int64(lists.in_offsets[place + 1])
     if end - start > FEW:
         # A busy vertex is busy all the time: its edges are looked for where they would lie if
         # they were evenly spread, which takes a third of the steps of a binary search.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raydb.kernels.jit import inlined, leaf
+from raydb.kernels.motif.loops.condition_loops import count_checked
 from raydb.kernels.motif.loops.exact_lists import (
     FEW,
     LATEST,
@@ -60,7 +61,7 @@ def count_within(
     vertices = state.vertices[depth]
     has_source, has_target = (vertices >> source) & 1, (vertices >> target) & 1
     if not (has_source and has_target):
-        near = source if has_source else target
+        near, kind = source if has_source else target, pattern.kind[edge]
         if count <= FEW:
             for place in range(start, end):
                 number = np.uint64(lists.listed[place])
@@ -72,9 +73,13 @@ def count_within(
             if not (vertices >> other) & 1 or other == near:
                 continue
             if has_source:
-                first, last = pair_run(lists, state.mapped[near], state.mapped[other], low, high)
+                first, last = pair_run(
+                    lists, kind, state.mapped[near], state.mapped[other], low, high
+                )
             else:
-                first, last = pair_run(lists, state.mapped[other], state.mapped[near], low, high)
+                first, last = pair_run(
+                    lists, kind, state.mapped[other], state.mapped[near], low, high
+                )
             count -= last - first
         return count
     if pattern.is_total:
@@ -85,6 +90,47 @@ def count_within(
             if lists.listed[start] <= number <= lists.listed[end - 1]:
                 count -= 1
     return count
+
+
+@inlined
+def _credit_run(
+    lists: Lists, pattern: Pattern, state: State, depth: int, edge: int, start: int, end: int
+) -> None:
+    """Credit a match to the new vertex of each candidate of the last edge, as `count_within` does.
+
+    Adding to the first place and taking from the place after the last one takes as long for any
+    number of candidates.
+    """
+    state.spread[start] += 1
+    state.spread[end] -= 1
+    source, target = pattern.source[edge], pattern.target[edge]
+    has_source = (state.vertices[depth] >> source) & 1
+    near = source if has_source else target
+    low, high = np.int64(lists.listed[start]), np.int64(lists.listed[end - 1]) + 1
+    for other in range(len(state.mapped)):
+        if not (state.vertices[depth] >> other) & 1 or other == near:
+            continue
+        one = state.mapped[near if has_source else other]
+        two = state.mapped[other if has_source else near]
+        first, last = pair_run(lists, pattern.kind[edge], one, two, low, high)
+        state.credit[state.mapped[other]] -= last - first
+
+
+@inlined
+def count_one(
+    lists: Lists, pattern: Pattern, state: State, depth: int, edge: int, start: int, end: int
+) -> Int:
+    """Return how many of a run's candidates the last edge has, and credit them to their vertices.
+
+    The vertex that is credited may be bound already: then it is not credited here.
+    """
+    if start >= end:
+        return np.int64(0)
+    if (pattern.checked >> edge) & 1:
+        return count_checked(lists, pattern, state, depth, edge, start, end)
+    if pattern.credited >= 0 and not (state.vertices[depth] >> pattern.credited) & 1:
+        _credit_run(lists, pattern, state, depth, edge, start, end)
+    return count_within(lists, pattern, state, depth, edge, start, end)
 
 
 @leaf
@@ -122,7 +168,7 @@ def _begin_runs(
             continue
         one = state.mapped[near if has_source else other]
         two = state.mapped[other if has_source else near]
-        first, last = pair_run(lists, one, two, low, high)
+        first, last = pair_run(lists, pattern.kind[edge], one, two, low, high)
         if first < last:
             runs[count, 0], runs[count, 1], runs[count, 2], runs[count, 3] = first, last, level, -1
             count += 1
@@ -262,27 +308,19 @@ def _split(lists: Lists, pattern: Pattern, state: State, size: int) -> bool:
 def count_rest(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
     """Return in how many ways the edges that are left are chosen; MOST where too many.
 
-    At most one of them leads to a vertex that is not bound. Returns DEEPER where one more edge
-    must be bound before.
+    There are none or several, of which at most one leads to a vertex that is not bound. Returns
+    DEEPER where one more edge must be bound before.
     """
     edge_count = len(pattern.source)
     bound = state.edges[depth]
-    size, last = np.int64(0), np.int64(0)
-    for edge in range(edge_count):
-        if not (bound >> edge) & 1:
-            size += 1
-            last = np.int64(edge)
-    if size == 0:
-        return 1
-    if size == 1:
-        start, end = state.start[depth, last], state.end[depth, last]
-        return count_within(lists, pattern, state, depth, last, start, end)
     size = np.int64(0)
     for edge in range(edge_count):
         if not (bound >> edge) & 1:
             state.rest[size] = edge
             state.starts[size], state.ends[size] = state.start[depth, edge], state.end[depth, edge]
             size += 1
+    if size == 0:
+        return 1
     if not _tighten(lists, pattern, state, size):
         return 0
     if not _split(lists, pattern, state, size):
@@ -366,7 +404,9 @@ def count_tail(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
         if following >= high or is_mapped(state, vertices, vertex):
             continue
         state.mapped[pattern.target[chosen]] = vertex
-        start, end = vertex_run(lists, vertex, True, max(low, following), high)
+        start, end = vertex_run(
+            lists, pattern.kind[second], vertex, True, max(low, following), high
+        )
         state.steps[0] += end - start
         for next_place in range(start, end):
             edge = np.uint64(lists.listed[next_place])
@@ -377,6 +417,11 @@ def count_tail(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
             if is_mapped(state, vertices, vertex):
                 continue
             state.mapped[pattern.target[second]] = vertex
-            first, last = vertex_run(lists, vertex, True, max(last_low, following), last_high)
-            total += count_within(lists, pattern, state, below, third, first, last)
+            first, last = vertex_run(
+                lists, pattern.kind[third], vertex, True, max(last_low, following), last_high
+            )
+            ways = count_one(lists, pattern, state, below, third, first, last)
+            total += ways
+            if pattern.credited in (pattern.target[chosen], pattern.target[second]):
+                state.credit[state.mapped[pattern.credited]] += ways
     return total

@@ -249,21 +249,13 @@ def sample_strata(
     """
     state = scratch.state
     first_block, end_block, block_strata, stratum_count = strata
-    width = np.uint64(0xFFFFFFFFFFFFFFFF) // np.uint64(stratum_count)
-    total = np.uint64(chances.root_sums[-1])
     block, one = np.int64(0), 0.0
     first_sample = 2 * block_strata * first_block
     end_sample = 2 * min(block_strata * end_block, stratum_count)
     for sample in range(first_sample, end_sample):
         row = sample // (2 * block_strata)
         begin(key, sample, state)
-        least = np.uint64(sample >> 1) * width
-        if sample & 1 == 0:
-            target = np.int64(high_product(least, total))
-            _, block = find_root(chances.root, chances.root_sums, block, target)
-        position = least + high_product(draw_word(state), width)
-        target = np.int64(high_product(position, total))
-        root_edge, _ = find_root(chances.root, chances.root_sums, block, target)
+        root_edge, block = _draw_root(chances, sample, stratum_count, block, state)
         value = _value(lists, plan, chances, scratch, root_edge)
         outcomes[row, scratch.outcome[0]] += 1
         if value > 0.0:
@@ -276,6 +268,72 @@ def sample_strata(
         if sample & 1:
             sums[row, SUM_OF_DIFFERENCES] += (value - one) * (value - one)
         one = value
+
+
+@inlined
+def _write_match(lists: Lists, plan: Plan, scratch: Scratch, pivot: Any, match: Table) -> None:
+    """Complete the instance of a scratch by one of its ways, and write its edges by motif edge."""
+    pick_way(lists, plan, scratch, pivot)
+    edges = scratch.edges
+    for place in range(len(edges)):
+        match[plan.places[place, MOTIF_EDGE]] = edges[place]
+    match[plan.pivots[pivot, PIVOT_EDGE]] = edges[len(edges) - 1]
+    for run in range(plan.pivots[pivot, FIRST_RUN], plan.pivots[pivot, END_RUN]):
+        for member in range(plan.runs[run, RUN_FIRST], plan.runs[run, RUN_END]):
+            match[plan.members[member, MEMBER_EDGE]] = scratch.picked[member]
+
+
+@inlined
+def _draw_root(
+    chances: Chances, sample: Any, stratum_count: Any, block: Any, state: NDArray[np.uint64]
+) -> tuple[Any, Any]:
+    """Return the root's edge of a sample of a stratum, and the block of the stratum's first one.
+
+    block: that of an earlier stratum.
+    """
+    width = np.uint64(0xFFFFFFFFFFFFFFFF) // np.uint64(stratum_count)
+    total = np.uint64(chances.root_sums[-1])
+    least = np.uint64(sample >> 1) * width
+    if sample & 1 == 0:
+        target = np.int64(high_product(least, total))
+        _, block = find_root(chances.root, chances.root_sums, block, target)
+    position = least + high_product(draw_word(state), width)
+    target = np.int64(high_product(position, total))
+    root_edge, _ = find_root(chances.root, chances.root_sums, block, target)
+    return root_edge, block
+
+
+@compiled
+def sample_completed(
+    lists: Lists,
+    plan: Plan,
+    chances: Chances,
+    scratch: Scratch,
+    key: np.uint64,
+    samples: tuple[int, int, int],
+    values: NDArray[np.float64],
+    matches: Table,
+) -> None:
+    """Draw the samples that `sample_strata` draws, and complete each by one of its ways at random.
+
+    samples: the first one, the end, and the number of strata. values: float64, the matches that
+    each stands for per unit of weight; matches: int64, the edges of the one that was drawn, by
+    motif edge, where that is more than 0. So a value counts for what holds of its match.
+    """
+    first, end, stratum_count = samples
+    state, block = scratch.state, np.int64(0)
+    for sample in range(first, end):
+        begin(key, sample, state)
+        root_edge, block = _draw_root(chances, sample, stratum_count, block, state)
+        value = _value(lists, plan, chances, scratch, root_edge)
+        values[sample - first] = value
+        if value > 0.0:
+            pivot = np.int64(0)
+            if chances.drawn < len(scratch.edges):
+                pivot = scratch.chosen[PIVOT]
+                ways = _close(lists, plan, scratch, np.inf)
+                _close(lists, plan, scratch, draw_below(state, ways))
+            _write_match(lists, plan, scratch, pivot, matches[sample - first])
 
 
 @compiled
@@ -316,13 +374,7 @@ def sample_matches(
         for _ in range(copies):
             if ways > 0.0:
                 _close(lists, plan, scratch, draw_below(state, ways))
-            pick_way(lists, plan, scratch, pivot)
-            for place in range(len(edges)):
-                found_edges[found, plan.places[place, MOTIF_EDGE]] = edges[place]
-            found_edges[found, plan.pivots[pivot, PIVOT_EDGE]] = edges[len(edges) - 1]
-            for run in range(plan.pivots[pivot, FIRST_RUN], plan.pivots[pivot, END_RUN]):
-                for member in range(plan.runs[run, RUN_FIRST], plan.runs[run, RUN_END]):
-                    found_edges[found, plan.members[member, MEMBER_EDGE]] = scratch.picked[member]
+            _write_match(lists, plan, scratch, pivot, found_edges[found])
             for vertex in range(len(vertices)):
                 found_vertices[found, vertex] = vertices[vertex]
             found += 1

@@ -24,10 +24,11 @@ from raydb.planner.plan.table_function import FunctionCall, SearchFunction
 from raydb.sql.ast import Select
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.computed import compute_constant
-from raydb.sql.bind.expression.expression import bind_expression
-from raydb.sql.bind.scope import Scope
+from raydb.sql.bind.expression.expression import bind_condition, bind_expression
+from raydb.sql.bind.scope import Scope, ScopeTable, Visible
 from raydb.sql.parse.parser import parse
-from raydb.sql.parse.reader import name_in
+from raydb.sql.parse.reader import name_in, tokenize
+from raydb.sql.parse.stored_expressions import stored_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -111,7 +112,47 @@ def read_search(
             context = context_of(binding, Scope(), f"{function.name}()")
             varying[argument.name] = bind_expression(node, context)
     call = _call(function, binding, constants)
-    return replace(call, varying=varying, columns=columns, rows=plan)
+    bind_text = partial(_bind_text, binding=binding)
+    return replace(call, varying=varying, columns=columns, rows=plan, bind_text=bind_text)
+
+
+def _bind_text(
+    text: str,
+    place: str,
+    tables: Mapping[str, Sequence[Column]],
+    columns: Sequence[Column],
+    binding: Binding,
+) -> Expression:
+    """Return a condition that is written in a text.
+
+    Raises ProgrammingError, which names the place, for a text that is no condition over the tables
+    and columns, NotSupportedError for a query in it or a random number.
+    """
+    scope = Scope(
+        tuple(
+            ScopeTable(name, tuple((column.name, column) for column in own), name)
+            for name, own in tables.items()
+        ),
+        tuple(Visible(column.name, column, None) for column in columns),
+    )
+    context = context_of(replace(binding, outer=None, slots=None), scope, place)
+    try:
+        if len(tokenize(text)) != 1:
+            raise ProgrammingError("it is one condition, such as 'e2.amount < e1.amount'")
+        tree = stored_tree(text)
+        for column in tree.find_all(exp.Column):
+            if column.table and find_name(column.table, tables, "table") is None:
+                near = did_you_mean(column.table, tables) or f"; there are {', '.join(tables)}"
+                raise ProgrammingError(f"there is no '{column.table}'{near}")
+        condition = bind_condition(tree, replace(context, binding=None))
+    except Error as error:
+        error.position = None
+        if place in error.sentence:
+            raise
+        raise type(error)(f"{place}: {error.sentence}") from None
+    if is_volatile(condition):
+        raise NotSupportedError(f"{place}: random() is not supported")
+    return condition
 
 
 def _call(

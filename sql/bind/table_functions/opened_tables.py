@@ -33,32 +33,31 @@ if TYPE_CHECKING:
 
 def files_of(
     statement: ast.Select | ast.Dml,
-    tables: Iterable[exp.Table],
+    relations: Relations,
     parameters: Parameters = (),
 ) -> Mapping[str, FileSource]:
-    """Return the files that a statement reads; tables: those of `tables_in`.
+    """Return the files that a statement reads, also by way of views.
 
     Whoever binds the statement puts each of them into the catalog, under its name here.
 
-    >>> (select,) = parse("SELECT * FROM 'a.csv' JOIN t USING (id)")
-    >>> files_of(select, tables_in(select.tree, CatalogInfo({}).relations))
+    >>> files_of(parse("SELECT * FROM 'a.csv' JOIN t USING (id)")[0], CatalogInfo({}).relations)
     {"'a.csv'": FileSource(patterns=('a.csv',), kind=None, options=())}
     """
-    files = [table for table in tables if is_file(table)]
-    values = _values(statement.tree, files, parameters)
-    return {file_table(table): file_source(table, values) for table in files}
+    tables = [table for table in tables_in(statement.tree, relations) if is_file(table)]
+    values = _values(statement.tree, tables, parameters)
+    return {file_table(table): file_source(table, values) for table in tables}
 
 
 def opened_calls(
     statement: ast.Select | ast.Dml,
-    tables: Iterable[exp.Table],
+    relations: Relations,
     parameters: Parameters = (),
 ) -> Mapping[str, FunctionCall]:
-    """Return the calls whose rows the engine makes, by their tables' names; see `files_of`.
+    """Return the calls whose rows the engine makes, also by way of views, by their tables' names.
 
     Raises as `read_call` does.
     """
-    found = [(table, function_called(table)) for table in tables]
+    found = [(table, function_called(table)) for table in tables_in(statement.tree, relations)]
     calls = {table: each for table, each in found if isinstance(each, OpenedFunction)}
     if not calls:
         return {}

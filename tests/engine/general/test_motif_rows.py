@@ -10,6 +10,7 @@ import pytest
 
 import raydb
 from raydb.engine.table_functions.motif import motif_rows
+from raydb.engine.table_functions.motif import motif_instances
 from raydb.engine.table_functions.motif import motif_search as motifs
 
 ARGUMENTS = "src => 's', dst => 'd', time => 't'"
@@ -167,7 +168,7 @@ def test_a_motif_that_is_not_there_is_not_sampled_for_long(monkeypatch):
         "FROM range(5000)"
     )
     text = f"FROM motif_sample(e, {ARGUMENTS}, motif => '{{}}', delta => 900, method => 'timest')"
-    monkeypatch.setattr(motifs, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(motif_instances, "LOOK_SECONDS", 0.1)
     cursor = con.execute(text.format("cycle(3)"))
     assert cursor.fetchall() == []
     assert cursor.messages == []

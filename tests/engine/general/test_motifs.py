@@ -14,8 +14,9 @@ import pytest
 
 import raydb
 from raydb.engine.table_functions.motif import graph_cache as motif_graph
+from raydb.engine.table_functions.motif import motif_instances
 from raydb.engine.table_functions.motif import motif_search as motifs
-from raydb.engine.table_functions.motif.motif_text import motif_text
+from raydb.engine.table_functions.motif.motif_text import WrittenMotif, motif_text
 from raydb.kernels.motif.shape import Motif
 
 ARGUMENTS = "src => 's', dst => 'd', time => 't'"
@@ -48,7 +49,7 @@ def random_motif(rng):
         group += place > 0 and rng.random() < 0.8
         groups.append(group)
     motif = Motif(vertex_count, tuple(edges), tuple(groups))
-    return motif, motif_text(motif, ["a", "b", "c", "d"][:vertex_count])
+    return motif, motif_text(WrittenMotif(motif, tuple("abcd"[:vertex_count])))
 
 
 def self_join(motif, delta, ties):
@@ -238,11 +239,12 @@ def test_samples_are_instances_and_each_is_as_likely(method):
     rows = transfers(con, 26, 5, seed=3)
     motif = Motif(3, ((0, 1), (1, 2), (2, 0)), (0, 1, 1))
     every = instances(rows, motif, 900)
-    assert len(every) == count(con, motif_text(motif, "abc"), 900) > 5
+    text = motif_text(WrittenMotif(motif, tuple("abc")))
+    assert len(every) == count(con, text, 900) > 5
     count_of = dict.fromkeys(every, 0)
     sample_count = 200 * len(every)
     text = (
-        f"SELECT * FROM motif_sample(e, {ARGUMENTS}, motif => '{motif_text(motif, 'abc')}', "
+        f"SELECT * FROM motif_sample(e, {ARGUMENTS}, motif => '{text}', "
         f"delta => 900, method => '{method}', n => {sample_count}, seed => 7) ORDER BY instance"
     )
     found = con.execute(text).to_arrow_table().to_pylist()
@@ -276,7 +278,7 @@ def test_samples_of_none_and_of_too_little_time(monkeypatch):
     assert not [text for _, text in nothing.messages if "instances" in str(text)]
     with pytest.raises(raydb.OperationalError, match="was not ready to sample within 1e-05 sec"):
         con.execute(text.format("clique(5)", "delta => 1000, max_seconds => 1e-5"))
-    monkeypatch.setattr(motifs, "LISTED_INSTANCES", 10)
+    monkeypatch.setattr(motif_instances, "LISTED_INSTANCES", 10)
     with pytest.raises(raydb.OperationalError, match="lists up to 10 instances, and there are mor"):
         con.execute(text.format("cycle(2)", "delta => 10, method => 'exact'"))
     assert len(con.execute(text.format("cycle(2)", "delta => 10")).fetchall()) == 10
@@ -291,9 +293,9 @@ def built(monkeypatch):
     sizes = []
     make = motif_graph.make_graph
 
-    def note(sources, targets, times, function):
+    def note(sources, targets, times, *others):
         sizes.append(len(times))
-        return make(sources, targets, times, function)
+        return make(sources, targets, times, *others)
 
     monkeypatch.setattr(motif_graph, "make_graph", note)
     return sizes
@@ -393,6 +395,11 @@ def test_warnings_of_rows():
         "rows with the source, the target and the time of an earlier row, "
         "which are edges of their own: 1",
     ]
+    # Duplicates are told when the graph is built, and no more while it is kept.
+    cursor = con.execute(f"FROM motif_count(e, {ARGUMENTS}, motif => 'a->b', delta => 2)")
+    assert [str(text) for _, text in cursor.messages] == [
+        "rows left out because a source, a target or a time is NULL: 2"
+    ]
 
 
 def test_progress_and_its_end():
@@ -440,9 +447,9 @@ def test_constants_and_parameters_of_kept_plans():
             assert con.execute(text, {"m": motif, "d": delta}).fetchall() == [(expected,)]
     text = f"SELECT count FROM motif_count(e, {ARGUMENTS}, motif => 'path(2)', delta => ?)"
     with pytest.raises(
-        raydb.ProgrammingError, match=r"delta of motif_count.. is at least 1, not 0"
+        raydb.ProgrammingError, match=r"delta of motif_count.. is at least 0, not -1"
     ):
-        con.execute(text, [0])
+        con.execute(text, [-1])
 
 
 def test_other_ways_to_the_row(tmp_path):

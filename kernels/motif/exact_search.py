@@ -1,0 +1,235 @@
+"""A graph, a motif and conditions as arrays, which the loops of exact counting read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raydb.kernels.motif.conditions import NONE, with_equal_twins
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raydb.kernels.motif.conditions import Conditions
+    from raydb.kernels.motif.graph import TemporalGraph
+    from raydb.kernels.motif.loops.exact_lists import Lists, Pattern, State
+    from raydb.kernels.motif.shape import Motif, Ties
+
+
+def prepare(
+    graph: TemporalGraph,
+    motif: Motif,
+    delta: int,
+    ties: Ties,
+    conditions: Conditions | None = None,
+    credited: int = -1,
+) -> tuple[Lists, Pattern]:
+    """Return graph and motif as the loops read them.
+
+    credited: the vertex of the motif whose matches are counted by what it is mapped to, or -1.
+    """
+    from raydb.kernels.motif.loops import exact_lists  # noqa: PLC0415  (numba takes 0.3 s)
+
+    asked = with_equal_twins(conditions or NONE, motif)
+    same = later = np.empty(0, np.uint32)
+    if ties == "strict" and bool((graph.time[1:] == graph.time[:-1]).any()):
+        same, later = np.empty_like(graph.source), np.empty_like(graph.source)
+        exact_lists.find_ties(graph.time, same, later)
+    follower, following = _followers(motif), np.empty(0, np.uint32)
+    if bool((follower >= 0).any()):
+        following = np.empty_like(graph.source)
+        exact_lists.find_following(
+            *(graph.in_offsets, graph.in_edges, graph.out_offsets, graph.out_edges),
+            *(later, following),
+        )
+    listed, offsets, bases, masks = _lists_of_kinds(graph, asked.filters)
+    keys = np.empty((0, 0), np.int64) if asked.keys is None else asked.keys
+    lists = exact_lists.Lists(
+        graph.source,
+        graph.target,
+        graph.time,
+        _frozen(listed),
+        graph.pair_edges,
+        *(_frozen(each) for each in offsets[:2]),
+        graph.pair_offsets,
+        _frozen(offsets[2]),
+        graph.pair_slots,
+        np.uint64(graph.pair_count.bit_length()),
+        bases,
+        masks,
+        np.ascontiguousarray(keys),
+        _frozen(same),
+        _frozen(later),
+        _frozen(following),
+    )
+    return lists, _pattern(motif, follower, asked, delta, credited)
+
+
+def _pattern(
+    motif: Motif, follower: NDArray[np.int64], asked: Conditions, delta: int, credited: int
+) -> Pattern:
+    from raydb.kernels.motif.loops.exact_lists import Pattern  # noqa: PLC0415  (numba takes 0.3 s)
+
+    edge_count = len(motif.edges)
+    ends = np.array(motif.edges, np.int64)
+    touching = np.zeros((motif.vertex_count, edge_count), np.int64)
+    degrees = np.zeros(motif.vertex_count, np.int64)
+    for number, edge in enumerate(motif.edges):
+        for vertex in edge:
+            touching[vertex, degrees[vertex]] = number
+            degrees[vertex] += 1
+    checks = _checks(motif, asked, delta)
+    rows = [
+        [row for row, check in enumerate(checks) if check[0] >> edge & 1]
+        for edge in range(edge_count)
+    ]
+    checked = 0
+    for check in checks:
+        checked |= check[0]
+    return Pattern(
+        ends[:, 0].copy(),
+        ends[:, 1].copy(),
+        np.array(motif.groups, np.int64),
+        touching,
+        degrees,
+        motif.is_total,
+        follower,
+        _tails(motif, follower, degrees),
+        np.array(asked.filter_of or [-1] * edge_count, np.int64) + 1,
+        np.array(checks, np.int64).reshape(-1, 7),
+        np.cumsum([0, *map(len, rows)]),
+        np.array([row for each in rows for row in each], np.int64),
+        np.int64(checked),
+        np.int64(credited),
+    )
+
+
+def _checks(motif: Motif, asked: Conditions, delta: int) -> list[tuple[int, ...]]:
+    """Return the rows of `Pattern.checks`; see condition_loops."""
+    from raydb.kernels.motif.loops import condition_loops as loops  # noqa: PLC0415  (numba: 0.3 s)
+
+    codes = {"<": loops.LESS, "<=": loops.AT_MOST, "=": loops.EQUAL, "<>": loops.DIFFERENT}
+    rows = [
+        (
+            *(1 << each.edge | 1 << each.other_edge, codes[each.operator]),
+            *(each.edge, each.key, each.other_edge, each.other_key, delta),
+        )
+        for each in asked.comparisons
+    ]
+    for edge in asked.absent:
+        after, before = (_bits_of(motif, group) for group in (edge.after, edge.after + 1))
+        needs = after | before
+        if not after:
+            needs = (1 << len(motif.edges)) - 1
+        if not before:
+            needs |= _bits_of(motif, 0)
+        ends = [-1 if end is None else end for end in (edge.source, edge.target)]
+        for end in ends:
+            if end >= 0:
+                needs |= 1 << next(n for n, pair in enumerate(motif.edges) if end in pair)
+        rows.append((needs, loops.ABSENT, ends[0], after, ends[1], before, delta))
+    return rows
+
+
+def _bits_of(motif: Motif, group: int) -> int:
+    return sum(1 << edge for edge, own in enumerate(motif.groups) if own == group)
+
+
+def _lists_of_kinds(
+    graph: TemporalGraph, filters: tuple[NDArray[np.bool_], ...]
+) -> tuple[NDArray[np.uint32], list[NDArray[np.uint32]], NDArray[np.int64], NDArray[np.uint8]]:
+    """Return the lists of all edges and those of each filter, their offsets, bases and masks."""
+    whole = [
+        (graph.out_edges, graph.out_offsets),
+        (graph.in_edges, graph.in_offsets),
+        (graph.pair_edges, graph.pair_offsets),
+    ]
+    count, vertices = graph.edge_count, len(graph.out_offsets)
+    bases = [[0, count, 2 * count, 0, 0]]
+    if not filters:
+        masks = np.empty((0, 0), np.uint8)
+        return graph.listed, [offsets for _, offsets in whole], np.array(bases), masks
+    listed, offsets = [graph.listed], [[each] for _, each in whole]
+    for number, mask in enumerate(filters, 1):
+        begin = 3 * count + 3 * sum(int(each.sum()) for each in filters[: number - 1])
+        size = int(mask.sum())
+        starts = (begin, begin + size, begin + 2 * size)
+        bases.append([*starts, number * vertices, number * len(graph.pair_offsets)])
+        for place, (edges, each) in enumerate(whole):
+            kept = mask[edges]
+            before = np.concatenate([np.zeros(1, np.uint32), np.cumsum(kept, dtype=np.uint32)])
+            listed.append(edges[kept])
+            offsets[place].append(before[each])
+    masks = np.array([np.ones(count, np.bool_), *filters], np.uint8)
+    return (
+        np.concatenate(listed),
+        [np.concatenate(each) for each in offsets],
+        np.array(bases),
+        masks,
+    )
+
+
+def _followers(motif: Motif) -> NDArray[np.int64]:
+    """Return for each edge the first edge of a later group that leaves its target, -1 for none."""
+    found = np.full(len(motif.edges), -1, np.int64)
+    for number, (_, target) in enumerate(motif.edges):
+        for other, (source, _) in enumerate(motif.edges):
+            if (
+                source == target
+                and motif.groups[other] > motif.groups[number]
+                and found[number] < 0
+            ):
+                found[number] = other
+    return found
+
+
+def _tails(
+    motif: Motif, follower: NDArray[np.int64], degrees: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return 1 for each edge from which two more hang in the order of time, and nothing else."""
+    found = np.zeros(len(motif.edges), np.int64)
+    for number, (_, target) in enumerate(motif.edges):
+        second = int(follower[number])
+        third = int(follower[second]) if second >= 0 else -1
+        if third >= 0:
+            others = [degrees[motif.edges[edge][1]] for edge in (second, third)]
+            found[number] = motif.is_total and [degrees[target], *others] == [2, 2, 1]
+    return found
+
+
+def new_state(motif: Motif, credit: int = 0, spread: int = 0) -> State:
+    """Return what a thread writes on; credit, spread: the lengths of these two arrays."""
+    from raydb.kernels.motif.loops.exact_lists import State  # noqa: PLC0415  (numba takes 0.3 s)
+
+    edge_count, vertex_count = len(motif.edges), motif.vertex_count
+    tables = [np.zeros((edge_count, edge_count), np.int64) for _ in range(4)]
+    rows = [np.zeros(edge_count, np.int64) for _ in range(6)]
+    mapped = np.zeros(vertex_count, np.int64)
+    rest = [np.zeros(edge_count, np.int64) for _ in range(4)]
+    runs = np.zeros((edge_count * (1 + edge_count + vertex_count), 4), np.int64)
+    totals = np.zeros((2, edge_count + 1), np.int64)
+    joins = np.zeros((edge_count, 6), np.int64)
+    steps = np.zeros(1, np.int64)
+    credited = np.zeros(credit, np.int64), np.zeros(spread, np.int64)
+    return State._make([*tables, *rows, mapped, *rest, runs, totals, joins, steps, *credited])
+
+
+def judged(
+    search: tuple[Lists, Pattern], motif: Motif, asked: Conditions, edges: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return which matches of a motif, given by their edges, shape (n, e), keep the conditions."""
+    from raydb.kernels.motif.loops.condition_loops import judge_matches  # noqa: PLC0415  (numba)
+
+    held = np.empty(len(edges), np.uint8)
+    judge_matches(*search, new_state(motif), edges, held)
+    found: NDArray[np.bool_] = held.view(np.bool_)
+    if asked.judge is not None and found.any():
+        found[found] = asked.judge(edges[found])
+    return found
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array, which can't be written any more: a loop is compiled once, not for both."""
+    array.flags.writeable = False
+    return array
