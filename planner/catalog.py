@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from raydb.errors import ProgrammingError
@@ -253,7 +254,7 @@ def schema_of(name: str, schemas: Iterable[str]) -> str:
     return next((each for each in schemas if name.startswith(f"{each}.")), MAIN)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class CatalogInfo:
     """One version of the database as the binder and the planner see it.
 
@@ -279,7 +280,7 @@ class CatalogInfo:
     macros: Mapping[str, str] = field(default_factory=dict)
     attached_macros: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def relations(self) -> Relations:
         """Which table, view or macro a name means."""
         places = self.schemas, self.current

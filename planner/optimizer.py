@@ -98,12 +98,13 @@ _OF_ALL_QUERIES: tuple[Rule, ...] = (filter_common_tables,)
 watchers: list[Callable[[str, Plan, Plan, CatalogInfo], None]] = []
 
 
-def optimize(plan: Plan, catalog: CatalogInfo) -> Plan:
+def optimize(plan: Plan, catalog: CatalogInfo, found: frozenset[type | str] | None = None) -> Plan:
     """Apply every rule once, in order, also to each common table expression that is left.
 
-    Rules that have nothing to change are left out.
+    found: the plan's `contents`, where they are known. Rules that have nothing to change are left
+    out.
     """
-    found = contents(plan)
+    found = contents(plan) if found is None else found
     if EnumType in found:
         plan = coded(plan)
     if not found.isdisjoint((CommonTable, Apply, Subquery)):

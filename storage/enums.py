@@ -132,7 +132,7 @@ def has_enums(kind: pa.DataType) -> bool:
     """Say whether a type is ENUM, or values of it have such ones in them."""
     if isinstance(kind, EnumType):
         return True
-    return pa.types.is_nested(kind) and any(map(is_enum, leaf_types(kind)))
+    return kind.num_fields > 0 and any(map(is_enum, leaf_types(kind)))
 
 
 # -- types, and the columns of tables

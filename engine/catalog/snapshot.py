@@ -113,6 +113,8 @@ class Snapshot:
 
     def with_changes(self, tables: Mapping[str, Table]) -> Snapshot:
         """Return the snapshot with several tables replaced."""
+        if not tables:
+            return self
         return replace(self, tables={**self.tables, **tables})
 
     def without_table(self, name: str) -> Snapshot:

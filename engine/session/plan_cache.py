@@ -6,7 +6,7 @@
                                      of it, whose star is filled
     the same text, writing rows      the parsed statement
 
-Plans and templates are right for one snapshot; a new one empties the cache.
+Plans, templates and the catalog are right for one snapshot; a new one empties the cache.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from raydb.engine.table_functions.vector.prepared_search import FilledSearch, OpenSearch
     from raydb.kernels.backends.backend import PreparedJob
     from raydb.planner import PlannerOptions
+    from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.nodes import PhysicalPlan
     from raydb.planner.stars.deferred import DeferredScan
     from raydb.planner.stars.delta import DeltaScan
@@ -167,6 +168,7 @@ class PlanCache:
         self._statements: OrderedDict[str, ast.Statement] = OrderedDict()
         self._size_bytes = 0
         self._snapshot: Snapshot | None = None
+        self._catalog: CatalogInfo | None = None
 
     def expect(self, snapshot: Snapshot) -> bool:
         """Forget what is of another snapshot; say whether this one is new."""
@@ -177,9 +179,18 @@ class PlanCache:
             self._forget_queries()
             self._searches.clear()
             self._size_bytes = 0
+            self._catalog = None
             # Last: after an interrupt before it, plans of the earlier one are dropped next time.
             self._snapshot = snapshot
         return is_new
+
+    def catalog(self, snapshot: Snapshot) -> CatalogInfo:
+        """Return what the binder and the planner see; that of the expected snapshot is kept."""
+        if snapshot is not self._snapshot:
+            return snapshot.describe()
+        if self._catalog is None:
+            self._catalog = snapshot.describe()
+        return self._catalog
 
     def plan(self, key: Hashable | None) -> PreparedPlan | None:
         """Return the plan of a key."""

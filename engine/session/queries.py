@@ -9,6 +9,7 @@ differs from such a text in constants or parameters at its bound plan.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -238,7 +239,7 @@ class Queries:
     ) -> tuple[Mapping[str, Table], CatalogInfo]:
         """Return the files that a query reads, and the catalog with them in it."""
         files = open_sources(select, context)
-        return files, context.all_databases.with_changes(files).describe()
+        return files, self.cache.catalog(context.all_databases.with_changes(files))
 
     def _plan(
         self,
@@ -255,30 +256,28 @@ class Queries:
         found = contents(logical)
         if Aggregate in found:
             self._changes.use_bvhs(tables_of(logical), context)
-        catalog = self._changes.newest(context).with_changes(files).describe()
+        catalog = self.cache.catalog(self._changes.newest(context).with_changes(files))
         plan = plan_query(logical, catalog, context.settings.planner)
         return _prepared(plan, logical.columns, files, reads_clock=reads_clock or "now" in found)
 
     def _plan_filled(self, filled: sql.Filled, context: StatementContext) -> PreparedPlan:
         """Plan a query of a known shape, from as far on as its constants allow."""
         template, options = filled.template, context.settings.planner
-        filling = filled.optimized(lambda: self._ready_catalog(template, context))
+        catalog = cache(partial(self._ready_catalog, template, context))
+        filling = filled.optimized(catalog)
         reads_clock = "now" in template.contents
         if filling is None:
-            catalog = self._ready_catalog(template, context)
-            plan = plan_query(filled.bound(), catalog, options)
+            plan = plan_query(filled.bound(), catalog(), options)
             return _prepared(plan, template.columns, reads_clock=reads_clock)
         kept = self.cache.preparing(filling, options)
         first = kept.first
         if first is not None:
-            catalog = self._ready_catalog(template, context)
             search = _prepare_search(filled, *first, context)
-            self.cache.keep_query(kept, search or prepare_query(*first, catalog))
+            self.cache.keep_query(kept, search or prepare_query(*first, catalog()))
         known = None if kept.query is None else kept.query.plan(filling)
         if known is not None:
             return known
-        catalog = self._ready_catalog(template, context)
-        plan = choose_plan(filling.plan(), catalog, options)
+        plan = choose_plan(filling.plan(), catalog(), options)
         prepared = _prepared(plan, template.columns, reads_clock=reads_clock)
         if kept.count < MAX_PREPARED:
             self.cache.keep_first(kept, filling, prepared)
@@ -288,7 +287,7 @@ class Queries:
         """Return the catalog; where an aggregate may use BVHs, they know every row."""
         if Aggregate in template.contents:
             self._changes.use_bvhs(template.tables, context)
-        return self._changes.newest(context).describe()
+        return self.cache.catalog(self._changes.newest(context))
 
 
 def _prepare_search(

@@ -35,7 +35,8 @@ def open_sources(statement: ast.Select | ast.Dml, context: StatementContext) -> 
     relations = snapshot.relations
     named = sql.tables_named(statement)
     tables = {name: context.given[name] for name in named if name in context.given}
-    for name, source in sql.files_of(statement, relations, parameters).items():
+    written = list(sql.tables_in(statement.tree, relations))
+    for name, source in sql.files_of(statement, written, parameters).items():
         for path in source.patterns:
             check_file(path, settings)
         if name in snapshot.tables:
@@ -48,7 +49,7 @@ def open_sources(statement: ast.Select | ast.Dml, context: StatementContext) -> 
     if unknown and context.python is not None:
         with_variables = settings[REPLACEMENT_SCANS] and settings[EXTERNAL_ACCESS]
         tables |= context.python.find(unknown, with_variables=with_variables)
-    for name, call in sql.opened_calls(statement, relations, parameters).items():
+    for name, call in sql.opened_calls(statement, written, parameters).items():
         assert isinstance(call.function, OpenedFunction)
         found = call.function.open(call, context)
         rows = Rows(found.schema, (ArrowPart(found),))

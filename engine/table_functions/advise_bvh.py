@@ -213,7 +213,8 @@ def _stars(statement: ast.Statement, catalog: CatalogInfo) -> list[Star] | str:
     """Return the stars of a query, or why it has none."""
     if not isinstance(statement, ast.Select):
         return "it is not a query"
-    if sql.files_of(statement, catalog.relations) or sql.opened_calls(statement, catalog.relations):
+    tables = list(sql.tables_in(statement.tree, catalog.relations))
+    if sql.files_of(statement, tables) or sql.opened_calls(statement, tables):
         return "it reads what is not a table of the database"
     plan = optimize(sql.bind_select(statement, catalog), catalog)
     found = [each.star for each in _aggregates(plan)]

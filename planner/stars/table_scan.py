@@ -38,7 +38,7 @@ from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from raydb.planner.catalog import CatalogInfo, TableInfo
     from raydb.planner.plan.nodes import Star
@@ -260,11 +260,12 @@ def value_count(
     units = by_unit(expression)
     if units is not None:
         (moment,) = attributes_of(expression)
-        sample = catalog.tables[star.fact].sample[moment.name]
-        return count_by_unit(expression, sample) if is_small(sample) is None else is_small(sample)
+        fact = catalog.tables[star.fact]
+        distinct = _distinct_count(moment.name, fact)
+        return count_by_unit(expression, fact.sample[moment.name]) if distinct is None else distinct
     for attribute in attributes_of(expression):
         table = _table_of(attribute, star, catalog)
-        distinct = is_small(table.sample[attribute.name])
+        distinct = _distinct_count(attribute.name, table)
         if distinct is None and not attribute.path:
             return _sampled_count(expression, catalog.tables[star.fact])
         every = table.row_count if distinct is None else distinct
@@ -290,9 +291,16 @@ def _count_left(attribute: Attribute, star: Star, table: TableInfo) -> int:
     return ceil(estimated_count(kept, share * table.row_count, 1)) if len(kept) else table.row_count
 
 
-# What was guessed of a table's expressions: a plan asks some times, and so does the next one.
-_guesses: WeakKeyDictionary[TableInfo, dict[Expression, tuple[int | None]]] = WeakKeyDictionary()
+# What was guessed of a table's columns and expressions: a plan asks some times, and so does the
+# next one.
+_guesses: WeakKeyDictionary[TableInfo, dict[Expression | str, tuple[int | None]]]
+_guesses = WeakKeyDictionary()
 _MOST_GUESSES = 256
+
+
+def _distinct_count(column: str, table: TableInfo) -> int | None:
+    """Return what `is_small` says of a column of a table."""
+    return _guess(column, table, lambda: is_small(table.sample[column]))
 
 
 def _sampled_count(expression: Expression, fact: TableInfo) -> int | None:
@@ -300,12 +308,19 @@ def _sampled_count(expression: Expression, fact: TableInfo) -> int | None:
 
     None where that may be nearly one a row.
     """
-    known = _guesses.setdefault(fact, {})
-    found = known.get(expression)
+    return _guess(expression, fact, lambda: _count_in_sample(expression, fact))
+
+
+def _guess(
+    asked: Expression | str, table: TableInfo, count: Callable[[], int | None]
+) -> int | None:
+    """Return what is known of a column or an expression of a table, counted the first time."""
+    known = _guesses.setdefault(table, {})
+    found = known.get(asked)
     if found is None:
         if len(known) >= _MOST_GUESSES:
             known.clear()
-        found = known[expression] = (_count_in_sample(expression, fact),)
+        found = known[asked] = (count(),)
     return found[0]
 
 

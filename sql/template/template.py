@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from raydb.errors import Error
 from raydb.planner.expressions.literals import constant, vector_literal
-from raydb.planner.expressions.nodes import Column, Literal
+from raydb.planner.expressions.nodes import Attribute, Column, Literal
 from raydb.planner.expressions.slots import Hole, Slot, SlotLiteral
 from raydb.planner.optimizer import optimize
 from raydb.planner.plan.common_tables import contents, tables_of
@@ -61,6 +61,9 @@ _MARK = re.compile("\0[svdi]")
 
 # The values of a slot whose vector is rounded once: what was given, and that.
 _ROUNDED = 2
+
+# What is in every text that has parameters.
+_PARAMETER = re.compile("[?$:]")
 
 # A longer text is a list of values rather than a question that is asked again.
 _LONGEST_TEXT = 20_000
@@ -111,7 +114,8 @@ def bind_template(
 ) -> Template:
     """Bind a query so that others of its shape need not be bound; errors as in `bind_select`."""
     with refuse_deep_nesting():
-        given = bind_parameters(select.tree, parameters)
+        is_open = parameters or _PARAMETER.search(shape.key)
+        given = bind_parameters(select.tree, parameters) if is_open else {}
         slots = Slots(select.tree, shape.spans(), given)
         open_ones = {name: slot.stand_in() for name, slot in slots.parameters.items()}
         literals: dict[str, Literal] = {**given, **open_ones}
@@ -174,7 +178,8 @@ class Template:
         if "now" in self.contents:
             return None
         if self._optimized is None:
-            self._optimized = _OptimizedPlan(self._bound, literals, catalog())
+            bound, found = self._bound, self.contents
+            self._optimized = _OptimizedPlan(bound, found, literals, catalog())
         return self._optimized.fill(literals)
 
     def parameter_of(self, hole: Hole) -> str | None:
@@ -263,12 +268,18 @@ class _OptimizedPlan:
     value only.
     """
 
-    def __init__(self, bound: OpenPlan, literals: _Literals, catalog: CatalogInfo) -> None:
+    def __init__(
+        self,
+        bound: OpenPlan,
+        found: frozenset[type | str],
+        literals: _Literals,
+        catalog: CatalogInfo,
+    ) -> None:
         self.holes = {
             slot: [Slot(each, Hole) for each in all_of] for slot, all_of in literals.items()
         }
         holes = {slot: [hole.stand_in() for hole in all_of] for slot, all_of in self.holes.items()}
-        self._open = OpenPlan(optimize(bound.fill(holes), catalog))
+        self._open = OpenPlan(optimize(bound.fill(holes), catalog, found))
 
     def fill(self, literals: _Literals) -> Filling | None:
         filled: dict[Slot, Sequence[Literal]] = {}
@@ -312,26 +323,28 @@ class _Made:
 
 _Build = Callable[[_Made], Any]
 
+# What most parts of a plan are.
+_WITHOUT_SLOTS = frozenset({Attribute, Column, Literal, Scan, str, int, bool, type(None)})
+
 
 def _builder(part: Any, known: dict[int, _Build | None]) -> _Build | None:
     """Return a function that makes a part of a plan anew, None for one without a slot.
 
     `known` has those of nodes: a query that several nodes refer to is visited once.
     """
-    match part:
-        case SlotLiteral(slot=slot, place=place):
-            return lambda filling: filling.literals[slot][place]
-        case Column() | Literal() | Scan():
-            return None
-        case tuple():
-            return _rebuilt(part, part, tuple, known)
-        case list() | dict() | set():
-            raise AssertionError("plans are made of tuples")
-        case _ if id(part) not in known:
-            kind: Any = type(part)
-            values = tuple(getattr(part, name) for name in _field_names(kind))
-            build = _rebuilt(part, values, lambda made: kind(*made), known) if values else None
-            known[id(part)] = build
+    kind: Any = type(part)
+    if kind in _WITHOUT_SLOTS:
+        return None
+    if issubclass(kind, SlotLiteral):
+        slot, place = part.slot, part.place
+        return lambda filling: filling.literals[slot][place]
+    if kind is tuple:
+        return _rebuilt(part, part, tuple, known)
+    assert kind not in (list, dict, set), "plans are made of tuples"
+    if id(part) not in known:
+        values = tuple([getattr(part, name) for name in _field_names(kind)])
+        build = _rebuilt(part, values, lambda made: kind(*made), known) if values else None
+        known[id(part)] = build
     return known[id(part)]
 
 
@@ -348,8 +361,11 @@ def _rebuilt(
     known: dict[int, _Build | None],
 ) -> _Build | None:
     """Return a function that makes a tuple or a node anew from those of its values that differ."""
-    every = [(place, _builder(each, known)) for place, each in enumerate(values)]
-    builders = [(place, build) for place, build in every if build]
+    builders = [
+        (place, build)
+        for place, each in enumerate(values)
+        if type(each) not in _WITHOUT_SLOTS and (build := _builder(each, known))
+    ]
     if not builders:
         return None
 

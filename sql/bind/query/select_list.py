@@ -103,6 +103,8 @@ def _columns_of(
 
 def _each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
     """Return an entry of the select list once for each column that its COLUMNS(...) names."""
+    if isinstance(node, exp.Column):
+        return [node]
     calls = [call for call in nodes_of(node, exp.Anonymous) if fold(call.name) == "columns"]
     if not calls:
         return [node]

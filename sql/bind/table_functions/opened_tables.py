@@ -33,31 +33,32 @@ if TYPE_CHECKING:
 
 def files_of(
     statement: ast.Select | ast.Dml,
-    relations: Relations,
+    tables: Iterable[exp.Table],
     parameters: Parameters = (),
 ) -> Mapping[str, FileSource]:
-    """Return the files that a statement reads, also by way of views.
+    """Return the files that a statement reads; tables: those of `tables_in`.
 
     Whoever binds the statement puts each of them into the catalog, under its name here.
 
-    >>> files_of(parse("SELECT * FROM 'a.csv' JOIN t USING (id)")[0], CatalogInfo({}).relations)
+    >>> (select,) = parse("SELECT * FROM 'a.csv' JOIN t USING (id)")
+    >>> files_of(select, tables_in(select.tree, CatalogInfo({}).relations))
     {"'a.csv'": FileSource(patterns=('a.csv',), kind=None, options=())}
     """
-    tables = [table for table in tables_in(statement.tree, relations) if is_file(table)]
-    values = _values(statement.tree, tables, parameters)
-    return {file_table(table): file_source(table, values) for table in tables}
+    files = [table for table in tables if is_file(table)]
+    values = _values(statement.tree, files, parameters)
+    return {file_table(table): file_source(table, values) for table in files}
 
 
 def opened_calls(
     statement: ast.Select | ast.Dml,
-    relations: Relations,
+    tables: Iterable[exp.Table],
     parameters: Parameters = (),
 ) -> Mapping[str, FunctionCall]:
-    """Return the calls whose rows the engine makes, also by way of views, by their tables' names.
+    """Return the calls whose rows the engine makes, by their tables' names; see `files_of`.
 
     Raises as `read_call` does.
     """
-    found = [(table, function_called(table)) for table in tables_in(statement.tree, relations)]
+    found = [(table, function_called(table)) for table in tables]
     calls = {table: each for table, each in found if isinstance(each, OpenedFunction)}
     if not calls:
         return {}
