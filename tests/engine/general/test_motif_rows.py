@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 import raydb
-from raydb.engine.table_functions.motif import motif_rows
-from raydb.engine.table_functions.motif import motif_instances
+from raydb.engine.table_functions.motif import motif_instances, motif_rows
 from raydb.engine.table_functions.motif import motif_search as motifs
 
 ARGUMENTS = "src => 's', dst => 'd', time => 't'"
