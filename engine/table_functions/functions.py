@@ -1,4 +1,7 @@
-"""functions(), indexes(), sequences(): what there is to call, and what tables have; unnest()."""
+"""functions(), indexes(), sequences(): what there is to call, and what tables have.
+
+And calls that the binder reads itself: unnest(), json_each() and json_tree().
+"""
 
 from __future__ import annotations
 
@@ -89,7 +92,8 @@ class Sequences(RowsFunction):
             yield name, *columns.get(name, (None, None)), start, Decimal(following)
 
 
-class Unnest(TableFunction):
-    """unnest(lists, ...): the binder reads it itself, for it stands in a SELECT list too."""
+class BoundFunction(TableFunction):
+    """A function whose calls the binder reads itself, for they see the sources before them."""
 
-    name = "unnest"
+    def __init__(self, name: str) -> None:
+        self.name = name

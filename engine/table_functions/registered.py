@@ -6,7 +6,7 @@ from raydb.engine.table_functions.advise_bvh import AdviseBvh
 from raydb.engine.table_functions.bvhs import Bvhs
 from raydb.engine.table_functions.catalog_functions import CATALOG_FUNCTIONS
 from raydb.engine.table_functions.file_contents import FILE_CONTENTS
-from raydb.engine.table_functions.functions import Functions, Indexes, Sequences, Unnest
+from raydb.engine.table_functions.functions import BoundFunction, Functions, Indexes, Sequences
 from raydb.engine.table_functions.information_schema import INFORMATION_SCHEMA
 from raydb.engine.table_functions.motif.motif_function import MOTIF_FUNCTIONS
 from raydb.engine.table_functions.repeated_rows import Repeat
@@ -15,6 +15,7 @@ from raydb.engine.table_functions.summary import SummarizeFunction
 from raydb.engine.table_functions.vector.index_calibrations import IndexCalibrations
 from raydb.engine.table_functions.vector.vector_function import VectorFunction
 from raydb.engine.table_functions.vector.vector_indexes import VectorIndexes
+from raydb.planner.expressions.functions.nested.json_rows import ROWS_OF_JSON
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, register
 from raydb.sql.bind.table_functions.file_functions import FILE_FUNCTIONS
 
@@ -22,6 +23,7 @@ __all__ = ["TABLE_FUNCTIONS"]
 
 for _function in (
     AdviseBvh(),
+    *map(BoundFunction, ("unnest", *ROWS_OF_JSON)),
     Bvhs(),
     *CATALOG_FUNCTIONS,
     *FILE_CONTENTS,
@@ -36,7 +38,6 @@ for _function in (
     SeriesFunction("generate_series", includes_stop=True),
     SeriesFunction("range", includes_stop=False),
     SummarizeFunction(),
-    Unnest(),
     VectorFunction(),
     VectorIndexes(),
 ):

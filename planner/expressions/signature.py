@@ -196,7 +196,7 @@ def as_instant(name: str, operand: Expression) -> Expression:
 def require_order(name: str, operand: Expression) -> Expression:
     """Return an argument whose values have an order; raises NotSupportedError for others."""
     operand = typed(operand, INTEGER)
-    if pa.types.is_nested(operand.type):
+    if not has_order(operand.type):
         raise NotSupportedError(f"{name}() of {sql_type_name(operand.type)} is not supported")
     return operand
 

@@ -30,7 +30,7 @@ class ScopeTable:
     """
 
     name: str
-    columns: tuple[tuple[str, Column], ...]
+    columns: tuple[tuple[str, Expression], ...]
     written: str
     place: tuple[str, str] = ("", "")
     row_id: Expression | None = None
@@ -117,10 +117,24 @@ def table_scope(
     place: tuple[str, str] = ("", ""),
     row_number: Column | None = None,
 ) -> Scope:
-    """Return the scope of one table; `names` replace the first names of its columns.
+    """Return the scope of one table; see `named_scope`.
 
     place: the database and the schema of a table without an alias, for names such as
     `shop.sale.amount`. row_number: the column with the numbers of a stored table's rows.
+    """
+    named = [(column.name, column) for column in columns]
+    return named_scope(table, named, names, written, place, _row_id(row_number))
+
+
+def named_scope(
+    table: str,
+    columns: Sequence[tuple[str, Expression]],
+    names: Sequence[str] = (),
+    written: str = "",
+    place: tuple[str, str] = ("", ""),
+    row_id: Expression | None = None,
+) -> Scope:
+    """Return the scope of one table with named columns; `names` replace the first of their names.
 
     A table without a name ('') can't be used as a qualifier. Raises ProgrammingError for more
     names than columns.
@@ -129,10 +143,10 @@ def table_scope(
         raise ProgrammingError(
             f"'{table}' has {len(columns)} columns, but its alias names {len(names)}"
         )
-    all_names = (*names, *(column.name for column in columns[len(names) :]))
-    named = tuple(zip(all_names, columns, strict=True))
+    all_names = (*names, *(name for name, _ in columns[len(names) :]))
+    named = tuple(zip(all_names, (column for _, column in columns), strict=True))
     return Scope(
-        (ScopeTable(table, named, written, place, _row_id(row_number)),),
+        (ScopeTable(table, named, written, place, row_id),),
         tuple(Visible(name, column, table) for name, column in named),
     )
 

@@ -53,6 +53,8 @@ class RayDialect(Postgres):
                 if "?" not in keyword and token_type is not TokenType.COMMAND
             },
             "//": TokenType.DIV,
+            "PIVOT_WIDER": TokenType.PIVOT,
+            "PIVOT_LONGER": TokenType.UNPIVOT,
             "POSITIONAL": TokenType.POSITIONAL,
             "SUMMARIZE": TokenType.SUMMARIZE,
             "FLOAT": TokenType.FLOAT,

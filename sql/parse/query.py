@@ -14,7 +14,8 @@ from raydb.sql.parse.reader import TokenReader, name_in, parse_tree
 if TYPE_CHECKING:
     from sqlglot import Token
 
-QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "PIVOT", "UNPIVOT", "(")
+_PIVOTS = ("PIVOT", "PIVOT_WIDER", "UNPIVOT", "PIVOT_LONGER")
+QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE", *_PIVOTS, "(")
 """What a query begins with."""
 
 

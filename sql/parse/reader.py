@@ -23,6 +23,7 @@ from raydb.sql.parse.rewritten_tokens import (
     CLOSING,
     OPENING,
     arrow_lambdas,
+    called_names,
     name_field_types,
     number_parameters,
     part_exponents,
@@ -85,6 +86,8 @@ def _prepared(text: str, tokens: list[Token]) -> list[Token]:
         kinds = {token.token_type for token in tokens}
     if TokenType.STRUCT in kinds:
         tokens = name_field_types(tokens)
+    if TokenType.APPLY in kinds:
+        tokens = called_names(tokens)
     if TokenType.POSITIONAL in kinds:
         tokens = positional_names(tokens)
     if TokenType.COLON in kinds:

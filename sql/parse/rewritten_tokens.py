@@ -160,6 +160,17 @@ def part_exponents(tokens: list[Token]) -> list[Token]:
     return parted
 
 
+def called_names(tokens: list[Token]) -> list[Token]:
+    """Return tokens in which `apply`, a word of CROSS APPLY, is the name of a call `apply(...)`."""
+    before = TokenType.CROSS, TokenType.OUTER
+    return [
+        _within(token, TokenType.VAR, 0, len(token.text))
+        if token.token_type is TokenType.APPLY and tokens[place - 1].token_type not in before
+        else token
+        for place, token in enumerate(tokens)
+    ]
+
+
 def positional_names(tokens: list[Token]) -> list[Token]:
     """Return tokens in which `positional` is a name, unless JOIN follows."""
     following = (*tokens[1:], None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import uuid
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -14,13 +16,14 @@ from raydb.storage.enums import stored_table, typed_schema, with_labels
 from raydb.storage.formats import check_options, find_format
 from raydb.storage.formats.format import Use
 from raydb.storage.formats.hive import write_folders
-from raydb.storage.formats.options import given_format, switch, with_plain_names
+from raydb.storage.formats.options import given_format, switch, text_of, with_plain_names
 from raydb.storage.formats.paths import check_file, describe_failure, expand
 from raydb.storage.tables.table import check_given
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from raydb.storage.formats.hive import Found
     from raydb.storage.formats.options import Options
     from raydb.storage.tables.table import TableDefinition
 
@@ -93,13 +96,25 @@ def write_rows(path: str, rows: pa.Table, options: Options) -> None:
     compression = settings.get("compression") if chosen.is_text else None
     ending = {"gzip": ".gz", "zstd": ".zst"}.get(str(compression), "")
 
-    def write(folder: str, part: pa.Table) -> None:
-        file = f"{folder}/data_0.{chosen.extensions[0]}{ending}"
+    def write(folder: str, part: pa.Table) -> str:
+        file = f"{folder}/{_file_name(settings)}.{chosen.extensions[0]}{ending}"
         replace_file(file, chosen.writer(file, part, settings))
+        return file
 
     names = tuple(map(str, keys)) if isinstance(keys, tuple) else (str(keys),)
-    may_replace = switch(settings, "overwrite_or_ignore") is True
-    write_folders(path, rows, names, write, may_replace=may_replace)
+    found: Found = "kept" if switch(settings, "overwrite_or_ignore") else "refused"
+    if switch(settings, "overwrite"):
+        found = "removed"
+    keeps_keys = switch(settings, "write_partition_columns") is True
+    write_folders(path, rows, names, write, found=found, keeps_keys=keeps_keys)
+
+
+def _file_name(settings: Options) -> str:
+    """Return the name of a file of PARTITION_BY, of which each folder gets one, number 0."""
+    pattern = text_of(settings, "filename_pattern", "data_{i}")
+    if not pattern or "/" in pattern or os.sep in pattern:
+        raise ProgrammingError(f"option filename_pattern is the name of a file, not '{pattern}'")
+    return pattern.replace("{i}", "0").replace("{uuid}", str(uuid.uuid4()))
 
 
 def _refuse_doubles(path: str, rows: pa.Table) -> None:

@@ -49,7 +49,12 @@ _COMMON = {
     "format": Setting("the format, instead of the extension", _COPY),
     "union_by_name": Setting("whether columns of several files are matched by name", (Use.QUERY,)),
     "hive_partitioning": Setting("whether folders such as year=2026 are columns", (Use.QUERY,)),
+    "hive_types": Setting("types of such columns", (Use.QUERY,)),
+    "hive_types_autocast": Setting("whether they have other types than text", (Use.QUERY,)),
     "partition_by": Setting("columns that become folders such as year=2026", (Use.WRITE,)),
+    "write_partition_columns": Setting("whether the files hold these columns too", (Use.WRITE,)),
+    "filename_pattern": Setting("how files of PARTITION_BY are called: data_{i}", (Use.WRITE,)),
+    "overwrite": Setting("whether what the directory held before goes", (Use.WRITE,)),
     "overwrite_or_ignore": Setting(
         "whether PARTITION_BY may write to a directory that is not empty", (Use.WRITE,)
     ),

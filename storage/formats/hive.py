@@ -9,23 +9,26 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import quote, unquote
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
+from raydb.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
 from raydb.interrupts import beside, check_interrupt
 from raydb.names import known_name
 from raydb.room import keep_rows
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+Found: TypeAlias = Literal["refused", "kept", "removed"]
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _TYPES = (pa.int64(), pa.date32(), pa.timestamp("us"))
@@ -33,15 +36,38 @@ _TYPES = (pa.int64(), pa.date32(), pa.timestamp("us"))
 _PIECE_ROWS = 2**18
 
 
-def hive_columns(paths: Sequence[str]) -> dict[str, pa.Array]:
+def hive_columns(
+    paths: Sequence[str],
+    types: Mapping[str, pa.DataType] = MappingProxyType({}),
+    *,
+    is_typed: bool = True,
+) -> dict[str, pa.Array]:
     """Return the columns in the names of folders, with a value for each path.
+
+    types: those that are given by name. is_typed: whether the others may be other than text.
+    Raises ProgrammingError for a type of no such column, DataError for a value of another type.
 
     >>> hive_columns(["s/year=2025/a.csv", "s/year=2026/b.csv"])["year"].to_pylist()
     [2025, 2026]
     """
     found = [_folders(path) for path in paths]
     names = [name for name in found[0] if all(name in each for each in found)] if found else []
-    return {name: _typed([each[name] for each in found]) for name in names}
+    known = {known_name(name, names, "folder", " in the path"): name for name in types}
+    columns = {}
+    for name in names:
+        texts = pa.array([each[name] for each in found], pa.string())
+        if name in known:
+            columns[name] = _cast(name, texts, types[known[name]])
+        else:
+            columns[name] = _typed(texts) if is_typed else texts
+    return columns
+
+
+def _cast(name: str, texts: pa.Array, kind: pa.DataType) -> pa.Array:
+    try:
+        return texts.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise DataError(f"folders '{name}=' do not all name a {sql_type_name(kind)}") from None
 
 
 def _folders(path: str) -> dict[str, str | None]:
@@ -53,9 +79,8 @@ def _folders(path: str) -> dict[str, str | None]:
     }
 
 
-def _typed(values: Sequence[str | None]) -> pa.Array:
+def _typed(texts: pa.Array) -> pa.Array:
     """Return texts in the first type that all of them are written in."""
-    texts = pa.array(values, pa.string())
     for kind in _TYPES if texts.null_count < len(texts) else ():
         try:
             typed = texts.cast(kind)
@@ -71,44 +96,61 @@ def write_folders(
     path: str,
     rows: pa.Table,
     keys: Sequence[str],
-    write: Callable[[str, pa.Table], None],
+    write: Callable[[str, pa.Table], str],
     *,
-    may_replace: bool,
+    found: Found = "refused",
+    keeps_keys: bool = False,
 ) -> None:
-    """Write the rows of each value of some columns into a folder of its own, without the columns.
+    """Write the rows of each value of some columns into a folder of its own.
 
-    write: writes rows into a folder. may_replace: whether the directory may hold something
-    already, which stays unless it has the path of a new file. What was written before a failure is
-    removed. Raises ProgrammingError for keys that are no columns, or that are all of them,
-    NotSupportedError for keys without texts, and OperationalError where the disk fails.
+    write: writes rows into a folder and returns the path of the file. found: what becomes of what
+    the directory holds already: "refused"; "kept", unless it has the path of a new file; "removed"
+    when all rows are written. keeps_keys: whether the files hold the columns of the keys too. What
+    was written before a failure is removed. Raises ProgrammingError for keys that are no columns,
+    or that are all of them where the files do not hold them, NotSupportedError for keys without
+    texts, and OperationalError where the disk fails.
     """
     names = [known_name(each, rows.column_names, "column", " in the rows of COPY") for each in keys]
-    if len(set(names)) == len(rows.column_names):
+    if len(set(names)) == len(rows.column_names) and not keeps_keys:
         raise ProgrammingError("PARTITION_BY has to leave a column for the files")
     folders, numbers = _folders_of(rows.select(list(dict.fromkeys(names))), names)
     order = beside(lambda: np.argsort(numbers, kind="stable"), len(numbers))
     ends = np.cumsum(np.bincount(numbers, minlength=len(folders)))
-    rest = rows.drop_columns(list(dict.fromkeys(names)))
+    rest = rows if keeps_keys else rows.drop_columns(list(dict.fromkeys(names)))
     root = Path(path)
     made: list[Path] = []
+    written: set[Path] = set()
     try:
-        if not may_replace and root.is_dir() and any(root.iterdir()):
+        before = sorted(root.rglob("*")) if found != "kept" and root.is_dir() else []
+        if before and found == "refused":
             raise OperationalError(
                 f"directory '{path}' is not empty; OVERWRITE_OR_IGNORE writes to it all the same"
             )
         for folder, start, end in zip(folders, [0, *ends[:-1]], ends, strict=True):
             _make_folder(root / folder, made)
-            write(str(root / folder), _taken(rest, order[start:end]))
+            written.add(Path(write(str(root / folder), _taken(rest, order[start:end]))))
+        _remove(each for each in reversed(before) if each not in written)
     except BaseException as error:
         for each in reversed(made):
             with suppress(OSError):
-                for file in each.glob("data_0.*"):
-                    file.unlink()
+                for file in each.iterdir():
+                    if file in written:
+                        file.unlink()
                 each.rmdir()
         if isinstance(error, OSError):
             reason = (error.strerror or str(error)).lower()
             raise OperationalError(f"directory '{path}' cannot be written: {reason}") from None
         raise
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    """Remove files, and folders that are empty then; those that are in a folder go before it."""
+    for path in paths:
+        if path.is_dir() and not path.is_symlink():
+            with suppress(OSError):  # It holds what was written.
+                path.rmdir()
+        else:
+            path.unlink()
 
 
 def _folders_of(rows: pa.Table, names: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:

@@ -124,7 +124,7 @@ def columns_of(settings: Options, header: bool | None = None) -> Columns:
     if "columns" in settings and not settings.keys().isdisjoint({"names", "types", "all_varchar"}):
         raise ProgrammingError("option columns gives names and types; names and types do not apply")
     if "columns" in settings:
-        types = _named_types("columns", settings["columns"])
+        types = named_types("columns", settings["columns"])
         names = tuple(types)
     if "names" in settings:
         names = _names(settings["names"])
@@ -134,7 +134,7 @@ def columns_of(settings: Options, header: bool | None = None) -> Columns:
         if isinstance(given, tuple) and all(isinstance(each, pa.DataType) for each in given):
             listed = given
         else:
-            types = _named_types("types", given)
+            types = named_types("types", given)
     sample: int | None = SAMPLE_RECORDS
     if settings.get("sample_size") == "-1":
         sample = None
@@ -151,7 +151,8 @@ def columns_of(settings: Options, header: bool | None = None) -> Columns:
     )
 
 
-def _named_types(option: str, value: Option) -> Mapping[str, pa.DataType]:
+def named_types(option: str, value: Option) -> Mapping[str, pa.DataType]:
+    """Return an option that is types by name; raises ProgrammingError for another value."""
     if not isinstance(value, Mapping) or not value:
         raise ProgrammingError(
             f"option {option} gives types by the names of columns: {{'a': 'INTEGER'}}"

@@ -22,7 +22,7 @@ from raydb.storage.formats.arrow.sql_types import check_names, sql_type
 from raydb.storage.formats.file_parts import cast_part
 from raydb.storage.formats.format import MAX_COLUMNS, Use, too_many_columns
 from raydb.storage.formats.hive import hive_columns
-from raydb.storage.formats.options import switch, with_plain_names
+from raydb.storage.formats.options import named_types, switch, with_plain_names
 from raydb.storage.formats.paths import check_file, describe_failure, expand, matching_files
 from raydb.storage.integers import wider_integer
 from raydb.storage.nested import map_leaves
@@ -101,10 +101,12 @@ def open_rows(source: FileSource, whole_sample: bool = False) -> Rows:
 
 def _added_columns(paths: Sequence[str], settings: Options) -> pa.Table:
     """Return the columns that files do not hold, with a row for each file."""
-    is_hive = switch(settings, "hive_partitioning") is not False
-    added = hive_columns(paths) if is_hive else {}
-    if switch(settings, _FILENAME):
-        added[_FILENAME] = pa.array(paths, pa.string())
+    added = {_FILENAME: pa.array(paths, pa.string())} if switch(settings, _FILENAME) else {}
+    if switch(settings, "hive_partitioning") is not False:
+        given = settings.get("hive_types")
+        types = {} if given is None else named_types("hive_types", given)
+        is_typed = switch(settings, "hive_types_autocast") is not False
+        added = {**added, **hive_columns(paths, types, is_typed=is_typed), **added}
     return pa.table(added)
 
 

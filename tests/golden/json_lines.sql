@@ -102,3 +102,26 @@ COPY (SELECT 0.1 AS f, [1, 0.1] AS v) TO '$TMP/small.jsonl';
 COPY reals FROM '$TMP/small.jsonl';
 SELECT f = 0.1::FLOAT, v = [1, 0.1]::FLOAT[2] FROM reals;
 -- true | true
+
+-- Objects and arrays within.
+COPY (SELECT 1 AS id, {'name': 'ann', 'tags': ['x', 'y']} AS who UNION ALL SELECT 2, {'name': 'bob', 'tags': []}) TO '$TMP/nested.json';
+
+SELECT * FROM '$TMP/nested.json' ORDER BY id;
+-- 1 | {'name': 'ann', 'tags': ['x', 'y']}
+-- 2 | {'name': 'bob', 'tags': []}
+
+SELECT id, who.name, unnest(who.tags) FROM '$TMP/nested.json';
+-- 1 | 'ann' | 'x'
+-- 1 | 'ann' | 'y'
+
+SELECT unnest(who) FROM '$TMP/nested.json' ORDER BY name;
+-- 'ann' | ['x', 'y']
+-- 'bob' | []
+
+SELECT who, count(*) FROM '$TMP/nested.json' GROUP BY who ORDER BY who;
+-- {'name': 'ann', 'tags': ['x', 'y']} | 1
+-- {'name': 'bob', 'tags': []} | 1
+
+SELECT id, who ->> 'name' FROM read_json('$TMP/nested.json', columns = {'id': 'BIGINT', 'who': 'JSON'}) ORDER BY id;
+-- 1 | 'ann'
+-- 2 | 'bob'

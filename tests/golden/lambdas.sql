@@ -155,3 +155,7 @@ SELECT upper(lambda x: x);
 
 SELECT list_transform([1], lambda x);
 -- error: ProgrammingError: syntax error at line 1, column 35: unexpected 'x', expected ')'
+
+-- apply() is one of their names, and no word.
+SELECT apply([1, 2], lambda x: x + 1), apply([1], x -> x * 3), apply.apply FROM (SELECT 1 AS apply) AS apply;
+-- [2, 3] | [3] | 1

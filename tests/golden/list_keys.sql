@@ -171,7 +171,7 @@ SELECT v FROM t ORDER BY v;
 -- NULL
 -- NULL
 SELECT min(v) FROM t;
--- error: NotSupportedError: min() of FLOAT[3] is not supported (line 1, column 8)
+-- (0.0, 2.0, 3.0)
 SELECT id FROM t WHERE v < [1, 2, 3];
 -- 3
 -- 4

@@ -151,7 +151,7 @@ SELECT * FROM t ORDER BY a;
 -- 3 | NULL | NULL | NULL
 
 SELECT max(a) FROM t;
--- error: NotSupportedError: max() of INTEGER[] is not supported (line 1, column 8)
+-- [7]
 
 -- They travel through joins.
 SELECT x.id, x.a, y.v FROM t x JOIN t y ON x.id = y.id + 1 ORDER BY x.id;

@@ -71,4 +71,34 @@ SELECT MAP {1: 2} < MAP {1: 3};
 -- error: NotSupportedError: maps have no order: an expression (MAP(INTEGER, INTEGER)) and an expression (MAP(INTEGER, INTEGER)) (line 1, column 13)
 
 SELECT max(l) FROM t;
--- error: NotSupportedError: max() of INTEGER[] is not supported (line 1, column 8)
+-- [2]
+
+-- The greatest and the least of them.
+CREATE TABLE nested (x INTEGER, l INTEGER[]);
+
+INSERT INTO nested VALUES (1, [1]), (2, [2, NULL]), (3, NULL), (5, [2]);
+
+SELECT max(l), min(l), max({'a': x}), min((x, l)), max(l) FILTER (WHERE x > 9) FROM nested;
+-- [2, None] | [1] | {'a': 5} | {'f1': 1, 'f2': [1]} | NULL
+
+SELECT x % 2, max(l), min(l), arg_max(x, l), mode(l) FROM nested GROUP BY 1 ORDER BY 1;
+-- 0 | [2, None] | [2, None] | 2 | [2, None]
+-- 1 | [2] | [1] | 5 | [1]
+
+SELECT x, max(l) OVER (ORDER BY x ROWS 1 PRECEDING) FROM nested ORDER BY x;
+-- 1 | [1]
+-- 2 | [2, None]
+-- 3 | [2, None]
+-- 5 | [2]
+
+SELECT quantile_disc(l, 0.5), quantile_disc(l, [0, 1]) FROM nested;
+-- [2] | [[1], [2, None]]
+
+SELECT x, greatest(l, [1, 5]), least(l, NULL, [2]) FROM nested ORDER BY x;
+-- 1 | [1, 5] | [1]
+-- 2 | [2, None] | [2]
+-- 3 | [1, 5] | [2]
+-- 5 | [2] | [2]
+
+SELECT max(MAP {1: x}) FROM nested;
+-- error: NotSupportedError: max() of MAP(INTEGER, INTEGER) is not supported (line 1, column 8)

@@ -228,3 +228,7 @@ SELECT struct_extract_at({'a': 1}, 3);
 -- ROW(name type, ...) is STRUCT(name type, ...).
 SELECT {'i': 1, 'j': 2}::ROW(i BIGINT, j VARCHAR), typeof(CAST(NULL AS ROW(a INTEGER, b ROW(c DATE)))), ROW(1, 'x');
 -- {'i': 1, 'j': '2'} | 'STRUCT(a INTEGER, b STRUCT(c DATE))' | {'f1': 1, 'f2': 'x'}
+
+-- A key that is text, as a field.
+SELECT m.a, t.m.b, m.c FROM (SELECT MAP {'a': 1, 'b': 2} AS m) AS t;
+-- 1 | 2 | NULL

@@ -145,3 +145,11 @@ PIVOT sales USING sum(amount);
 
 PIVOT sales ON y IN (?) USING sum(amount);
 -- error: ProgrammingError: the statement has 1 parameter, but 0 values were given
+
+-- Their other names.
+PIVOT_WIDER (VALUES (1, 2), (3, 4)) AS v(a, b) ON a USING sum(b);
+-- 2 | 4
+
+FROM (PIVOT_LONGER (SELECT 1 AS a, 2 AS b) ON a, b) ORDER BY name;
+-- 'a' | 1
+-- 'b' | 2

@@ -122,3 +122,50 @@ SELECT * FROM 'named_flags.csv';
 COPY (SELECT unnest(['00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002'])) TO 'ids.csv' (HEADER false);
 SELECT count(*) FROM read_csv('ids.csv', columns => {'id': 'UUID'});
 -- 2
+
+-- What DuckDB calls it, lines that cannot be read, and COPY as PostgreSQL once wrote it.
+COPY (SELECT * FROM (VALUES ('1', '2'), ('x', '3'), ('7', '8')) AS v("A", b)) TO '$TMP/bad.csv' WITH CSV HEADER;
+
+SELECT a, B FROM read_csv_auto('$TMP/bad.csv') ORDER BY a;
+-- '1' | 2
+-- '7' | 8
+-- 'x' | 3
+
+SELECT * FROM read_csv_auto('$TMP/bad.csv', header = true, delim = ',', types = {'a': 'VARCHAR'}, nullstr = 'x');
+-- '1' | 2
+-- '7' | 8
+-- NULL | 3
+
+SELECT * FROM read_csv('$TMP/bad.csv', columns = {'a': 'INTEGER', 'b': 'INTEGER'}, header = true);
+-- error: DataError: file '$TMP/bad.csv', line 3, field 1 (a): 'x' is not an INTEGER
+
+SELECT * FROM read_csv('$TMP/bad.csv', columns = {'a': 'INTEGER', 'b': 'INTEGER'}, header = true, ignore_errors = true);
+-- 1 | 2
+-- 7 | 8
+
+SELECT count(*) FROM read_csv_auto(['$TMP/bad.csv', '$TMP/bad.csv'], all_varchar = true);
+-- 6
+
+CREATE TABLE good (a INTEGER, b INTEGER);
+
+COPY good FROM '$TMP/bad.csv' WITH CSV HEADER;
+-- error: DataError: file '$TMP/bad.csv', line 3, field 1 (a): 'x' is not an INTEGER
+
+COPY good FROM '$TMP/bad.csv' (HEADER, IGNORE_ERRORS);
+
+COPY good TO '$TMP/good.csv' WITH CSV HEADER DELIMITER ';' NULL 'NA';
+
+COPY good (b) TO '$TMP/b.csv' CSV HEADER;
+
+SELECT * FROM read_csv('$TMP/good.csv', delim = ';') ORDER BY 1;
+-- 1 | 2
+-- 7 | 8
+
+FROM '$TMP/b.csv' ORDER BY b;
+-- 2
+-- 8
+
+-- Names in any case.
+SELECT BB, "aA" FROM (SELECT a AS Aa, b AS "bb" FROM good) ORDER BY AA;
+-- 2 | 1
+-- 8 | 7

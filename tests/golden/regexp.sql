@@ -69,8 +69,26 @@ SELECT s FROM t WHERE s ~ 'o' AND id < 5 ORDER BY id;
 SELECT regexp_extract(t, '(\d+)-(\d+)', ['year', 'month']) AS found FROM (VALUES ('2026-05'), ('soon'), (NULL)) AS v (t);
 -- {'year': '', 'month': ''}
 -- {'year': '2026', 'month': '05'}
--- {'year': None, 'month': None}
+-- NULL
 SELECT regexp_extract('2026-05', '(\d+)-(\d+)', ['year', 'month', 'day']);
 -- error: DataError: the regular expression '(\d+)-(\d+)' has no group 3
 SELECT regexp_escape('a.b (ø)'), 'a.b (ø)' ~ regexp_escape('a.b (ø)'), 'axb (ø)' ~ regexp_escape('a.b (ø)');
 -- 'a\.b\ \(ø\)' | true | false
+
+-- Groups by name, and texts as patterns.
+SELECT regexp_extract('2024-01', '(\d+)-(\d+)', ['y', 'm']), regexp_extract('x', '(\d+)-(\d+)', ['y', 'm']).y, regexp_extract(NULL, '(\d)', ['d']);
+-- {'y': '2024', 'm': '01'} | '' | NULL
+
+SELECT regexp_extract(s, '([A-Z])(\d)', ['letter', 'digit'], 'i') FROM (VALUES ('x1'), ('y'), (NULL)) AS v(s);
+-- NULL
+-- {'letter': '', 'digit': ''}
+-- {'letter': 'x', 'digit': '1'}
+
+SELECT regexp_extract('a', '(a)', ['x', 'y']);
+-- error: DataError: the regular expression '(a)' has no group 2
+
+SELECT regexp_extract('a', '(a)', ['x', 'X']);
+-- error: ProgrammingError: regexp_extract() needs a group, or different names for the first ones (line 1, column 8)
+
+SELECT regexp_escape('a.b c-_é/'), regexp_escape(NULL), regexp_matches('1.5', regexp_escape('1.5')), regexp_matches('115', regexp_escape('1.5'));
+-- 'a\.b\ c\-_é\/' | NULL | true | false

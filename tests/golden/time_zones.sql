@@ -153,3 +153,18 @@ SET timezone = '';
 SET nanoseconds = 'round';
 -- error: ProgrammingError: nanoseconds is 'error' or 'cut', not 'round'
 RESET timezone;
+
+-- In files.
+COPY (SELECT TIMESTAMPTZ '2024-01-01 10:00:00+02' AS ts, 1 AS x) TO '$TMP/tz.parquet';
+
+SELECT ts, ts::VARCHAR, typeof(ts), date_part('hour', ts), ts AT TIME ZONE 'Europe/Berlin' FROM '$TMP/tz.parquet';
+-- 2024-01-01T08:00:00+00:00 | '2024-01-01 08:00:00+00' | 'TIMESTAMP WITH TIME ZONE' | 8 | 2024-01-01T09:00:00
+
+SELECT x FROM '$TMP/tz.parquet' WHERE ts > TIMESTAMPTZ '2024-01-01 08:30:00+01';
+-- 1
+
+SELECT '2024-01-01T10:00:00Z'::TIMESTAMP, '2024-01-01T10:00:00+02:00'::TIMESTAMP, '2024/01/31 10:00'::TIMESTAMP, '2024/01/31'::DATE;
+-- 2024-01-01T10:00:00 | 2024-01-01T10:00:00 | 2024-01-31T10:00:00 | 2024-01-31
+
+SELECT '2024-02-30'::DATE;
+-- error: DataError: '2024-02-30' is not a valid DATE (line 1, column 8)

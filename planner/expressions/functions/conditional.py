@@ -18,6 +18,7 @@ from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.adapters import of_values
 from raydb.planner.expressions.columns.arrays import as_array, each
+from raydb.planner.expressions.columns.nested_order import order_nested
 from raydb.planner.expressions.columns.order import order_intervals
 from raydb.planner.expressions.nodes import Call, Expression, Literal, has_subquery
 from raydb.planner.expressions.registry import composed, is_volatile, may_raise, scalar
@@ -191,12 +192,12 @@ def _least(_: Call, *values: Values) -> Values:
 def _has_kernel(kind: pa.DataType) -> bool:
     """Tell whether Arrow takes the greatest of values of a type by itself."""
     is_zoned = pt.is_timestamp(kind) and kind.tz is not None
-    return not (is_zoned or pt.is_boolean(kind) or pt.is_interval(kind))
+    return not (is_zoned or pt.is_boolean(kind) or pt.is_interval(kind) or pt.is_nested(kind))
 
 
 def _better(precedes: Callable[..., Values], best: Values, other: Values) -> Values:
     """Return which of two values precedes the other one, NULLs aside."""
-    is_other = precedes(order_intervals(other), order_intervals(best))
+    is_other = precedes(*(order_nested(order_intervals(each)) for each in (other, best)))
     return pc.if_else(pc.or_(pc.is_null(best), pc.fill_null(is_other, False)), other, best)
 
 

@@ -9,14 +9,19 @@ from __future__ import annotations
 import functools
 import os
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from raydb.errors import DataError
+from raydb.planner.expressions.columns.adapters import of_rows
 from raydb.planner.expressions.columns.arrays import as_array
 from raydb.planner.expressions.nodes import Call
 from raydb.planner.expressions.registry import scalar
+from raydb.planner.expressions.types import TIMESTAMPTZ
+from raydb.planner.expressions.typing_rules import cast, typed
 from raydb.running import sequences
 from raydb.storage.uuids import UUID
 
@@ -27,6 +32,8 @@ if TYPE_CHECKING:
     from raydb.planner.expressions.evaluator import Rows
     from raydb.planner.expressions.nodes import Expression
 
+# The version of UUIDs that have a time.
+_WITH_TIME = 7
 # What SplitMix64 adds for each number.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 # Morsels of rows are computed in threads, and a generator serves one at a time.
@@ -64,7 +71,7 @@ def _seeded_random(_: Call, numbers: Values, seed: Values) -> Values:
 
 
 @scalar(
-    "gen_random_uuid(), uuid() -> UUID",
+    "gen_random_uuid(), uuid(), uuidv4() -> UUID",
     "a random UUID (version 4), another one for each row and call: length(uuid()::VARCHAR) -> 36",
     takes="rows",
     is_volatile=True,
@@ -75,6 +82,56 @@ def _random_uuid(_: Call, rows: Rows) -> Values:
     words[:, 6] = words[:, 6] & 0x0F | 0x40
     words[:, 8] = words[:, 8] & 0x3F | 0x80
     return pa.Array.from_buffers(UUID, rows.count, [None, pa.py_buffer(words)])
+
+
+@scalar(
+    "uuidv7() -> UUID",
+    "a UUID (version 7) that begins with the time and is else random:"
+    " uuid_extract_version(uuidv7()) -> 7",
+    takes="rows",
+    is_volatile=True,
+)
+def _timed_uuid(_: Call, rows: Rows) -> Values:
+    words = np.frombuffer(os.urandom(16 * rows.count), np.uint8).reshape(-1, 16).copy()
+    milliseconds = time.time_ns() // 10**6
+    words[:, :6] = np.frombuffer(milliseconds.to_bytes(6), np.uint8)
+    words[:, 6] = words[:, 6] & 0x0F | 0x70
+    words[:, 8] = words[:, 8] & 0x3F | 0x80
+    return pa.Array.from_buffers(UUID, rows.count, [None, pa.py_buffer(words)])
+
+
+def _of_uuid(kind: pa.DataType, name: str, operand: Expression) -> Expression:
+    return Call(name, (cast(typed(operand, UUID), UUID),), kind)
+
+
+@scalar(
+    "uuid_extract_version(uuid)",
+    "its version: uuid_extract_version(uuid()) -> 4",
+    bind=functools.partial(_of_uuid, pa.uint32()),
+)
+@of_rows
+def _version(value: bytes) -> int:
+    return _version_of(value)
+
+
+def _version_of(value: bytes) -> int:
+    return value[6] >> 4
+
+
+@scalar(
+    "uuid_extract_timestamp(uuid)",
+    "the time with which one of version 7 begins:"
+    " uuid_extract_timestamp('019bd6c0-0000-7000-8000-000000000000') ->"
+    " 2026-01-19 14:54:25.792+00",
+    bind=functools.partial(_of_uuid, TIMESTAMPTZ),
+    can_fail=True,
+)
+@of_rows
+def _time_of(value: bytes) -> int:
+    version = _version_of(value)
+    if version != _WITH_TIME:
+        raise DataError(f"a UUID of version {version} has no timestamp")
+    return int.from_bytes(value[:6]) * 1000
 
 
 @scalar(

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError
+from raydb.names import fold
 from raydb.planner.expressions.collations import collated_keys
 from raydb.planner.expressions.columns.adapters import of_rows, require_room, with_constants
 from raydb.planner.expressions.columns.arrays import Values, each
@@ -22,8 +23,8 @@ from raydb.planner.expressions.functions.nested.structs import struct_of
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import constants_fail, scalar
 from raydb.planner.expressions.signature import require_integer, require_text
-from raydb.planner.expressions.types import BOOLEAN, INTEGER, TEXT
-from raydb.planner.expressions.typing_rules import label, typed
+from raydb.planner.expressions.types import BOOLEAN, INTEGER, TEXT, is_list
+from raydb.planner.expressions.typing_rules import choose, label, typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -232,23 +233,29 @@ def _rewritten(escape: re.Match[str]) -> str:
 
 
 def _bind_extract(name: str, *arguments: Expression) -> Expression:
-    """Without a group it is all of the match; with names of groups, a struct of these."""
-    names = arguments[2].value if len(arguments) > 2 and isinstance(arguments[2], Literal) else None
-    if (
-        name == "regexp_extract"
-        and isinstance(names, tuple)
-        and all(isinstance(each, str) for each in names)
-    ):
-        text, pattern, _, *flags = arguments
-        places = {each: Literal(place, INTEGER) for place, each in enumerate(names, 1)}
-        return struct_of(
-            {each: _bind_extract(name, text, pattern, places[each], *flags) for each in names}
-        )
+    """Without a group it is all of the match, with a list of names a struct of the first groups."""
+    if name == "regexp_extract" and len(arguments) > 2 and is_list(arguments[2].type):
+        return _groups_by_name(name, *arguments)
     kind = pa.list_(TEXT) if name == "regexp_extract_all" else TEXT
     kinds = (require_text, require_text, require_integer, require_text)
     given = arguments if len(arguments) > 2 else (*arguments, Literal(0, INTEGER))
     checked = [require(name, each) for require, each in zip(kinds, given, strict=False)]
     return Call(name, tuple(checked), kind)
+
+
+def _groups_by_name(
+    name: str, text: Expression, pattern: Expression, names: Expression, *flags: Expression
+) -> Expression:
+    """Return {name: the group, ...}, NULL for a text that is."""
+    known = names.value if isinstance(names, Literal) else None
+    are_texts = bool(known) and all(isinstance(each, str) for each in known)
+    if not are_texts or len(set(map(fold, known))) < len(known):
+        raise ProgrammingError(f"{name}() needs a group, or different names for the first ones")
+    numbers = (Literal(number, INTEGER) for number in range(1, len(known) + 1))
+    groups = [_bind_extract(name, text, pattern, number, *flags) for number in numbers]
+    nothing = Call("is_null", (groups[0],), BOOLEAN)
+    found = struct_of(dict(zip(known, groups, strict=True)))
+    return choose([nothing], [Literal(None, found.type), found])
 
 
 @scalar(

@@ -13,13 +13,13 @@ from raydb.names import Qualified, fold, is_same
 from raydb.planner.catalog import CATALOG, MAIN
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.functions.nested.lists import list_of
-from raydb.planner.expressions.functions.nested.maps import map_of
+from raydb.planner.expressions.functions.nested.maps import map_of, map_value
 from raydb.planner.expressions.functions.nested.structs import row_of, struct_field, struct_of
 from raydb.planner.expressions.functions.nested.subscripts import element, part
 from raydb.planner.expressions.functions.time_arithmetic import interval_of_units
 from raydb.planner.expressions.literals import constant
 from raydb.planner.expressions.nodes import Expression, Literal
-from raydb.planner.expressions.types import BOOLEAN, is_struct
+from raydb.planner.expressions.types import BOOLEAN, TEXT, is_map, is_struct
 from raydb.sql.bind.expression.constants import (
     escaped_string,
     hex_constant,
@@ -80,12 +80,15 @@ def _qualified(
             found = context.resolve(first, None)
         except ProgrammingError:
             raise wrong from None
-        if not is_struct(found.type):
+        if not (is_struct(found.type) or is_map(found.type)):
             raise wrong from None
     return found, parts[1:]
 
 
 def _field(operand: Expression, name: exp.Expr) -> Expression:
+    """Return a field of a struct, or the value of a key that is text in a map."""
+    if is_map(operand.type) and operand.type.key_type == TEXT:
+        return map_value(operand, Literal(name_in(name), TEXT))
     if not is_struct(operand.type):
         raise ProgrammingError(f"{describe(operand)} has no field '{name.name}': it is no struct")
     return struct_field(operand, name_in(name))

@@ -37,6 +37,7 @@ from raydb.planner.plan.table_function import (
 from raydb.sql.bind.binding import Binding, column_for, context_of, new_column
 from raydb.sql.bind.expression.expression import Resolve, bind_condition, bind_expression
 from raydb.sql.bind.query.asof_join import bind_asof_join, nearest_by_last
+from raydb.sql.bind.query.called_rows import bind_json_rows, is_json_call, series_as_unnest
 from raydb.sql.bind.query.pivot import check_pivot, pivoted
 from raydb.sql.bind.query.positional_join import bind_positional_join
 from raydb.sql.bind.query.relations import bind_relation, scan_table
@@ -121,12 +122,14 @@ def _bind_source(node: exp.Expr, binding: Binding) -> Source:
 
 
 def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
-    node = _series_as_unnest(node)
+    node = series_as_unnest(node)
     if pivots := node.args.get("pivots"):
         return _bind_pivot(_without(node, "pivots", "joins"), pivots, node, binding)
     match node:
         case exp.Subquery(this=exp.Pivot(this=table) as pivot):  # `(PIVOT t ON ...)`
             return _bind_pivot(table, [pivot], node, binding)
+        case _ if is_json_call(node):
+            source = Source(*bind_json_rows(node, _alias(node, node.this.name), binding))
         case exp.Table():
             require_only(node, "this", "catalog", "db", "alias", "joins", "sample")
             source = _bind_table(node, binding)
@@ -179,28 +182,12 @@ def _bind_pivot(
 def _bind_beside(node: exp.Expr, before: Scope, binding: Binding) -> tuple[Source, Arguments]:
     """Return a source and what it reads of the tables before it, as LATERAL may."""
     kind: Literal["lateral", "derived"] = "derived"
-    node = _series_as_unnest(node)
-    if isinstance(node, exp.Lateral | exp.Unnest):
+    node = series_as_unnest(node)
+    if isinstance(node, exp.Lateral | exp.Unnest) or is_json_call(node):
         kind = "lateral"
     outer = Outer(kind, before, binding.outer, binding.numbers)
     source = _bind_source(node, replace(binding, outer=outer))
     return source, tuple((column, expression) for expression, column in outer.columns.items())
-
-
-def _series_as_unnest(node: exp.Expr) -> exp.Expr:
-    """Return range(1, t.n), a series of columns, as unnest(range(1, t.n))."""
-    call = node.this
-    if not isinstance(node, exp.Table) or not isinstance(call, exp.Anonymous):
-        return node
-    name = call.name.lower()
-    if name not in ("range", "generate_series") or call.find(exp.Column) is None:
-        return node
-    require_only(node, "this", "alias", "joins", "sample")
-    alias = node.args.get("alias") or exp.TableAlias()
-    if alias.this is None:
-        alias.set("this", exp.to_identifier(name))
-    joins, sample = node.args.get("joins"), node.args.get("sample")
-    return exp.Unnest(expressions=[call], alias=alias, joins=joins, sample=sample)
 
 
 def _bind_unnest(node: exp.Expr, alias: tuple[str, tuple[str, ...]], binding: Binding) -> Source:

@@ -114,14 +114,19 @@ def read_pragma(reader: TokenReader) -> ast.Statement:
         return ast.ShowDatabases(with_files=True)
     if name == "show_tables":
         return ast.ShowTables()
+    if name == "version":
+        return _query("SELECT version() AS library_version")
     if reader.at_any("("):
         tokens = reader.rest()
         arguments = reader.text[tokens[0].start : tokens[-1].end + 1]
-        call = f"SELECT * FROM pragma_{name}{arguments}"  # noqa: S608 - only parsed
-        return query_of(call, tokenize(call)[0])
+        return _query(f"SELECT * FROM pragma_{name}{arguments}")  # noqa: S608 - only parsed
     if not reader.accept("="):
         return ast.SetOption(name, None)
     return ast.SetOption(name, read_value(reader, name))
+
+
+def _query(text: str) -> ast.Statement:
+    return query_of(text, tokenize(text)[0])
 
 
 def read_value(reader: TokenReader, name: str) -> str:

@@ -19,7 +19,7 @@ from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.operators import concatenate
 from raydb.planner.expressions.registry import composed, scalar
 from raydb.planner.expressions.signature import require_text
-from raydb.planner.expressions.types import BIGINT, BOOLEAN, INTEGER, TEXT, is_integer
+from raydb.planner.expressions.types import BIGINT, BOOLEAN, INTEGER, TEXT, is_integer, is_list
 from raydb.planner.expressions.typing_rules import as_text, cast, choose, label, typed
 from raydb.storage.formats.write_lines import json_text
 from raydb.storage.nested import leaf_types
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from raydb.planner.expressions.columns.arrays import Values
 
 _Step = str | int
+_Path = str | int
 MISSING = object()
 # The index behind the last element, `$[#]`.
 END = 2**62
@@ -132,19 +133,32 @@ def path_of(name: str, path: Expression) -> Expression:
 def _bind_at_path(
     function: str, kind: pa.DataType, name: str, operand: Expression, *path: Expression
 ) -> Expression:
-    where = path_of(name, path[0]) if path else Literal("$", TEXT)
+    if path and is_list(path[0].type):
+        where: Expression = cast(path[0], pa.list_(TEXT))
+        kind = pa.list_(kind)
+    else:
+        where = path_of(name, path[0]) if path else Literal("$", TEXT)
     return Call(function, (as_json_text(name, operand), where), kind)
 
 
 def _of_paths(
     signature: str, says: str, kind: pa.DataType
 ) -> Callable[[Callable[[Any], Any]], Callable[..., Values]]:
-    """Register a function of the value that lies at a path, which is NULL where there is none."""
+    """Register a function of the value that lies at a path, which is NULL where there is none.
+
+    Of a list of paths it gives the list of the values.
+    """
     name = signature.partition("(")[0]
 
     def register(function: Callable[[Any], Any]) -> Callable[..., Values]:
-        def compute(text: str, path: str | int) -> Any:
-            found = _find(read_json(text), path)
+        def compute(text: str, path: _Path | list[_Path | None]) -> Any:
+            value = read_json(text)
+            if isinstance(path, list):
+                return [None if each is None else at(value, each) for each in path]
+            return at(value, path)
+
+        def at(value: Any, path: _Path) -> Any:
+            found = _find(value, path)
             return None if found is MISSING else function(found)
 
         bind = functools.partial(_bind_at_path, name, kind)
@@ -184,16 +198,19 @@ def _plain_text(value: Any) -> str | None:
     return None if isinstance(value, dict | list) else _unquoted(value)
 
 
-@_of_paths(
+def json_type(value: Any) -> str:
+    """Return what JSON calls a value's type."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return "BIGINT" if value < 0 else "UBIGINT"
+    return _KINDS.get(type(value), "NULL")
+
+
+_of_paths(
     "json_type(json [, path])",
     "OBJECT, ARRAY, VARCHAR, BIGINT, UBIGINT, DOUBLE, BOOLEAN or NULL:"
     " json_type('{\"a\": 1.5}', 'a') -> 'DOUBLE'",
     TEXT,
-)
-def _type(value: Any) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return "BIGINT" if value < 0 else "UBIGINT"
-    return _KINDS.get(type(value), "NULL")
+)(json_type)
 
 
 @_of_paths(
@@ -221,8 +238,11 @@ def _keys(value: Any) -> list[str]:
     can_fail=True,
 )
 @of_rows
-def _exists(text: str, path: str | int) -> bool:
-    return _find(read_json(text), path) is not MISSING
+def _exists(text: str, path: _Path | list[_Path | None]) -> bool | list[bool | None]:
+    value = read_json(text)
+    if isinstance(path, list):
+        return [None if each is None else _find(value, each) is not MISSING for each in path]
+    return _find(value, path) is not MISSING
 
 
 @scalar("json_valid(text) -> BOOLEAN", "whether a text is JSON: json_valid('[1') -> false")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from raydb.planner.expressions.evaluator import Rows
 
 # The names of each function.
-TRANSFORM = ("list_transform", "list_apply", "array_transform", "array_apply")
+TRANSFORM = ("list_transform", "list_apply", "array_transform", "array_apply", "apply")
 FILTER = ("list_filter", "array_filter", "filter")
 REDUCE = ("list_reduce", "array_reduce", "reduce")
 

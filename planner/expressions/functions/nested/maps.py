@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from raydb.errors import DataError, ProgrammingError
+from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.adapters import of_columns
 from raydb.planner.expressions.columns.arrays import as_array
@@ -25,7 +25,7 @@ from raydb.planner.expressions.functions.nested.lists import list_of
 from raydb.planner.expressions.literals import is_bare_null
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
 from raydb.planner.expressions.registry import scalar
-from raydb.planner.expressions.signature import require_list, require_order
+from raydb.planner.expressions.signature import require_list
 from raydb.planner.expressions.types import (
     BOOLEAN,
     EMPTY_MAP,
@@ -36,6 +36,7 @@ from raydb.planner.expressions.types import (
 )
 from raydb.planner.expressions.typing_rules import cast, comparable, unify
 from raydb.storage.nested import entries_of, fields_of, make_maps, make_structs, missing, offsets_of
+from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -301,7 +302,9 @@ def _concat(call: Call, *arrays: pa.Array) -> pa.Array:
 def histogram_of(values: Expression) -> Expression:
     """Return how often each value occurs in a list, NULL where there is none."""
     values = cast(values, closed(values.type))
-    element = require_order("histogram", Column(-1, "value", values.type.value_type)).type
+    element = values.type.value_type
+    if pt.is_nested(element):
+        raise NotSupportedError(f"histogram() of {sql_type_name(element)} is not supported")
     return Call("histogram", (values,), pa.map_(element, pa.uint64()))
 
 

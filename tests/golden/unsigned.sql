@@ -1,0 +1,66 @@
+-- Unsigned integers.
+SELECT 1::UBIGINT, typeof(1::UBIGINT), 255::UTINYINT, 65535::USMALLINT, 4294967295::UINTEGER, 18446744073709551615::UBIGINT;
+-- 1 | 'UBIGINT' | 255 | 65535 | 4294967295 | 18446744073709551615
+
+SELECT 256::UTINYINT;
+-- error: DataError: 256 is out of range for UTINYINT
+
+SELECT 18446744073709551616::UBIGINT;
+-- error: DataError: 18446744073709551616 is out of range for UBIGINT
+
+SELECT (-1)::UINTEGER;
+-- error: DataError: -1 is out of range for UINTEGER
+
+SELECT -1::UINTEGER;
+-- error: DataError: the result of the negation is out of range for UINTEGER
+
+SELECT TRY_CAST(-1 AS UBIGINT), TRY_CAST('300' AS UTINYINT), TRY_CAST('300' AS USMALLINT);
+-- NULL | NULL | 300
+
+SELECT typeof(1::UTINYINT + 1::USMALLINT), typeof(1::UBIGINT + 1), typeof(1::UINTEGER + 1::INTEGER), typeof(sum(x::UBIGINT)), typeof(sum(x::UINTEGER)) FROM (VALUES (1)) AS v(x);
+-- 'USMALLINT' | 'UBIGINT' | 'UINTEGER' | 'HUGEINT' | 'BIGINT'
+
+SELECT 200::UTINYINT + 100::UTINYINT;
+-- error: DataError: the result of the addition is out of range for UTINYINT
+
+SELECT 1::UTINYINT - 2::UTINYINT;
+-- error: DataError: the result of the subtraction is out of range for UTINYINT
+
+SELECT 7::UTINYINT // 2::UTINYINT, 7::UBIGINT % 4, 7::UINTEGER / 2, 6::UTINYINT & 3, ~1::UTINYINT;
+-- 3 | 3 | 3 | 2 | 254
+
+CREATE TABLE u (a UTINYINT, b UBIGINT, c UINTEGER CHECK (c < 100));
+
+INSERT INTO u VALUES (0, 18446744073709551615, 1), (255, 0, 99), (NULL, 9223372036854775808, NULL);
+
+INSERT INTO u VALUES (256, 0, 0);
+-- error: DataError: 256 is out of range for UTINYINT
+
+INSERT INTO u VALUES (1, 0, 100);
+-- error: IntegrityError: table 'u', row 1: the check (c < 100) does not hold: (c) = (100)
+
+SELECT * FROM u ORDER BY b;
+-- 255 | 0 | 99
+-- NULL | 9223372036854775808 | NULL
+-- 0 | 18446744073709551615 | 1
+
+SELECT max(a), min(b), max(b), sum(b), avg(a), count(DISTINCT c) FROM u;
+-- 255 | 0 | 18446744073709551615 | 27670116110564327423 | 127.5 | 2
+
+SELECT a, b FROM u WHERE b > 9223372036854775807 ORDER BY b DESC;
+-- 0 | 18446744073709551615
+-- NULL | 9223372036854775808
+
+SELECT u.a FROM u JOIN (VALUES (255), (256), (-1)) AS v(x) ON u.a = v.x;
+-- 255
+
+SELECT b FROM u UNION SELECT -1 ORDER BY 1;
+-- -1
+-- 0
+-- 9223372036854775808
+-- 18446744073709551615
+
+SELECT a::VARCHAR, b::DOUBLE, b::HUGEINT, c::BOOLEAN FROM u ORDER BY b;
+-- '255' | 0.0 | 0 | true
+-- NULL | 9.223372036854776e+18 | 9223372036854775808 | NULL
+-- '0' | 1.8446744073709552e+19 | 18446744073709551615 | true
