@@ -33,6 +33,7 @@ from raydb.planner.expressions.types import (
     BLOB,
     DATE,
     DOUBLE,
+    HUGEINT,
     INTEGER,
     INTERVAL,
     MAX_PRECISION,
@@ -241,6 +242,16 @@ def _of_numbers(function: str, left: Expression, right: Expression) -> Expressio
     if exact is not None:
         return Call(function, (left, right), exact)
     return Call(function, (cast(left, DOUBLE), cast(right, DOUBLE)), DOUBLE)
+
+
+def divide_whole(left: Expression, right: Expression) -> Expression:
+    """Return left // right, which is left / right but for wide integers: these give a HUGEINT."""
+    found = arithmetic("divide", left, right)
+    if found.type != DOUBLE or not all(
+        is_integer(each.type) or each.type == HUGEINT for each in (left, right)
+    ):
+        return found
+    return Call("divide_whole", (cast(left, HUGEINT), cast(right, HUGEINT)), HUGEINT)
 
 
 def _beside_unsigned(operand: Expression, beside: pa.DataType) -> Expression:

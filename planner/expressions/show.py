@@ -29,6 +29,7 @@ INFIX = {
     "subtract": "-",
     "multiply": "*",
     "divide": "/",
+    "divide_whole": "//",
     "modulo": "%",
     "equal": "=",
     "not_equal": "<>",

@@ -118,6 +118,12 @@ def _divide(call: Call, left: Values, right: Values) -> Values:
     return pc.divide_checked(cast_values(left, call.type), cast_values(right, call.type))
 
 
+@scalar(name="divide_whole", can_fail=True, operation="division")
+def _divide_whole(call: Call, left: Values, right: Values) -> Values:
+    """Divide HUGEINTs towards zero."""
+    return _in_python(call, decimal.Decimal.__floordiv__, left, right)
+
+
 @scalar(name="modulo", can_fail=True)
 def _modulo(call: Call, left: Values, right: Values) -> Values:
     """Return the remainder of the division towards zero: it has the sign of the dividend."""

@@ -13,6 +13,7 @@ from raydb.planner.expressions.operators import (
     arithmetic,
     bitwise,
     concatenate,
+    divide_whole,
     negate,
     shift,
 )
@@ -40,7 +41,7 @@ _ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Sub: "subtract",
     exp.Mul: "multiply",
     exp.Div: "divide",
-    exp.IntDiv: "divide",  # integers beside each other give one, as with /
+    exp.IntDiv: "divide_whole",  # of integers the same as `/`
     exp.Mod: "modulo",
 }
 _COMPARISONS: dict[type[exp.Expr], str] = {
@@ -110,7 +111,10 @@ def _arithmetic(node: exp.Expr, context: Context) -> Expression:
     result = bind_expression(node, context)
     for each in reversed(chain):
         right = bind_expression(each.expression, context)
-        result = arithmetic(_ARITHMETIC[type(each)], result, right)
+        if isinstance(each, exp.IntDiv):
+            result = divide_whole(result, right)
+        else:
+            result = arithmetic(_ARITHMETIC[type(each)], result, right)
     return result
 
 
