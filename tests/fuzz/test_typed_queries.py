@@ -12,7 +12,6 @@ from decimal import Decimal
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pytest
 from differential import answer, open_pair
 from stars import SEED
@@ -24,6 +23,7 @@ import raydb
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import duckdb
     from typed_tables import Column
 
 CASES = int(os.environ.get("RAYDB_FUZZ_TYPED", "240"))

@@ -99,7 +99,7 @@ KINDS = {
         (
             *_LISTS,
             *("list_sort({})", "list_sum({})", "list_max({})", "list_distinct({}) IS NULL"),
-            *("list_contains({}, 1)", "list_position({}, 2)", "list_concat({}, [9])", "{} || [0]"),
+            *("list_contains({}, 1)", "list_position({}, 2)", "list_concat({}, [9])"),
             *("list_transform({}, lambda x: x + 1)", "list_filter({}, lambda x: x > 1)", *_NESTED),
             *("[x * 2 FOR x IN {}]", "list_slice({}, 1, 2)"),
         ),
