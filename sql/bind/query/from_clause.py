@@ -37,7 +37,6 @@ from raydb.planner.plan.table_function import (
 from raydb.sql.bind.binding import Binding, column_for, context_of, new_column
 from raydb.sql.bind.expression.expression import Resolve, bind_condition, bind_expression
 from raydb.sql.bind.query.asof_join import bind_asof_join, nearest_by_last
-from raydb.sql.bind.query.called_rows import bind_json_rows, is_json_call, series_as_unnest
 from raydb.sql.bind.query.pivot import check_pivot, pivoted
 from raydb.sql.bind.query.positional_join import bind_positional_join
 from raydb.sql.bind.query.relations import bind_relation, scan_table
@@ -51,6 +50,11 @@ from raydb.sql.bind.scope import (
     table_scope,
 )
 from raydb.sql.bind.table_functions.arguments import read_call, read_search
+from raydb.sql.bind.table_functions.called_rows import (
+    bind_json_rows,
+    is_json_call,
+    series_as_unnest,
+)
 from raydb.sql.bind.table_functions.file_functions import file_alias, file_table, is_file
 from raydb.sql.parse.nodes import locate, require_only, unsupported
 from raydb.sql.parse.reader import ROW_ID, name_in
