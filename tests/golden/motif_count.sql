@@ -247,7 +247,7 @@ SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', mo
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => day);
 -- error: ProgrammingError: column 'day' does not exist (line 1, column 109)
 SELECT count FROM motif_count(transfers, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day', n => 3);
--- error: ProgrammingError: motif_count() takes no argument 'n'; it takes src, dst, time, motif, delta, rel_error, confidence, ties, method, seed, max_seconds (line 1, column 19)
+-- error: ProgrammingError: motif_count() takes no argument 'n'; it takes src, dst, time, motif, delta, where, vertices, min_gap, max_gap, since, ties, rel_error, confidence, method, seed, max_seconds, by, every, shuffles (line 1, column 19)
 SELECT count FROM motif_count(transfer, src => 's', dst => 'd', time => 't', motif => 'cycle(3)', delta => '1 day');
 -- error: ProgrammingError: table 'transfer' does not exist; did you mean 'transfers'? (line 1, column 31)
 SELECT count FROM motif_counts(transfers, src => 's');

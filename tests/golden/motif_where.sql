@@ -125,8 +125,8 @@ SELECT count FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif =
 -- error: ProgrammingError: where of motif_count(): column 'amont' does not exist in 'e1'; did you mean 'amount'? (line 1, column 19)
 SELECT count FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => 'a->b, b->c', delta => '1 day', where => 'amount > 1');
 -- error: ProgrammingError: where of motif_count(): column 'amount' does not exist in 'e1' or 'e2' (line 1, column 19)
-SELECT count FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => 'a->b, b->c', delta => '1 day', where => 'e1.amount');
--- error: ProgrammingError: where of motif_count() needs a condition, not 'amount' (DECIMAL(10,2)) (line 1, column 19)
+SELECT count FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => 'a->b, b->c', delta => '1 day', where => 'e1.t');
+-- error: ProgrammingError: where of motif_count() needs a condition, not 't' (TIMESTAMP) (line 1, column 19)
 SELECT count FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => 'a->b, b->c', delta => '1 day', where => 'e1.amount > ''x''');
 -- error: DataError: where of motif_count(): 'x' is not a valid DECIMAL (line 1, column 19)
 SELECT count FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => 'a->b, b->c', delta => '1 day', where => 'e1.amount >');

@@ -89,7 +89,7 @@ def test_what_is_new_is_what_has_a_new_edge(con: raydb.Connection) -> None:
 
 
 def test_a_list_beyond_memory_lies_in_files(con: raydb.Connection) -> None:
-    call = f"motif_list(e, {ARGUMENTS}, motif => 'a->b, b->c', delta => 300)"
+    call = f"motif_list(e, {ARGUMENTS}, motif => 'a->b, b->c, c->d', delta => 400)"
     everything = con.execute(f"SELECT count(*), sum(e2_row) FROM {call}").fetchone()
     con.execute("SET memory_limit = '10MB'")
     try:
