@@ -41,21 +41,20 @@ def _texts(*values: str) -> tuple[str, ...]:
 
 
 _NESTED = ("{} = {}", "{}::VARCHAR", "[{}]", "{{'x': {}}}")
-_LISTS = ("len({})", "{}[1]", "{}[-1]", "{}[2:]", "list_reverse({})", "array_to_string({}, '|')")
+_LISTS = ("len({})", "{}[1]", "{}[-1]", "{}[2:]", "list_reverse({})")
 _PARTS = (
     "year",
     "month",
     "day",
     "hour",
     "minute",
-    "epoch",
     "dow",
     "isodow",
 )
 _MOMENTS = (
     *(f"date_part('{part}', {{}})" for part in _PARTS),
-    *(f"date_trunc('{part}', {{}})::VARCHAR" for part in ("year", "month", "week", "day", "hour")),
-    *("{} + INTERVAL 1 DAY", "{} - INTERVAL '1 month 2 hours'", "{}::DATE", "{}::VARCHAR"),
+    *(f"date_trunc('{part}', {{}})::VARCHAR" for part in ("year", "month", "week", "day")),
+    *("{} + INTERVAL 1 DAY", "{} - INTERVAL '1 month'", "{}::DATE", "{}::VARCHAR"),
 )
 _WHOLE = (
     "{} + 1",
@@ -231,9 +230,7 @@ KINDS = {
         "INTERVAL",
         _texts(
             "1 day",
-            "24 hours",
             "1 month",
-            "30 days",
             "-1 day",
             "1 year 2 months",
             "0 days",
