@@ -133,3 +133,24 @@ SELECT count(*) FROM t WHERE d < DATE '2024-01-30' + INTERVAL '36 hours';
 
 SELECT count(*) FROM t WHERE d >= TIMESTAMP '2024-01-31 00:00:01';
 -- 2
+
+-- Conditions on intervals that are stored in files.
+ATTACH '$TMP/intervals.raydb' AS stored;
+
+CREATE TABLE stored.t AS FROM (VALUES (1, INTERVAL '1 day'), (2, INTERVAL '24 hours'), (3, INTERVAL '0 days'), (4, NULL)) AS v(id, i);
+
+DETACH stored;
+
+ATTACH '$TMP/intervals.raydb' AS stored;
+
+SELECT id FROM stored.t WHERE i IN (INTERVAL '0 days', INTERVAL '24 hours') ORDER BY id;
+-- 1
+-- 2
+-- 3
+
+SELECT id FROM stored.t WHERE i = INTERVAL '1 day' ORDER BY id;
+-- 1
+-- 2
+
+SELECT id FROM stored.t WHERE i < INTERVAL '1 hour';
+-- 3

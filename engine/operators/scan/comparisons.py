@@ -28,8 +28,8 @@ def comparisons_of(predicate: Expression) -> list[Comparison]:
     """Return comparisons that hold for every row for which the predicate is true.
 
     What stands behind a part that may fail is left out: it must not keep that part from failing.
-    Doubles are left out too, since files order NaN otherwise than SQL, and lists, which they do not
-    compare.
+    Doubles are left out too, since files order NaN otherwise than SQL, and lists and intervals,
+    which they do not compare.
     """
     found = []
     for part in conjuncts(predicate):
@@ -56,7 +56,7 @@ def comparisons_of(predicate: Expression) -> list[Comparison]:
 
 def _bounds_of_keys(column: Column, keys: KeySet) -> list[Comparison]:
     """Return that a column lies between the least and the greatest of some keys."""
-    is_plain = not pa.types.is_floating(column.type) and column.name != ROW_NUMBER
+    is_plain = not _is_ordered_otherwise(column.type) and column.name != ROW_NUMBER
     if not is_plain or not keys.least.is_valid or keys.least.type != column.type:
         return []
     bounds = ((">=", keys.least), ("<=", keys.most))
@@ -79,5 +79,9 @@ def _bounds(column: Column, items: Sequence[Expression]) -> list[Comparison]:
 
 
 def _is_plain(literal: Literal) -> bool:
-    kind = literal.type
-    return not (literal.value is None or pa.types.is_floating(kind) or pa.types.is_nested(kind))
+    return literal.value is not None and not _is_ordered_otherwise(literal.type)
+
+
+def _is_ordered_otherwise(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_floating(kind) or types.is_nested(kind) or types.is_interval(kind))
