@@ -84,8 +84,10 @@ def _product_less(
     high, low = _halves_of_bits(values)
     (factor_high,), (factor_low,) = _halves_of_bits(np.array([factor]))
     product = values * factor
-    lost = high * factor_high - product + high * factor_low + low * factor_high + low * factor_low
-    return (product - subtracted) + lost
+    lost: NDArray[np.float64] = high * factor_high - product
+    lost = lost + high * factor_low + low * factor_high + low * factor_low
+    lost += product - subtracted
+    return lost
 
 
 def _halves_of_bits(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
