@@ -187,5 +187,5 @@ def test_a_motif_that_is_not_there_is_not_sampled_for_long(monkeypatch):
     con.execute(
         "CREATE OR REPLACE TABLE e AS SELECT range AS s, -1 - range AS d, range AS t FROM range(99)"
     )
-    monkeypatch.setattr(motifs, "LOOK_SECONDS", None)
+    monkeypatch.setattr(motif_instances, "LOOK_SECONDS", None)
     assert con.execute(text.format("path(3)")).fetchall() == []
