@@ -218,6 +218,6 @@ SELECT strptime('1', '%U'), strptime('30', '%U'), strptime('30', '%W'), try_strp
 SELECT strptime('2026 20 Sun', '%Y %U %a'), strptime('2026/20', '%Y/%W'), strptime('2-4', '%V-%u'), strftime(strptime('20', '%W'), '%W'), try_strptime('60', '%U');
 -- 2026-05-17T00:00:00 | 2026-05-18T00:00:00 | 1900-01-11T00:00:00 | '20' | NULL
 SELECT strptime('2026-05-12 19', '%Y-%m-%d %U');
--- error: NotSupportedError: strptime() of a week beside a month or a day is not supported
+-- error: NotSupportedError: strptime() of a week beside a month or a day is not supported (line 1, column 8)
 SELECT strptime('20 +02', '%W %z') = TIMESTAMPTZ '1900-05-14 00:00:00+02', try_strptime('20', '%W %z');
 -- true | NULL

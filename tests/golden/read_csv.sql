@@ -106,21 +106,21 @@ SELECT * FROM read_csv('$TMP/f.csv', filename => true);
 
 -- a first line that a column's type reads is a row
 CREATE TYPE answer AS ENUM ('Y', 'N');
-COPY (SELECT unnest(['Y', 'Y', 'N'])) TO 'answers.csv' (HEADER false);
-SELECT a FROM read_csv('answers.csv', columns => {'a': 'answer'});
+COPY (SELECT unnest(['Y', 'Y', 'N'])) TO '$TMP/answers.csv' (HEADER false);
+SELECT a FROM read_csv('$TMP/answers.csv', columns => {'a': 'answer'});
 -- 'N'
 -- 'Y'
 -- 'Y'
-COPY (SELECT unnest([true, false, true])) TO 'flags.csv' (HEADER false);
-SELECT typeof(column1), column1 FROM 'flags.csv';
+COPY (SELECT unnest([true, false, true])) TO '$TMP/flags.csv' (HEADER false);
+SELECT typeof(column1), column1 FROM '$TMP/flags.csv';
 -- 'BOOLEAN' | false
 -- 'BOOLEAN' | true
 -- 'BOOLEAN' | true
-COPY (SELECT 'true' AS a, 'size' AS b UNION ALL SELECT 'false', '3') TO 'named_flags.csv' (HEADER false);
-SELECT * FROM 'named_flags.csv';
+COPY (SELECT 'true' AS a, 'size' AS b UNION ALL SELECT 'false', '3') TO '$TMP/named_flags.csv' (HEADER false);
+SELECT * FROM '$TMP/named_flags.csv';
 -- false | 3
-COPY (SELECT unnest(['00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002'])) TO 'ids.csv' (HEADER false);
-SELECT count(*) FROM read_csv('ids.csv', columns => {'id': 'UUID'});
+COPY (SELECT unnest(['00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002'])) TO '$TMP/ids.csv' (HEADER false);
+SELECT count(*) FROM read_csv('$TMP/ids.csv', columns => {'id': 'UUID'});
 -- 2
 
 -- What DuckDB calls it, lines that cannot be read, and COPY as PostgreSQL once wrote it.
