@@ -362,9 +362,9 @@ def _rebuilt(
 ) -> _Build | None:
     """Return a function that makes a tuple or a node anew from those of its values that differ."""
     builders = [
-        (place, build)
+        (place, build_value)
         for place, each in enumerate(values)
-        if type(each) not in _WITHOUT_SLOTS and (build := _builder(each, known))
+        if type(each) not in _WITHOUT_SLOTS and (build_value := _builder(each, known))
     ]
     if not builders:
         return None
