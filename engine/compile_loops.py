@@ -132,6 +132,13 @@ _PATTERNS = (
     *("path(4)", "star_out(3)", "scatter_gather(2)", "a->b, a->c, {b->d, c->d}"),
 )
 _METHODS = ("exact", "timest")
+
+_STATES = """
+SELECT * FROM detect_states((SELECT range AS n, sin(range * 0.3) AS x FROM range(400)), time => n,
+    window => 20, classifier => '{classifier}');
+SELECT * FROM detect_states((SELECT range AS n, sin(range * 0.3) AS x, 1 AS y FROM range(400)),
+    time => n, window => 20, classifier => '{classifier}');
+"""
 _MOTIF = """
 SELECT * FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => '{motif}',
     delta => 60, method => '{method}', rel_error => 0.5, seed => 1);
@@ -204,3 +211,5 @@ def _parts() -> Iterator[tuple[str, str]]:
         text += "".join(_SAMPLE.format(motif=motif, method=method) for method in _METHODS)
         yield f"motif {motif}", text
     yield "conditions on edges", _CONDITIONS
+    for classifier in ("rocket", "minirocket"):
+        yield f"states ({classifier})", _STATES.format(classifier=classifier)

@@ -51,7 +51,8 @@ class Measured:
 
     nodes: the rows and the own time, in ms, of nodes by their identity. ran_on: for jobs that could
     run on several backends which one did, with its own figures. By the identity of nodes, notes:
-    what they say of their run; counts: what searches have counted in theirs.
+    what they say of their run; counts: what searches have counted in theirs. pictures: what
+    searches have drawn, as HTML.
     """
 
     time_ms: float
@@ -60,6 +61,7 @@ class Measured:
     ran_on: Mapping[_Job, str] = field(default_factory=dict)
     notes: Mapping[int, str] = field(default_factory=dict)
     counts: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    pictures: Sequence[str] = ()
 
 
 _NOT_MEASURED = Measured(0.0, {}, {})

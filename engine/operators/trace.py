@@ -39,7 +39,8 @@ class Entry:
 class Trace:
     """Collects the rows and the time of each node; nodes are told apart by identity.
 
-    notes: what nodes say of their run. counts: what searches count in theirs.
+    notes: what nodes say of their run. counts: what searches count in theirs. pictures: what they
+    draw for a page of HTML.
     """
 
     def __init__(self) -> None:
@@ -49,6 +50,7 @@ class Trace:
         self._lock = threading.Lock()
         self.notes: dict[int, str] = {}
         self.counts: dict[int, Counter[str]] = {}
+        self.pictures: list[str] = []
 
     def _entry(self, node: PhysicalPlan) -> Entry:
         # An entry keeps its node, so that no other one gets its identity.

@@ -21,17 +21,19 @@ from raydb.planner.explain import FUSED, details_of
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from raydb.planner.plan.nodes import PhysicalPlan
 
 _MARK = re.compile(r"\{\{(\w+)\}\}")
 
 
-def explain_page(plan: PhysicalPlan, described: Mapping[str, Any]) -> str:
+def explain_page(
+    plan: PhysicalPlan, described: Mapping[str, Any], drawn: Sequence[str] = ()
+) -> str:
     """Return the page of a plan, which `described` says in JSON values.
 
-    Each job on a BVH has a picture.
+    Each job on a BVH has a picture. drawn: HTML that searches have drawn in their run.
     """
     data = json.dumps([asdict(draw(job)) for job in _jobs(plan)])
     template, policy = _template()
@@ -39,6 +41,7 @@ def explain_page(plan: PhysicalPlan, described: Mapping[str, Any]) -> str:
         "policy": policy,
         "summary": _summary(described),
         "plan": _node(described["plan"], _most_ms(described["plan"])),
+        "drawn": "".join(drawn),
         "pictures": data.replace("<", "\\u003c"),  # no tag within ends the script or begins one
     }
     # In one pass: a part may hold the mark of another.

@@ -180,7 +180,8 @@ def explain(
             # Few queries are drawn, and importlib.resources takes 10 ms.
             from raydb.engine.session.explain_html import explain_page  # noqa: PLC0415
 
-            return [explain_page(prepared.plan, described)]
+            drawn = () if measured is None else measured.pictures
+            return [explain_page(prepared.plan, described, drawn)]
         case _:
             return render(described)
 
@@ -200,7 +201,9 @@ def _measure(prepared: PreparedPlan, context: StatementContext) -> Measured:
     rest_ms = time_ms - sum(each_ms for _, each_ms in nodes.values())
     nodes[id(prepared.plan)] = rows, own_ms + rest_ms
     kernel_ms = {job: 1000 * seconds for job, seconds in jobs.kernel_seconds.items()}
-    return Measured(time_ms, kernel_ms, nodes, jobs.ran_on, trace.notes, trace.counts)
+    return Measured(
+        time_ms, kernel_ms, nodes, jobs.ran_on, trace.notes, trace.counts, trace.pictures
+    )
 
 
 def _new_run(prepared: PreparedPlan, context: StatementContext) -> JobRun:

@@ -11,6 +11,7 @@ from raydb.engine.table_functions.information_schema import INFORMATION_SCHEMA
 from raydb.engine.table_functions.motif.motif_function import MOTIF_FUNCTIONS
 from raydb.engine.table_functions.repeated_rows import Repeat
 from raydb.engine.table_functions.series import SeriesFunction
+from raydb.engine.table_functions.states.states_function import STATES_FUNCTIONS
 from raydb.engine.table_functions.summary import SummarizeFunction
 from raydb.engine.table_functions.vector.index_calibrations import IndexCalibrations
 from raydb.engine.table_functions.vector.vector_function import VectorFunction
@@ -37,6 +38,7 @@ for _function in (
     Sequences(),
     SeriesFunction("generate_series", includes_stop=True),
     SeriesFunction("range", includes_stop=False),
+    *STATES_FUNCTIONS,
     SummarizeFunction(),
     VectorFunction(),
     VectorIndexes(),

@@ -1,0 +1,1 @@
+"""detect_changes(), detect_states() and state_profile()."""

@@ -1,0 +1,1 @@
+"""States of time series: change points (ClaSP), their segments classified and merged (CLaP)."""
