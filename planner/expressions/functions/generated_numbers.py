@@ -122,7 +122,7 @@ def _version_of(value: bytes) -> int:
     "uuid_extract_timestamp(uuid)",
     "the time with which one of version 7 begins:"
     " uuid_extract_timestamp('019bd6c0-0000-7000-8000-000000000000') ->"
-    " 2026-01-19 14:54:25.792+00",
+    " 2026-01-19 14:54:25.792000+00:00",
     bind=functools.partial(_of_uuid, TIMESTAMPTZ),
     can_fail=True,
 )
