@@ -164,13 +164,14 @@ def count_split(
     parts = _parts(graph, motif, threads, split.cuts)
     job = _Job(graph, motif, delta, search)
     _, counts, states = _count(job, parts, None, threads, keep_going)
-    by_window = by_vertex = None
+    by_window: NDArray[np.int64] | None = None
+    by_vertex: NDArray[np.int64] | None = None
     if split.cuts is not None:
         by_window = np.zeros(len(split.cuts), np.int64)
         window = np.searchsorted(split.cuts, [low for _, low, _ in parts], "right") - 1
         np.add.at(by_window, window, counts)
     if split.vertex >= 0:
-        by_vertex = sum(state.credit for state in states)
+        by_vertex = np.sum([state.credit for state in states], axis=0)
         spread = np.cumsum(sum(state.spread for state in states))[:-1]
         places = np.flatnonzero(spread)
         edges = search[0].listed[places]
@@ -200,12 +201,13 @@ def _split_list(
 ) -> SplitCount:
     """Count matches, which are listed, by what they are split by."""
     by_vertex = np.zeros(graph.vertex_count, np.int64) if split.vertex >= 0 else None
-    by_window = None if split.cuts is None else np.zeros(len(split.cuts), np.int64)
+    cuts = split.cuts
+    by_window = None if cuts is None else np.zeros(len(cuts), np.int64)
     for edges, vertices in list_matches(graph, motif, delta, ties, conditions, keep_going):
         if by_vertex is not None:
             by_vertex += np.bincount(vertices[:, split.vertex], minlength=len(by_vertex))
-        if by_window is not None:
-            window = np.searchsorted(split.cuts, edges.min(axis=1), "right") - 1
+        if cuts is not None and by_window is not None:
+            window = np.searchsorted(cuts, edges.min(axis=1), "right") - 1
             by_window += np.bincount(window, minlength=len(by_window))
     return SplitCount(by_vertex, by_window)
 

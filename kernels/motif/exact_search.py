@@ -51,7 +51,8 @@ def prepare(
         graph.time,
         _frozen(listed),
         graph.pair_edges,
-        *(_frozen(each) for each in offsets[:2]),
+        _frozen(offsets[0]),
+        _frozen(offsets[1]),
         graph.pair_offsets,
         _frozen(offsets[2]),
         graph.pair_slots,
@@ -110,7 +111,7 @@ def _checks(motif: Motif, asked: Conditions, delta: int) -> list[tuple[int, ...]
     from raydb.kernels.motif.loops import condition_loops as loops  # noqa: PLC0415  (numba: 0.3 s)
 
     codes = {"<": loops.LESS, "<=": loops.AT_MOST, "=": loops.EQUAL, "<>": loops.DIFFERENT}
-    rows = [
+    rows: list[tuple[int, ...]] = [
         (
             *(1 << each.edge | 1 << each.other_edge, codes[each.operator]),
             *(each.edge, each.key, each.other_edge, each.other_key, delta),

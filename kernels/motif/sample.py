@@ -391,9 +391,12 @@ def _add(tallies: list[Tally], shares: list[float]) -> Tally:
     codes, places = np.unique(
         np.concatenate([tally.codes for tally, _ in parts]), return_inverse=True
     )
-    sums = np.concatenate([tally.sums * share for tally, share in parts])
-    squares = np.concatenate([tally.squares * share**2 for tally, share in parts])
-    return Tally(codes, np.bincount(places, sums), np.bincount(places, squares))
+    parts_of = (
+        np.concatenate([tally.sums * share for tally, share in parts]),
+        np.concatenate([tally.squares * share**2 for tally, share in parts]),
+    )
+    sums, squares = (np.bincount(places, each).astype(np.float64) for each in parts_of)
+    return Tally(codes, sums, squares)
 
 
 def together(draws: list[Draw], shares: list[float] | None = None) -> Draw:

@@ -206,7 +206,7 @@ def _read(
     if name == "every":
         given = constants.get(name)
         width = None if given is None else _span(function.name, name, given, time)
-        if width == 0:
+        if given is not None and width == 0:
             raise ProgrammingError(f"every of {function.name}() is more than {describe(given)}")
         return {name: width}
     if name == "since":

@@ -284,10 +284,9 @@ def prepare_trees(
     search.memory.check(need, f"sampling a motif from {graph.edge_count} edges")
     prepared = []
     for done, (variant, conditions) in enumerate(search.plains):
-        ready = partial(
-            *(prepare_under, conditions, graph, variant.motif, search.delta, asked.ties),
-            None if coder is None else coder(variant),
-        )
+        code = None if coder is None else coder(variant)
+        of_variant = (conditions, graph, variant.motif, search.delta, asked.ties, code)
+        ready = partial(prepare_under, *of_variant)
         share = CHOICE_SHARE * clock.left / (len(search.plains) - done)
         try:
             prepared.append(ready(keep_going=clock.teller("weigh", share)))

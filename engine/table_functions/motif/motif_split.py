@@ -166,10 +166,10 @@ def _exact_counts(search: Search, edges: EdgeGraph) -> _Counts:
                 keep_going=told,
                 conditions=conditions,
             )
-            counts = by.by_window if asked.by is None else by.by_vertex
-            assert counts is not None
-            there = np.flatnonzero(counts)
-            codes, numbers = _added(codes, numbers, known[there], counts[there])
+            by_code = by.by_window if asked.by is None else by.by_vertex
+            assert by_code is not None
+            there = np.flatnonzero(by_code)
+            codes, numbers = _added(codes, numbers, known[there], by_code[there])
     except TimeIsUp:
         raise OperationalError(
             f"{asked.function}() has not counted all instances within {asked.max_seconds:g} "

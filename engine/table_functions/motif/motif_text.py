@@ -348,6 +348,6 @@ def motif_text(written: WrittenMotif) -> str:
 
 
 def _absent_texts(written: WrittenMotif, after: int) -> list[str]:
-    names = {None: _ANY, **dict(enumerate(written.names))}
+    names: dict[int | None, str] = {None: _ANY, **dict(enumerate(written.names))}
     gone = [edge for edge in written.absent if edge.after == after]
     return [f"!{names[edge.source]}->{names[edge.target]}" for edge in gone]

@@ -53,7 +53,7 @@ def variants_of(written: WrittenMotif, function: str, *, may_repeat: bool) -> tu
     may_repeat: vertices that no edge joins may be the same one.
     Raises NotSupportedError for more than MAX_VARIANTS.
     """
-    found = []
+    found: list[Variant] = []
     motif = written.motif
     apart = {frozenset(edge) for edge in motif.edges}
     undirected = sorted(written.undirected)
@@ -81,7 +81,7 @@ def variants_of(written: WrittenMotif, function: str, *, may_repeat: bool) -> tu
 
 def _absent(written: WrittenMotif, vertices: tuple[int, ...]) -> tuple[AbsentEdge, ...]:
     """Return the absent edges; one from a vertex to itself is never there."""
-    ends = {None: None, **dict(enumerate(vertices))}
+    ends: dict[int | None, int | None] = {None: None, **dict(enumerate(vertices))}
     found = [AbsentEdge(ends[e.source], ends[e.target], e.after) for e in written.absent]
     return tuple(edge for edge in found if edge.source != edge.target)
 

@@ -247,7 +247,7 @@ def _groups_by_name(
     name: str, text: Expression, pattern: Expression, names: Expression, *flags: Expression
 ) -> Expression:
     """Return {name: the group, ...}, NULL for a text that is."""
-    known = names.value if isinstance(names, Literal) else None
+    known = (names.value if isinstance(names, Literal) else None) or []
     are_texts = bool(known) and all(isinstance(each, str) for each in known)
     if not are_texts or len(set(map(fold, known))) < len(known):
         raise ProgrammingError(f"{name}() needs a group, or different names for the first ones")

@@ -102,7 +102,7 @@ def _over(scope: Scope, columns: Mapping[Column, Expression]) -> Scope:
     tables = tuple(
         replace(
             table,
-            columns=tuple((name, _column(columns[each])) for name, each in table.columns),
+            columns=tuple((name, columns[_column(each)]) for name, each in table.columns),
         )
         for table in scope.tables
     )

@@ -69,8 +69,9 @@ def _at(value: Any, steps: tuple[str | int, ...]) -> tuple[Any, int, str] | None
     """Return the value at a path, its number and its path; None where there is none."""
     number, place = 0, "$"
     for step in steps:
-        is_backwards = isinstance(value, list) and isinstance(step, int) and step < 0
-        wanted = step + len(value) if is_backwards else step
+        wanted = step
+        if isinstance(value, list) and isinstance(step, int) and step < 0:
+            wanted = step + len(value)
         for key, part, own in _members(value, number):
             if key == wanted:
                 value, number, place = part, own, place + _written(key)
