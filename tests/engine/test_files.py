@@ -120,7 +120,7 @@ def test_columns_of_the_same_name(con):
             "day,at\n2020-01-01,2020-01-01 10:00:00\n",
             [(dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, 10))],
         ),
-        ("t,f\nt,f\n", [(True, False)]),
+        ("t,f\nt,f\n", [(True, False), (True, False)]),
         ("x,x\ny,z\n", [("y", "z")]),
         ("x\n1.5\n2\n", [(1.5,), (2.0,)]),
         ("n\n0\n1\ntrue\n", [(False,), (True,), (True,)]),

@@ -110,7 +110,7 @@ def test_arrays(con, array, rows):
 def test_a_matrix_in_a_dict_is_a_column_of_vectors(con):
     vectors = {"id": [1, 2], "v": np.array([[1, 2], [3, 4]], np.float32)}
     cur = con.execute("SELECT * FROM vectors")
-    assert cur.fetchall() == [(1, [1.0, 2.0]), (2, [3.0, 4.0])]
+    assert cur.fetchall() == [(1, (1.0, 2.0)), (2, (3.0, 4.0))]
     assert cur.description[1][1] == "FLOAT[2]"
     del vectors
 
