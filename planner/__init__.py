@@ -20,6 +20,7 @@ class PlannerOptions:
 
     memory_limit: in bytes, None for any number. time_zone: that of constants and casts, which
     binding makes part of the plan. null_order: see `raydb.running.null_order`.
+    nprobe: the lists that a vector search scans which does not say; None for what the index says.
     """
 
     backend: str = "auto"
@@ -29,6 +30,7 @@ class PlannerOptions:
     memory_limit: int | None = None
     time_zone: str = "UTC"
     null_order: tuple[bool, bool] | None = None
+    nprobe: int | None = None
 
 
 def plan_query(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan:

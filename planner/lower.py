@@ -18,6 +18,7 @@ from raydb.planner.expressions.nodes import (
 from raydb.planner.index_lookup import find_lookup
 from raydb.planner.key_filters import KeySending, send_keys
 from raydb.planner.optimizer import optimize_apart, optimize_unfused
+from raydb.planner.ordered_rows import lower_ordered
 from raydb.planner.plan.common_tables import fresh_numbers, reads_working_table
 from raydb.planner.plan.nodes import (
     Aggregate,
@@ -110,6 +111,8 @@ def _lower(plan: Plan, lowering: Lowering) -> PhysicalPlan:
             lookup = find_lookup([predicate], lowering.catalog.tables[scan.table])
             return replace(plan, source=replace(scan, lookup=lookup)) if lookup else plan
         case Limit():
+            if (ordered := lower_ordered(plan, lowering)) is not None:
+                return ordered
             top = find_top_rows(plan, lowering.catalog)
             return (plan if top is None else top).map_sources(go)
         case InnerJoin(sources=sources) if len(sources) != 2:

@@ -43,6 +43,9 @@ _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 # More would be a slip of the keyboard.
 _MAX_THREADS = 1024
 
+# No index has so many lists.
+_ALL_LISTS = 2**31
+
 
 @dataclass(frozen=True, slots=True)
 class Setting(Generic[T]):
@@ -90,6 +93,7 @@ class Settings:
             whole_limit(self[MEMORY_LIMIT]),
             self[TIME_ZONE],
             NULL_ORDERS[self[NULL_ORDER]],
+            None if self[NPROBE] == "auto" else _lists(self[NPROBE]),
         )
         self.device_memory = parse_device_memory(self[DEVICE_MEMORY])
 
@@ -219,6 +223,18 @@ def _parse_threads(text: str, name: str) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _MAX_THREADS):
         raise ProgrammingError(f"{name} is a number from 1 to {_MAX_THREADS}, not '{text}'")
     return int(text)
+
+
+def _parse_nprobe(text: str, name: str) -> str:
+    word = text.lower()
+    is_number = word.isascii() and word.isdigit() and 1 <= int(word) < _ALL_LISTS
+    if word not in ("auto", "all") and not is_number:
+        raise ProgrammingError(f"{name} is 'auto', 'all' or a number from 1, not '{text}'")
+    return word
+
+
+def _lists(word: str) -> int:
+    return _ALL_LISTS if word == "all" else int(word)
 
 
 def check_file(path: str, settings: Settings) -> None:
@@ -416,6 +432,16 @@ NULL_ORDER = register(
         ", ".join(f"`'{name}'`" for name in NULL_ORDERS),
         "where ORDER BY has NULLs if it does not say; large ones are last in ascending and first in"
         " descending order",
+    )
+)
+NPROBE = register(
+    Setting(
+        "nprobe",
+        "auto",
+        _parse_nprobe,
+        "`'auto'`, a number from 1, `'all'`",
+        "how many lists of an index a vector search scans that does not say, see"
+        " [vector.md](../vector.md)",
     )
 )
 NANOSECONDS = register(

@@ -53,6 +53,9 @@ class Slot:
         if value is None or value.is_null:
             self.is_pinned = True
             return value
+        for number, step in enumerate(self._steps, 1):
+            if step[:3] == (place, conversion, arguments):
+                return self._kind(self, number)
         self._steps.append((place, conversion, arguments, value.type))
         self.values.append(value)
         return self._kind(self, len(self.values) - 1)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column, Expression
     from raydb.planner.lower import Lowering
+    from raydb.planner.ordered_rows import RowOrder
     from raydb.planner.plan.function_arguments import Argument
     from raydb.planner.plan.nodes import Plan, Search
     from raydb.storage.tables.table import Table
@@ -159,6 +160,7 @@ class SearchFunction(PlannedFunction):
     error of its own. gives_rows: rows of the table are in the result, and not only what is found.
     every_row: LATERAL asks for each row of the tables before it, and not for each distinct one.
     explains_lone_row: EXPLAIN shows the one row that asks where no table is before the call.
+    orders_by: scalar functions by which it may know the first rows.
     """
 
     searches = True
@@ -168,6 +170,7 @@ class SearchFunction(PlannedFunction):
     explain_name = "SearchRows"
     explains_lone_row = False
     star_reason = "it aggregates over a search"
+    orders_by: frozenset[str] = frozenset()
 
     @abstractmethod
     def run(self, plan: SearchRows, columns: Sequence[Column], sources: Any) -> Any:
@@ -191,6 +194,13 @@ class SearchFunction(PlannedFunction):
     def lower(self, plan: Search, lowering: Lowering) -> Plan:
         """Choose how a search runs."""
         return SearchRows.of(plan, lowering)
+
+    def first_rows(self, order: RowOrder, lowering: Lowering) -> Plan | str | None:
+        """Return rows among which the first ones in an order are; or why it has none.
+
+        None where that is nothing to tell.
+        """
+        return None
 
     def summary(self, plan: SearchRows) -> str:
         """Return what EXPLAIN prints behind the name of a search."""

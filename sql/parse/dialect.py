@@ -50,11 +50,14 @@ class RayDialect(Postgres):
             **{
                 keyword: token_type
                 for keyword, token_type in Postgres.Tokenizer.KEYWORDS.items()
-                if "?" not in keyword and token_type is not TokenType.COMMAND
+                if "?" not in keyword and keyword != "-|-" and token_type is not TokenType.COMMAND
             },
             "//": TokenType.DIV,
             "PIVOT_WIDER": TokenType.PIVOT,
             "PIVOT_LONGER": TokenType.UNPIVOT,
+            # As pgvector has them, beside `<->`; the node of PostgreSQL's `-|-` stands for `<=>`.
+            "<=>": TokenType.NULLSAFE_EQ,
+            "<#>": TokenType.LLRR_ARROW,
             "POSITIONAL": TokenType.POSITIONAL,
             "SUMMARIZE": TokenType.SUMMARIZE,
             "FLOAT": TokenType.FLOAT,
@@ -337,6 +340,8 @@ class _Tables(PostgresParser):
         TokenType.INTERVAL: _nested(_interval),
         TokenType.MAP: _map,
     }
+    EQUALITY: ClassVar = _chosen(PostgresParser.EQUALITY, TokenType.EQ, TokenType.NEQ)
+    FACTOR: ClassVar = {**PostgresParser.FACTOR, TokenType.NULLSAFE_EQ: exp.Adjacent}
     COLUMN_OPERATORS: ClassVar = {**PostgresParser.COLUMN_OPERATORS, TokenType.DCOLON: _cast}
     JSON_OPERATORS: ClassVar = {
         **PostgresParser.JSON_OPERATORS,
@@ -456,6 +461,8 @@ def _writers() -> dict[type[exp.Expr], Callable[..., str]]:
         **PostgresGenerator()._dispatch,
         # As they are read, where PostgreSQL or its drivers write POWER(a, b) and %(name)s.
         exp.Pow: lambda generator, node: generator.binary(node, "^"),
+        exp.Adjacent: lambda generator, node: generator.binary(node, "<=>"),
+        exp.DistanceNd: lambda generator, node: generator.binary(node, "<#>"),
         exp.Placeholder: lambda _, node: f":{node.name}",
         exp.Interval: _interval_text,
         # What PostgreSQL does not have.

@@ -72,16 +72,8 @@ def require_only(node: exp.Expr, *known: str) -> None:
         raise NotSupportedError(f"{words} is not supported")
 
 
-# Operators of other databases, and what says the same here.
-_OTHER_WORDS: dict[type[exp.Expr], str] = {
-    exp.Distance: "the operator <-> is not supported; array_distance(a, b) is the distance",
-}
-
-
 def unsupported(node: exp.Expr) -> NotSupportedError:
     """Return the error for a kind of node that RayDB does not bind."""
-    if type(node) in _OTHER_WORDS:
-        return NotSupportedError(_OTHER_WORDS[type(node)])
     name = _NODE_NAMES.get(type(node))
     if name is None:
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(node).__name__).upper()

@@ -38,7 +38,8 @@ class SearchOptions:
     """How many rows vector_search() is to find, and how; what is None is for the index to say.
 
     nprobe: how many lists of an index to scan. exact: whether to compare all rows. fnr: the share
-    of the k nearest rows that may be missed, by a calibration with `score`.
+    of the k nearest rows that may be missed, by a calibration with `score`. is_order: whether rows
+    without a distance, NULLs too, follow where there are fewer, as in ORDER BY.
     """
 
     k: int
@@ -47,6 +48,7 @@ class SearchOptions:
     metric: str | None
     fnr: float | None = None
     score: Score | None = None
+    is_order: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def lower_vector_search(plan: Search, lowering: Lowering) -> PhysicalPlan:
             "all rows of the query are compared",
             cast("Metric", options.metric or "l2"),
         )
-        stored = _stored_column(plan.right, column) if plan.pairs else None
+        stored = stored_column(plan.right, column) if plan.pairs else None
         if stored is not None:
             reason = "all rows that there are for a vector are compared"
             _, metric = _choose_index(options, *stored, catalog)
@@ -111,7 +113,7 @@ def lower_vector_search(plan: Search, lowering: Lowering) -> PhysicalPlan:
             f"vector_search() with fnr needs an ivf index of '{vector.name}' of '{scan.table}' for "
             f"{metric}: CREATE INDEX and CALIBRATE INDEX make one"
         )
-    index, reason = _use_index(options, name, catalog, is_filtered=selection is not None)
+    index, reason = _use_index(options, name, lowering, is_filtered=selection is not None)
     note = ""
     if index is None and name is None:
         lack = f"no ivf index of '{vector.name}' of '{scan.table}' for {metric}"
@@ -147,17 +149,17 @@ def _where_found(expression: Expression, rank: Column) -> Expression:
     return Call("case", (is_missing, Literal(None, kind), expression), kind)
 
 
-def _stored_column(plan: Plan, column: Column) -> tuple[str, str] | None:
+def stored_column(plan: Plan, column: Column) -> tuple[str, str] | None:
     """Return the table and the name of the stored column whose values a column has."""
     match plan:
         case Scan(table=table):
             return table, column.name
         case Project(source=source, items=items):
             below = dict(items)[column]
-            return _stored_column(source, below) if isinstance(below, Column) else None
+            return stored_column(source, below) if isinstance(below, Column) else None
         case _:
             owners = [each for each in plan.sources if column in each.columns]
-            return _stored_column(owners[0], column) if len(owners) == 1 else None
+            return stored_column(owners[0], column) if len(owners) == 1 else None
 
 
 def _choose_index(
@@ -187,14 +189,17 @@ def _choose_index(
 
 
 def _use_index(
-    options: SearchOptions, index: Index | None, catalog: CatalogInfo, *, is_filtered: bool
+    options: SearchOptions, index: Index | None, lowering: Lowering, *, is_filtered: bool
 ) -> tuple[VectorIndex | None, str]:
     """Return how an index is used, and a word on it."""
     if index is None:
         return None, ""
+    catalog = lowering.catalog
     arrays = catalog.vector_indexes[index.name].get()
-    nprobe = options.nprobe or max(1, round(sqrt(arrays.list_count)))
+    nprobe = options.nprobe or lowering.options.nprobe or max(1, round(sqrt(arrays.list_count)))
     used = VectorIndex(index.name, arrays, min(nprobe, arrays.list_count))
+    if options.exact and options.is_order:
+        return used, f"all rows that the filter leaves are compared, those of '{index.name}' in it"
     if options.exact:
         return used, f"all rows are compared, those of '{index.name}' in it (exact => true)"
     if options.fnr is not None:

@@ -24,13 +24,13 @@ from raydb.engine.session.result import LazyRows
 from raydb.engine.table_functions.vector.vector_function import FOUND, VectorFunction
 from raydb.engine.table_functions.vector.vector_search import search_index, show_found
 from raydb.kernels.vector.exact_search import LARGEST, SHORTEST
-from raydb.planner.expressions.nodes import Column
+from raydb.planner.expressions.functions.vectors import MEASURES
+from raydb.planner.expressions.nodes import Call, Column, leaves
 from raydb.planner.expressions.slots import Hole
 from raydb.planner.expressions.types import is_zoned
 from raydb.planner.expressions.vector_value import Vector
 from raydb.planner.plan.nodes import Limit, Project, Scan, Search, SearchRows, Sort
 from raydb.planner.plan.table_function import ONE_ROW
-from raydb.planner.prepared_star import has_holes
 from raydb.storage.enums import has_enums
 from raydb.storage.tables.table import ROW_NUMBER
 from raydb.values import dataclass
@@ -68,6 +68,9 @@ class OpenSearch:
         self.steps, self.table = steps, table
         self._first, self._hole = first, hole
         self._readers = [_reader(table, column) for column in steps.stored]
+        (searched,) = steps.search.read
+        assert isinstance(searched, Column)
+        self._vectors = _vector_reader(table, searched)
 
     @property
     def size_bytes(self) -> int:
@@ -93,9 +96,35 @@ class OpenSearch:
         found, guarantees = search_index(
             plan, plan.how.index, numbers[None], self.table, None, context
         )
+        if plan.options.is_order and found.rows[0, -1] < 0:
+            return None
         show_found(plan, context, found)
         context.warnings.extend(context.usage.searches.take_warnings())
-        return FoundRows(self, found, guarantees[0])
+        return self._found(numbers, found, guarantees[0])
+
+    def _found(self, vector: NDArray[np.float32], found: Neighbours, guarantee: str) -> FoundRows:
+        """Return what a search has found, in order and as far as the query asks for it."""
+        steps, rows = self.steps, found.rows[0]
+        count = len(rows) if rows[-1] >= 0 else int(np.count_nonzero(rows >= 0))
+        last = count if steps.count is None else min(count, steps.offset + steps.count)
+        part = slice(min(steps.offset, last), last)
+        made: dict[str, NDArray[Any]] = {}
+        if steps.measure is not None:
+            pairs = self._vectors(rows).astype(np.float64), vector.astype(np.float64)[None]
+            values = MEASURES[steps.measure](pairs[0], np.broadcast_to(pairs[1], pairs[0].shape))
+            order = np.argsort(-values if steps.descending else values, kind="stable")[part]
+            return FoundRows(self, rows[order], {"measure": values[order]})
+        for name in set(steps.made) - {None}:
+            match name:
+                case "rank":
+                    made["rank"] = np.arange(part.start + 1, last + 1)
+                case "distance":
+                    made["distance"] = found.distances[0, part]
+                case "probes":
+                    made["probes"] = np.full(last - part.start, found.probes[0])
+                case _:
+                    made["guarantee"] = np.full(last - part.start, guarantee, object)
+        return FoundRows(self, rows[part], made)
 
     def read(self, rows: NDArray[np.int64]) -> list[list[Any]]:
         """Return the values of the stored columns in some rows."""
@@ -115,25 +144,23 @@ class FilledSearch:
 
 
 class FoundRows(LazyRows):
-    """The rows of one search."""
+    """The rows of one search. rows: their numbers. made: what the search gives of each, by name."""
 
-    def __init__(self, search: OpenSearch, found: Neighbours, guarantee: str) -> None:
-        steps = search.steps
-        count = int(np.count_nonzero(found.rows[0] >= 0))
-        last = count if steps.count is None else min(count, steps.offset + steps.count)
-        self._part = slice(min(steps.offset, last), last)
-        self._search, self._found, self._guarantee = search, found, guarantee
+    def __init__(
+        self, search: OpenSearch, rows: NDArray[np.int64], made: Mapping[str, NDArray[Any]]
+    ) -> None:
+        self._search, self._rows, self._made = search, rows, made
 
     @property
     def row_count(self) -> int:
         """How many rows there are."""
-        return self._part.stop - self._part.start
+        return len(self._rows)
 
     def python_rows(self) -> list[tuple[Any, ...]]:
         """Return the rows as tuples."""
-        stored = iter(self._search.read(self._found.rows[0, self._part]))
+        stored = iter(self._search.read(self._rows))
         columns = [
-            next(stored) if name is None else self._made(name).tolist()
+            next(stored) if name is None else self._made[name].tolist()
             for name in self._search.steps.made
         ]
         return list(zip(*columns, strict=True))
@@ -141,34 +168,24 @@ class FoundRows(LazyRows):
     def table(self) -> pa.Table:
         """Return the rows as Arrow has them."""
         steps = self._search.steps
-        numbers = self._found.rows[0, self._part]
-        distinct, places = np.unique(numbers, return_inverse=True)
+        distinct, places = np.unique(self._rows, return_inverse=True)
         rows = fetch_rows(self._search.table, steps.stored, distinct).take(pa.array(places))
         stored = iter([rows.columns[column] for column in steps.stored])
         columns = [
-            next(stored) if name is None else pa.array(self._made(name), kind)
+            next(stored) if name is None else pa.array(self._made[name], kind)
             for name, kind in zip(steps.made, self._search.types, strict=True)
         ]
         return pa.table(columns, [f"c{place}" for place in range(len(columns))])
-
-    def _made(self, name: str) -> NDArray[Any]:
-        """Return what the search itself gives: a column of `vector_search`."""
-        match name:
-            case "rank":
-                return np.arange(self._part.start + 1, self._part.stop + 1)
-            case "distance":
-                return self._found.distances[0, self._part]
-            case "probes":
-                return np.full(self.row_count, self._found.probes[0])
-            case _:
-                return np.full(self.row_count, self._guarantee, object)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Steps:
     """What becomes of the columns of a search.
 
-    made: of each column its name in `vector_search`, None for one of the table, which are `stored`.
+    made: of each column its name in `vector_search`, `measure` for what the rows are ordered by,
+    None for one of the table, which are `stored`.
+    measure: of ORDER BY, by its function; None for the rank. descending: whether the greatest are
+    first.
     """
 
     search: SearchRows
@@ -176,6 +193,8 @@ class _Steps:
     stored: tuple[Column, ...]
     count: int | None
     offset: int
+    measure: str | None
+    descending: bool
 
 
 def prepare_search(
@@ -201,15 +220,21 @@ def prepare_search(
 
 
 def _only_hole(plan: Plan) -> Hole | None:
-    """Return the vector of the search below nodes without holes that have one source."""
-    while not isinstance(plan, Search):
-        if len(plan.sources) != 1 or has_holes(plan.expressions):
-            return None
+    """Return the only hole of a plan of nodes with one source, or of a search below such."""
+    holes: set[Hole] = set()
+    while True:
+        holes.update(each for each in _leaves_of(plan) if isinstance(each, Hole))
+        if len(plan.sources) != 1:
+            break
         (plan,) = plan.sources
-    given = [expression for _, expression in plan.given]
-    if len(given) == 1 and isinstance(given[0], Hole) and not plan.right.expressions:
-        return given[0]
-    return None
+    is_plain = isinstance(plan, Scan) or (
+        isinstance(plan, Search) and not any(map(_leaves_of, plan.sources))
+    )
+    return holes.pop() if is_plain and len(holes) == 1 else None
+
+
+def _leaves_of(plan: Plan) -> list[Expression]:
+    return [leaf for each in plan.expressions for leaf in leaves(each)]
 
 
 def _steps_of(plan: PhysicalPlan) -> _Steps | None:
@@ -223,13 +248,20 @@ def _steps_of(plan: PhysicalPlan) -> _Steps | None:
     rank, distance, _, _ = plan.found
     held: dict[Expression, Expression] = {column: column for column in plan.columns}
     count, offset = None, 0
+    measure: Call | None = None
+    descending = False
     for node in reversed(nodes):
         match node:
             case Project(items=items):
                 held = {column: held.get(value, value) for column, value in items}
             case Limit() if count is None and not offset:
                 count, offset = node.count, node.offset
-            case Sort(keys=(key, *others)) if not key.descending:
+            case Sort(keys=(key,)) if plan.options.is_order and measure is None:
+                value, descending = held[key.column], key.descending
+                if not isinstance(value, Call) or count or not _is_measure(value, plan):
+                    return None
+                measure = value
+            case Sort(keys=(key, *others)) if not (key.descending or plan.options.is_order):
                 # Rows come by rank, and so by distance.
                 by = held[key.column]
                 if by != rank and (by != distance or others):
@@ -238,12 +270,29 @@ def _steps_of(plan: PhysicalPlan) -> _Steps | None:
                 return None
     made: dict[Expression, str]
     made = {column: name for column, (name, _) in zip(plan.found, FOUND, strict=True)}
+    if plan.options.is_order:
+        if measure is None:
+            return None
+        made = {measure: "measure"}
     taken = [held[column] for column in columns]
     of_table = frozenset(plan.right.columns)
     stored = tuple(each for each in taken if isinstance(each, Column) and each in of_table)
     if len(stored) + sum(value in made for value in taken) < len(taken):
         return None
-    return _Steps(plan, tuple(made.get(value) for value in taken), stored, count, offset)
+    names = tuple(made.get(value) for value in taken)
+    function = None if measure is None else measure.function
+    return _Steps(plan, names, stored, count, offset, function, descending)
+
+
+def _is_measure(value: Call, plan: SearchRows) -> bool:
+    """Whether a value is the distance of the rows of a search from its vector."""
+    ((_, vector),) = plan.given
+    (searched,) = plan.read
+    return (
+        value.function in MEASURES
+        and searched in value.arguments
+        and any(each is vector for each in value.arguments)
+    )
 
 
 def _is_plain(plan: SearchRows) -> bool:
@@ -270,6 +319,28 @@ def _reader(table: Table, column: Column) -> _Reader:
             parts = [chunk.to_numpy() for chunk in stored.chunks]
             return partial(_numbers, parts, np.cumsum([0, *map(len, parts)]))
     return partial(_values, table, column)
+
+
+def _vector_reader(table: Table, column: Column) -> Callable[[NDArray[np.int64]], NDArray[Any]]:
+    """Return what gives the vectors (n, d) of a column in some rows, none of which is NULL."""
+    width = column.type.list_size
+    if table.rows.is_decoded(column.name):
+        chunks = table.rows.column(column.name).chunks
+        if len(chunks) == 1:
+            (chunk,) = chunks
+            values = chunk.values.slice(chunk.offset * width, len(chunk) * width)
+            whole: NDArray[Any] = values.to_numpy(zero_copy_only=False).reshape(-1, width)
+            return lambda rows: np.asarray(whole[rows])
+    return partial(_vectors, table, column)
+
+
+def _vectors(table: Table, column: Column, rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Return the vectors of some rows, which are read in their order."""
+    order = np.argsort(rows)
+    read = joined(fetch_rows(table, [column], rows[order]).columns[column])
+    found = np.empty((len(rows), column.type.list_size), np.float32)
+    found[order] = read.flatten().to_numpy(zero_copy_only=False).reshape(found.shape)
+    return found
 
 
 def _numbers(

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from raydb.engine.operators.run import Sources
     from raydb.engine.table_functions.vector.choose_index import SearchOptions, VectorJob
     from raydb.planner.lower import Lowering
+    from raydb.planner.ordered_rows import RowOrder
     from raydb.planner.plan.nodes import Plan, SearchRows
     from raydb.planner.plan.table_function import FunctionCall
 
@@ -59,12 +60,22 @@ class VectorFunction(SearchFunction):
         "named, such as k => 10"
     )
     places = 2
+    found_columns = FOUND
     refuses_null = False
     gives_rows = True
     every_row = True
     explain_name = "NearestRows"
     explains_lone_row = True
     star_reason = "it aggregates over a vector search"
+    orders_by = frozenset(
+        {
+            "list_distance",
+            "list_cosine_distance",
+            "list_cosine_similarity",
+            "list_inner_product",
+            "list_negative_inner_product",
+        }
+    )
     arguments = (
         Argument("column", COLUMN),
         Argument("query"),
@@ -85,6 +96,13 @@ class VectorFunction(SearchFunction):
 
     def rows_per_row(self, plan: Search) -> float:
         return float(plan.options.k)
+
+    def first_rows(self, order: RowOrder, lowering: Lowering) -> Plan | str | None:
+        from raydb.engine.table_functions.vector.order_by import (  # noqa: PLC0415  (few plans)
+            nearest_first,
+        )
+
+        return nearest_first(self, order, lowering)
 
     def lower(self, plan: Search, lowering: Lowering) -> Plan:
         from raydb.engine.table_functions.vector.choose_index import (  # noqa: PLC0415  (few plans)

@@ -18,7 +18,7 @@ from raydb.engine.context.progress import report_compiling
 from raydb.engine.operators.relation import Relation, joined
 from raydb.engine.operators.scan.scan import fetch_rows, scan_table
 from raydb.engine.table_functions.paired_rows import PairedRows
-from raydb.errors import ProgrammingError
+from raydb.errors import DataError, ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.vector.exact_search import nearest, no_neighbours
 from raydb.kernels.vector.stop_rule import ANYWHERE
@@ -75,7 +75,12 @@ def nearest_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) 
     needed = list(dict.fromkeys((*of_queries, *(column for column, _ in plan.pairs))))
     ((_, query),) = plan.given
     rows, (values,) = sources.rows_with(plan.left, needed, [query])
-    vectors, places = _query_vectors(plan, query, values)
+    try:
+        vectors, places = _query_vectors(plan, query, values)
+    except DataError:
+        if not plan.options.is_order:
+            raise
+        return _every_row(plan, of_rows, sources)
     k = plan.options.k
     need = _FOUND_BYTES * len(vectors) * k + _NUMBER_BYTES * vectors.size
     sources.memory.check(need, f"a search for {k} rows near each of {len(vectors)} vectors")
@@ -84,22 +89,16 @@ def nearest_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) 
     if isinstance(plan.right, Scan):
         table = sources.tables[plan.right.table]
         found, guarantees = _search_table(plan, vectors, table, sources)
+        if plan.options.is_order and found.rows[:, -1].min(initial=0) < 0:
+            return _every_row(plan, of_rows, sources)
         if sources.trace is None:
             show_found(plan, sources.context, found)
         elif plan.how.index is not None:
             lists = int(found.probes.sum())
             sources.trace.add(plan, queries=len(found.probes), lists=lists)
     else:
-        theirs = [column for _, column in plan.pairs]
-        vector = _vector_of(plan)
-        read = list(dict.fromkeys((*of_rows, vector, *theirs)))
-        source, _ = sources.rows_with(plan.right, read, ())
-        found = no_neighbours(len(vectors), k)
-        if plan.pairs:
-            _search_own_rows(plan, vectors, rows.take(pa.array(places)), source, found)
-        else:
-            blocks = _checked(plan, source.columns[vector], None)
-            nearest(blocks, vectors, k, plan.how.metric, found)
+        queries = rows.take(pa.array(places))
+        source, found = _compare_source(plan, vectors, queries, of_rows, sources)
         guarantees = ["exact"] * len(vectors)
     query_numbers, ranks = np.nonzero(found.rows >= 0)
     numbers = found.rows[query_numbers, ranks]
@@ -124,6 +123,36 @@ def nearest_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) 
         hits = hits.take(hit_numbers)
     every = {**rows.take(pa.array(row_numbers)).columns, **hits.columns}
     return Relation({column: every[column] for column in columns}, len(row_numbers))
+
+
+def _compare_source(
+    plan: SearchRows,
+    vectors: NDArray[np.float32],
+    queries: Relation,
+    of_rows: Sequence[Column],
+    sources: Sources,
+) -> tuple[Relation, Neighbours]:
+    """Return the rows of what is no table, with some of their columns, and the nearest of them."""
+    vector = _vector_of(plan)
+    read = list(dict.fromkeys((*of_rows, vector, *(column for _, column in plan.pairs))))
+    source, _ = sources.rows_with(plan.right, read, ())
+    found = no_neighbours(len(vectors), plan.options.k)
+    if plan.pairs:
+        _search_own_rows(plan, vectors, queries, source, found)
+    else:
+        blocks = _checked(plan, source.columns[vector], None)
+        nearest(blocks, vectors, plan.options.k, plan.how.metric, found)
+    return source, found
+
+
+def _every_row(plan: SearchRows, columns: Sequence[Column], sources: Sources) -> Relation:
+    """Return all rows that may be in an order, for what is above puts them in order."""
+    assert isinstance(plan.right, Scan)
+    table = sources.tables[plan.right.table]
+    selected = _selected(plan, sources)
+    if selected is None:
+        return scan_table(table, columns, sources.memory)
+    return fetch_rows(table, columns, selected)
 
 
 def _vector_of(plan: SearchRows) -> Column:
@@ -189,12 +218,8 @@ def _search_table(
     sources: Sources,
 ) -> tuple[Neighbours, list[str]]:
     """Return the nearest rows of a table to each vector by their numbers, with their guarantees."""
-    selected: NDArray[np.int64] | None = None
-    if plan.selection is not None:
-        ((number, _),) = plan.selection.items
-        chosen, _ = sources.rows_with(plan.selection, [number], ())
-        selected = joined(chosen.columns[number]).to_numpy().astype(np.int64)
-    elif plan.options.k > table.live_count:
+    selected = _selected(plan, sources)
+    if selected is None and plan.options.k > table.live_count:
         raise ProgrammingError(
             f"vector_search() cannot find {plan.options.k} rows: "
             f"table '{table.name}' has {table.live_count}"
@@ -211,6 +236,16 @@ def _search_table(
     blocks = _checked(plan, rows.columns[vector], selected)
     nearest(blocks, vectors, plan.options.k, plan.how.metric, found)
     return found, ["exact"] * len(vectors)
+
+
+def _selected(plan: SearchRows, sources: Sources) -> NDArray[np.int64] | None:
+    """Return the numbers of the rows that count, None for all."""
+    if plan.selection is None:
+        return None
+    ((number, _),) = plan.selection.items
+    chosen, _ = sources.rows_with(plan.selection, [number], ())
+    numbers: NDArray[np.int64] = joined(chosen.columns[number]).to_numpy().astype(np.int64)
+    return numbers
 
 
 def _checked(

@@ -13,6 +13,7 @@ from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.columns.adapters import of_columns
 from raydb.planner.expressions.columns.lists import is_missing, lists_of, nullable
 from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.literals import is_bare_string
 from raydb.planner.expressions.nodes import Call, Expression
 from raydb.planner.expressions.registry import scalar
 from raydb.planner.expressions.signature import require_list
@@ -64,8 +65,25 @@ def _cosine_similarity(left: Any, right: Any) -> Any:
         return np.clip(_products(left, right) / lengths, -1.0, 1.0)
 
 
+def _negative_products(left: Any, right: Any) -> Any:
+    return -_products(left, right)
+
+
+def _cosine_distance(left: Any, right: Any) -> Any:
+    return 1.0 - _cosine_similarity(left, right)
+
+
+def _read_vector(side: Expression, other: Expression) -> Expression:
+    """Return a vector that is written as a text beside an array, '[1, 2]', as one of its type."""
+    is_text = is_bare_string(side) and pt.is_fixed_size_list(other.type)
+    return explicit_cast(side, other.type) if is_text else side
+
+
 def _bind_measure(function: str, name: str, left: Expression, right: Expression) -> Expression:
-    sides = [require_list(f"{name}()", side) for side in (left, right)]
+    sides = [
+        require_list(f"{name}()", _read_vector(side, other))
+        for side, other in ((left, right), (right, left))
+    ]
     for side in sides:
         if not is_number(side.type.value_type):
             raise ProgrammingError(f"{name}() needs lists of numbers, not {describe(side)}")
@@ -93,7 +111,7 @@ for _stems, _says, _kernel in (
     (
         ("negative_inner_product",),
         "the negative of it: list_negative_inner_product([1, 2], [3, 4]) -> -11.0",
-        lambda left, right: -_products(left, right),
+        _negative_products,
     ),
     (
         ("cosine_similarity",),
@@ -103,7 +121,7 @@ for _stems, _says, _kernel in (
     (
         ("cosine_distance",),
         "1 minus that: list_cosine_distance([1, 0], [0, 2]) -> 1.0",
-        lambda left, right: 1.0 - _cosine_similarity(left, right),
+        _cosine_distance,
     ),
 ):
     scalar(
@@ -112,6 +130,16 @@ for _stems, _says, _kernel in (
         bind=functools.partial(_bind_measure, f"list_{_stems[0]}"),
         can_fail=True,
     )(of_columns(functools.partial(_distance, _kernel)))
+
+
+MEASURES: dict[str, Callable[[Any, Any], Any]] = {
+    "list_distance": _euclidean,
+    "list_inner_product": _products,
+    "list_negative_inner_product": _negative_products,
+    "list_cosine_similarity": _cosine_similarity,
+    "list_cosine_distance": _cosine_distance,
+}
+"""Measures of pairs of vectors, float64 (n, d), by the functions of the registry."""
 
 
 def _bind_cross(name: str, left: Expression, right: Expression) -> Expression:

@@ -48,7 +48,10 @@ class Sort(Node):
 
 @dataclass(frozen=True, slots=True)
 class Limit(Node):
-    """`count` rows (all where None) after the first `offset`."""
+    """`count` rows (all where None) after the first `offset`.
+
+    reason: why they are not searched for by an index that has their order.
+    """
 
     explain_name = "LimitRows"
     source_fields = ("source",)
@@ -56,6 +59,11 @@ class Limit(Node):
     source: Plan
     count: int | None
     offset: int = 0
+    reason: str = ""
+
+    @property
+    def details(self) -> dict[str, Any]:
+        return {"index": f"not used ({self.reason})"} if self.reason else {}
 
     @property
     def summary(self) -> str:

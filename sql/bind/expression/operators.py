@@ -59,6 +59,11 @@ _BITS: dict[type[exp.Expr], str] = {
     exp.BitwiseNot: "~",
 }
 _SHIFTS: dict[type[exp.Expr], str] = {exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>"}
+_DISTANCES: dict[type[exp.Expr], str] = {
+    exp.Distance: "array_distance",
+    exp.Adjacent: "array_cosine_distance",
+    exp.DistanceNd: "array_negative_inner_product",
+}
 _ESCAPABLE: dict[type[exp.Expr], str] = {
     exp.Like: "like",
     exp.ILike: "ilike",
@@ -116,6 +121,12 @@ def _arithmetic(node: exp.Expr, context: Context) -> Expression:
         else:
             result = arithmetic(_ARITHMETIC[type(each)], result, right)
     return result
+
+
+@binds(*_DISTANCES, reads="this expression")
+def _distance(node: exp.Expr, context: Context) -> Expression:
+    name = _DISTANCES[type(node)]
+    return SCALARS[name].call(name, _both(node, context))
 
 
 @binds(exp.And, exp.Or, reads="this expression")

@@ -28,6 +28,7 @@ from raydb.planner.expressions.nodes import (
 from raydb.planner.expressions.operators import arithmetic
 from raydb.planner.expressions.registry import SCALARS, is_volatile
 from raydb.planner.expressions.signature import require_sortable
+from raydb.planner.expressions.slots import Hole, SlotLiteral
 from raydb.planner.expressions.types import BIGINT, BOOLEAN, DOUBLE, is_integer, is_number
 from raydb.planner.expressions.typing_rules import cast
 from raydb.planner.plan.nodes import Aggregate, Filter, Limit, Plan, Project, Sort, SortKey, Window
@@ -123,6 +124,9 @@ def finish(
     distinct_on: Sequence[Expression] = (),
 ) -> Plan:
     """Add the select list, DISTINCT or DISTINCT ON, ORDER BY and LIMIT to a plan."""
+    if binding.slots is not None and not (distinct or distinct_on):
+        items = [(name, _open(expression)) for name, expression in items]
+        order = [replace(key, expression=_open(key.expression)) for key in order]
     listed = [
         (column_for(binding, name, expression), expression)
         for name, expression in ((name, typed(expression)) for name, expression in items)
@@ -154,6 +158,14 @@ def finish(
     if hidden or distinct_on:
         plan = Project(plan, tuple((column, column) for column in visible))
     return _bind_limit(node, plan, sort_keys, binding)
+
+
+def _open(expression: Expression) -> Expression:
+    """Return an expression whose constants may differ: to look it up compares no values of them."""
+    return rewrite(
+        expression,
+        lambda part: Hole(part.slot, part.place) if isinstance(part, SlotLiteral) else part,
+    )
 
 
 def _of_selected(key: Expression, columns: Mapping[Expression, Column]) -> Expression:

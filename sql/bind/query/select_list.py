@@ -219,6 +219,8 @@ def _name_of(node: exp.Expr, expression: Expression, scope: Scope) -> str:
 def only_item(name: str, items: Sequence[Item]) -> Item | None:
     """Return the select item with a name; two that differ are ambiguous."""
     places = Names([item.name for item in items]).places(name)
+    if len(places) == 1:  # to compare it with itself would read its constants
+        return items[places[0]]
     found = {items[place].expression: items[place] for place in places}
     if len(found) > 1:
         made = [item.name for item in found.values()]
