@@ -165,6 +165,12 @@ def open_raydb(tables: dict[str, pa.Table], threads: int) -> Any:
     pa.set_cpu_count(threads)
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
     connection = raydb.connect()
+    load_raydb(connection, tables)
+    return connection
+
+
+def load_raydb(connection: Any, tables: dict[str, pa.Table]) -> None:
+    """Create the tables in RayDB, with their keys."""
     for name, rows in tables.items():
         connection.execute("CREATE TABLE held AS SELECT * FROM rows LIMIT 0")
         columns = connection.execute("DESCRIBE held").fetchall()
@@ -173,15 +179,18 @@ def open_raydb(tables: dict[str, pa.Table], threads: int) -> Any:
         connection.execute(f"CREATE TABLE {name} ({listed}, {KEYS[name]})")
         connection.execute(f"INSERT INTO {name} SELECT * FROM rows")
         assert rows.num_rows
-    return connection
 
 
 def open_duckdb(tables: dict[str, pa.Table], threads: int) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(config={"threads": threads})
+    load_duckdb(connection, tables)
+    return connection
+
+
+def load_duckdb(connection: duckdb.DuckDBPyConnection, tables: dict[str, pa.Table]) -> None:
     for name, rows in tables.items():
         connection.execute(f"CREATE TABLE {name} AS SELECT * FROM rows")
         assert rows.num_rows
-    return connection
 
 
 # Answers

@@ -220,17 +220,33 @@ def prepare_search(
 
 
 def _only_hole(plan: Plan) -> Hole | None:
-    """Return the only hole of a plan of nodes with one source, or of a search below such."""
+    """Return the vector of a search or of distances, if it is all that is open in a plan.
+
+    The plan: nodes of one source each, above a table or above a search in what has nothing open.
+    """
     holes: set[Hole] = set()
     while True:
+        is_search = isinstance(plan, Search)
+        if any(_computes_with_hole(each, as_it_is=is_search) for each in plan.expressions):
+            return None
         holes.update(each for each in _leaves_of(plan) if isinstance(each, Hole))
         if len(plan.sources) != 1:
             break
         (plan,) = plan.sources
-    is_plain = isinstance(plan, Scan) or (
-        isinstance(plan, Search) and not any(map(_leaves_of, plan.sources))
-    )
+    is_plain = isinstance(plan, Scan) or (is_search and not any(map(_leaves_of, plan.sources)))
     return holes.pop() if is_plain and len(holes) == 1 else None
+
+
+def _computes_with_hole(expression: Expression, *, as_it_is: bool) -> bool:
+    """Whether an expression computes something of what is open that is no distance.
+
+    as_it_is: whether it may be what is open itself.
+    """
+    if isinstance(expression, Hole):
+        return not as_it_is
+    if isinstance(expression, Call) and expression.function in MEASURES:
+        return any(_computes_with_hole(each, as_it_is=True) for each in expression.arguments)
+    return any(isinstance(leaf, Hole) for leaf in leaves(expression))
 
 
 def _leaves_of(plan: Plan) -> list[Expression]:
