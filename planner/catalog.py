@@ -263,7 +263,8 @@ class CatalogInfo:
     attached database is there under a key, see `Relations`; `attached` has the keys of its tables
     and views by name, `attached_types` its named types, `attached_macros` the keys of its macros,
     `schemas` are those of each database, and `current` is the place of names that name none.
-    `macros` maps the name of a macro to the text of its definition.
+    `macros` maps the name of a macro to the text of its definition, `comments` the kind, the key
+    and the column of what has a comment to that.
     """
 
     tables: Mapping[str, TableInfo]
@@ -279,6 +280,7 @@ class CatalogInfo:
     current: tuple[str, str] = (CATALOG, MAIN)
     macros: Mapping[str, str] = field(default_factory=dict)
     attached_macros: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    comments: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
 
     @cached_property
     def relations(self) -> Relations:

@@ -76,6 +76,16 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
+class Comment:
+    """COMMENT ON kind name IS 'text', or on a column of a table or a view; None is no comment."""
+
+    kind: DropKind | Literal["column"]
+    name: str
+    column: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class CreateSchema:
     """CREATE SCHEMA [IF NOT EXISTS] name."""
 
@@ -380,6 +390,7 @@ Definition = (
     | Drop
     | AlterTable
     | Truncate
+    | Comment
     | CreateSchema
     | CreateView
     | CreateMacro
@@ -423,6 +434,8 @@ def written_names(statement: object) -> tuple[str, tuple[str, ...]]:
             return "sequence", (name,)
         case Calibrate(index=name):
             return "index", (name,)
+        case Comment(kind=kind, name=name):
+            return kind, (name,)
         case Reindex(kind=kind, name=str(name)):
             return kind, (name,)
         case Drop(kind=kind, names=names):

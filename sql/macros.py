@@ -66,6 +66,20 @@ def expand_tree(tree: exp.Expr, relations: Relations, inside: Place | None = Non
     return expansion.expand(tree.copy(), ())
 
 
+def system_call(name: str, node: exp.Expr) -> exp.Expr | None:
+    """Return what stands for a call of a function of pg_catalog; None for what is none."""
+    from raydb.sql.system_catalog import SYSTEM_MACROS  # noqa: PLC0415  (few statements ask)
+
+    definition = SYSTEM_MACROS.get(name)
+    if definition is None:
+        return None
+    call = _Call(name, name, definition, tuple(node.expressions), node)
+    overload, given = _chosen(call)
+    body = _substituted(overload.body.copy(), call, given)
+    body.parent, body.arg_key, body.index = node.parent, node.arg_key, node.index
+    return body
+
+
 @dataclass(frozen=True, slots=True)
 class _Call:
     """A call of a macro: its name in the catalog, its text, its arguments, and what it replaces."""

@@ -62,8 +62,9 @@ def placed(
             kind = "view" if isinstance(statement, ast.RenameView) else "sequence"
             name = known(kind, statement.name)
             return replace(statement, name=name, to=_beside(name, statement.name, statement.to))
-        case ast.AlterSequence():
-            return replace(statement, name=known("sequence", statement.name))
+        case ast.Comment() | ast.AlterSequence():
+            of = statement.kind if isinstance(statement, ast.Comment) else "sequence"
+            return replace(statement, name=known(of, statement.name))
         case ast.Calibrate():
             return replace(statement, index=known("index", statement.index))
         case ast.Reindex(kind=kind, name=str(name)):

@@ -77,6 +77,12 @@ _ALIASES: dict[str, pa.DataType] = {
     "logical": pa.bool_(),
     "guid": UUID,
     "timestamptz_ns": TIMESTAMPTZ,
+    "char": pa.string(),
+}
+# PostgreSQL's types of its own tables: numbers of objects, and their names.
+_SYSTEM_TYPES = {
+    **dict.fromkeys(("OID", "REGCLASS", "REGTYPE", "REGPROC", "REGNAMESPACE"), pa.int64()),
+    "NAME": pa.string(),
 }
 _MORE_NAMES = ("BLOB", "BYTEA", "DECIMAL", "HUGEINT", "INTEGER", "NUMERIC", "REAL", "UINTEGER")
 # TIMESTAMP(3) has microseconds as well.
@@ -98,6 +104,8 @@ def data_type_of(node: exp.DataType) -> pa.DataType:
     of range.
     """
     kind = node.this
+    if (system := _SYSTEM_TYPES.get(system_type(node))) is not None:
+        return system
     if kind is _DType.USERDEFINED:
         return NamedType(_user_name(node))
     if kind is _DType.ENUM:
@@ -116,6 +124,20 @@ def data_type_of(node: exp.DataType) -> pa.DataType:
     if kind not in _TYPES or len(parameters) > lengths or is_beyond or node.args.get("nested"):
         raise NotSupportedError(f"the type {_written(node)} is not supported")
     return _TYPES[kind]
+
+
+def system_type(node: exp.Expr) -> str:
+    """Return the name of one of PostgreSQL's types for its own tables, such as REGCLASS, or ''."""
+    match node:
+        case exp.ObjectIdentifier():
+            return str(node.name).upper()
+        case exp.DataType(this=_DType.NAME):
+            return "NAME"
+        case exp.DataType(this=_DType.USERDEFINED):
+            written = node.args.get("kind")
+            if isinstance(written, exp.Dot) and written.this.name.lower() == "pg_catalog":
+                return str(written.expression.name).upper()
+    return ""
 
 
 def resolved(kind: pa.DataType) -> pa.DataType:

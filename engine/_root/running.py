@@ -131,8 +131,11 @@ class Running:
     __slots__ = (
         "_before",
         "_began",
+        "_heard",
+        "_is_limited",
         "_late",
         "_start",
+        "_too_late",
         "cuts_nanoseconds",
         "device_memory",
         "is_over",
@@ -159,6 +162,9 @@ class Running:
         if interrupts is not None:
             begun = interrupts.moment
             self.is_over = lambda: interrupts.moment is not begun
+        self._heard = self.is_over
+        self._is_limited = False
+        self._too_late = ""
         self.listener = listener
         self.device_memory = device_memory
         self.memory_limit: Callable[[], int | None] | None = None
@@ -185,13 +191,31 @@ class Running:
         *,
         cuts_nanoseconds: bool = False,
         temp_folder: str | None = None,
+        most_ms: int = 0,
     ) -> None:
-        """Go on with the next statement of a text, which has a moment of its own."""
+        """Go on with the next statement of a text, which has a moment of its own.
+
+        most_ms: how long it may run, 0 for as long as it wants.
+        """
         self._release_interrupt(at_once=True)
         self.device_memory, self.memory_limit = device_memory, memory_limit
         self.time_zone, self.cuts_nanoseconds = time_zone, cuts_nanoseconds
         self.temp_folder = temp_folder
         self._began = None
+        if most_ms or self._is_limited:
+            self._is_limited, self._too_late, self.is_over = bool(most_ms), "", self._heard
+        if most_ms:
+            self._end_within(most_ms)
+
+    def _end_within(self, most_ms: int) -> None:
+        heard, last = self._heard, time.monotonic() + most_ms / 1000
+
+        def is_over() -> bool:
+            if not self._too_late and time.monotonic() > last:
+                self._too_late = f"the statement ran longer than max_execution_time, {most_ms} ms"
+            return bool(self._too_late) or heard()
+
+        self.is_over = is_over
 
     def moment(self) -> dt.datetime:
         """Return what now() is, however often it is asked: when it was first asked, in UTC.
@@ -252,7 +276,7 @@ class Running:
             del trace, error
             give_back()
         if kind is Interrupt:
-            raise OperationalError("the statement was interrupted") from None
+            raise OperationalError(self._too_late or "the statement was interrupted") from None
 
 
 def _never() -> bool:

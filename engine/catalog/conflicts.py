@@ -32,7 +32,12 @@ if TYPE_CHECKING:
     from raydb.storage.tables.changes import Change
 
 # What messages call the parts of a snapshot, where that is not the part's name.
-_KINDS = {"bvhs": "BVH", "vector_indexes": "index", "calibrations": "the calibrations of index"}
+_KINDS = {
+    "bvhs": "BVH",
+    "vector_indexes": "index",
+    "calibrations": "the calibrations of index",
+    "comments": "the comment on",
+}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -148,12 +153,11 @@ def _with_definitions(base: Snapshot, after: Snapshot, newest: Snapshot) -> Snap
     for name in sorted(needed):
         if newest.tables.get(name) is not base.tables.get(name):
             raise _conflict("table", name)
-    return Snapshot(
-        **{
-            each.name: _merged(*(getattr(one, each.name) for one in (base, after, newest)))
-            for each in fields(Snapshot)
-        }
-    )
+    merged: dict[str, Any] = {
+        each.name: _merged(*(getattr(one, each.name) for one in (base, after, newest)))
+        for each in fields(Snapshot)
+    }
+    return Snapshot(**merged)
 
 
 def _check_definitions(base: Snapshot, newest: Snapshot) -> None:
@@ -162,7 +166,8 @@ def _check_definitions(base: Snapshot, newest: Snapshot) -> None:
         before, now = getattr(base, each.name), getattr(newest, each.name)
         for name in sorted(_differing(before, now)):
             if _definition(before.get(name)) != _definition(now.get(name)):
-                raise _conflict(_KINDS.get(each.name, each.name.removesuffix("s")), name)
+                shown = name if isinstance(name, str) else ".".join(filter(None, name[1:]))
+                raise _conflict(_KINDS.get(each.name, each.name.removesuffix("s")), shown)
 
 
 def _definition(value: Any) -> Any:

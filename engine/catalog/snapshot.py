@@ -51,7 +51,8 @@ if TYPE_CHECKING:
 class Snapshot:
     """All tables, views (as the text of their query), BVHs, vector indexes and sequences, by name.
 
-    macros: the text of each definition; `sql.macro_key` has the names.
+    macros: the text of each definition; `sql.macro_key` has the names. comments: those of COMMENT
+    ON, by the kind of what they are on, its name, and the column that it is of, '' for none.
 
     calibrations: those of each vector index that has any. types: those of CREATE TYPE. schemas:
     those beside main, each under its name; what is in one has a name that begins with it and a dot.
@@ -66,6 +67,7 @@ class Snapshot:
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
     schemas: Mapping[str, str] = field(default_factory=dict)
     macros: Mapping[str, str] = field(default_factory=dict)
+    comments: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
 
     def describe(self) -> CatalogInfo:
         """Return what the binder and the planner see."""
@@ -90,6 +92,7 @@ class Snapshot:
             types=self.types,
             schemas={CATALOG: tuple(self.schemas)},
             macros=self.macros,
+            comments=self.comments,
         )
 
     @property

@@ -29,8 +29,10 @@ from raydb.engine.catalog.stored_rows import Files, write_rows
 from raydb.engine.catalog.stored_sequence import Moved, describe_sequences, load_sequences
 from raydb.engine.catalog.stored_table import (
     check_definitions,
+    describe_comments,
     describe_definition,
     describe_types,
+    load_comments,
     load_definition,
     load_macros,
     load_part,
@@ -126,6 +128,7 @@ class Store:
         sequences = load_sequences(state, tables)
         snapshot = Snapshot(tables, views, sequences=sequences, types=load_types(state))
         snapshot = replace(snapshot, schemas=load_schemas(state), macros=load_macros(state))
+        snapshot = replace(snapshot, comments=load_comments(state))
         snapshot = self._load_vector_indexes(snapshot, state)
         for described in state["bvhs"].items():
             snapshot = self._load_bvh(snapshot, described)
@@ -193,6 +196,7 @@ class Store:
             state["types"] = describe_types(snapshot.types)
             state["schemas"] = list(snapshot.schemas)
             state["macros"] = dict(snapshot.macros)
+            state["comments"] = describe_comments(snapshot.comments)
             hold_interrupt()
             self.directory.commit(json.dumps(state).encode(), files)
             moved.note_saved()

@@ -165,6 +165,21 @@ def load_macros(state: Described) -> dict[str, str]:
     return {} if found is None else {name: text.text() for name, text in found.entries().items()}
 
 
+def describe_comments(comments: Mapping[tuple[str, str, str], str]) -> list[list[str]]:
+    """Return comments as JSON values: the kind, the name and the column, and the text."""
+    return [[*key, text] for key, text in comments.items()]
+
+
+def load_comments(state: Described) -> dict[tuple[str, str, str], str]:
+    """Return the comments of a state, none of one before there were any."""
+    found = state.find("comments")
+    comments = {}
+    for each in () if found is None else found.items():
+        kind, name, column, text = (part.text() for part in each.items(4))
+        comments[kind, name, column] = text
+    return comments
+
+
 def _type(described: Described) -> pa.DataType:
     try:
         text = base64.b64decode(described.text(), validate=True)

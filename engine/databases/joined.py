@@ -167,6 +167,10 @@ def under_prefix(snapshot: Snapshot, prefix: str) -> Snapshot:
         vector_indexes={prefix + name: each for name, each in snapshot.vector_indexes.items()},
         calibrations={prefix + name: each for name, each in snapshot.calibrations.items()},
         macros={prefix + name: text for name, text in snapshot.macros.items()},
+        comments={
+            (kind, prefix + name, column): text
+            for (kind, name, column), text in snapshot.comments.items()
+        },
     )
 
 

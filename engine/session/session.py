@@ -26,6 +26,7 @@ from raydb.engine.session.queries import Queries
 from raydb.engine.session.result import Result
 from raydb.engine.session.settings import (
     EXTERNAL_ACCESS,
+    MAX_EXECUTION_TIME,
     MEMORY_LIMIT,
     NANOSECONDS,
     TEMP_DIRECTORY,
@@ -195,6 +196,7 @@ class Session:
             settings[TIME_ZONE],
             cuts_nanoseconds=settings[NANOSECONDS] == "cut",
             temp_folder=settings[TEMP_DIRECTORY] or self._folder,
+            most_ms=settings[MAX_EXECUTION_TIME],
         )
 
     def close(self) -> None:

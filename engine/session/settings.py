@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from raydb.engine.context.foreign_settings import OTHER_NAMES, POSTGRESQL, owner_of
 from raydb.engine.context.memory import (
     DEFAULT_LIMIT,
     parse_device_memory,
@@ -42,6 +43,9 @@ _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 # More would be a slip of the keyboard.
 _MAX_THREADS = 1024
+
+# Twelve days at most: a slip of the keyboard would be longer.
+_MILLISECONDS = re.compile(r"[0-9]{1,9}")
 
 # No index has so many lists.
 _ALL_LISTS = 2**31
@@ -102,6 +106,8 @@ class Settings:
 
     def text(self, name: str) -> str:
         """Return the value of a setting as SHOW says it."""
+        if name in POSTGRESQL and name not in SETTINGS:
+            return POSTGRESQL[name]
         setting = _find(name)
         value = self[setting]
         return _text(value) if setting.shown is None else setting.shown(value)
@@ -118,43 +124,16 @@ class Settings:
         return self.with_text(name, _text(_find(name).default))
 
 
-# DuckDB's names of settings that it has too.
-_OTHER_NAMES = {
-    "max_memory": "memory_limit",
-    "worker_threads": "threads",
-    "enable_external_access": "external_access",
-    "null_order": "default_null_order",
-}
-
-# Settings and pragmas of DuckDB's that change how it works and no answer.
-_WITHOUT_EFFECT = re.compile(
-    r"debug_\w+|profiling_\w+|(en|dis)able_(verification|profiling|profile|optimizer|object_cache"
-    r"|progress_bar(_print)?|checkpoint_on_shutdown|logging|http_metadata_cache|caching_operators"
-    r"|external_file_cache)|(disable_)?verify_\w+|explain_output|force_compression"
-    r"|force_bitpacking_mode|force_checkpoint|wal_autocheckpoint(_entries)?|checkpoint_threshold"
-    r"|auto_checkpoint_skip_wal_threshold|disabled_optimizers|tracked_metrics|logging_\w+"
-    r"|immediate_transaction_mode|storage_compatibility_version|max_vacuum_tasks|read_ahead_depth"
-    r"|index_scan_(max_count|percentage)|preserve_insertion_order|max_temp_directory_size"
-    r"|(merge_join|nested_loop_join|asof_loop_join|pivot_filter|dynamic_or_filter|perfect_ht"
-    r"|ordered_aggregate|partitioned_write_flush)_threshold|prefer_range_joins|delim_join_as_cte"
-    r"|late_materialization_max_rows|(variant|geometry)_minimum_shredding_size"
-    r"|default_transaction_invalidation_policy|force_column_metadata_reuse"
-    r"|approximate_join_order_threshold|enable_(macro|view)_dependencies"
-    r"|auto(load|install)_known_extensions|extension_directory|secret_directory|parquet_metadata_cache|allocator_\w+|block_allocator_memory"
-    r"|operator_memory_limit|lambda_syntax|progress_bar_time|arrow_large_buffer_size"
-)
-
-
 def has_no_effect(name: str, warnings: list[str]) -> bool:
     """Tell whether SET of a name does nothing here; a warning says so."""
-    if name in SETTINGS or _WITHOUT_EFFECT.fullmatch(name) is None:
-        return False
-    warnings.append(f"the setting '{name}' is DuckDB's and has no effect")
-    return True
+    owner = None if name in SETTINGS else owner_of(name)
+    if owner is not None:
+        warnings.append(f"the setting '{name}' is {owner}'s and has no effect")
+    return owner is not None
 
 
 def _find(name: str) -> Setting[Any]:
-    name = _OTHER_NAMES.get(name, name)
+    name = OTHER_NAMES.get(name, name)
     if name not in SETTINGS:
         raise ProgrammingError(
             f"setting '{name}' does not exist{did_you_mean(name, sorted(SETTINGS))}"
@@ -231,6 +210,12 @@ def _parse_nprobe(text: str, name: str) -> str:
     if word not in ("auto", "all") and not is_number:
         raise ProgrammingError(f"{name} is 'auto', 'all' or a number from 1, not '{text}'")
     return word
+
+
+def _parse_milliseconds(text: str, name: str) -> int:
+    if not _MILLISECONDS.fullmatch(text):
+        raise ProgrammingError(f"{name} is a number of milliseconds, 0 for none, not '{text}'")
+    return int(text)
 
 
 def _lists(word: str) -> int:
@@ -442,6 +427,15 @@ NPROBE = register(
         "`'auto'`, a number from 1, `'all'`",
         "how many lists of an index a vector search scans that does not say, see"
         " [vector.md](../vector.md)",
+    )
+)
+MAX_EXECUTION_TIME = register(
+    Setting(
+        "max_execution_time",
+        0,
+        _parse_milliseconds,
+        "milliseconds, 0",
+        "how long a statement may run before it is ended with an error; 0 is no limit",
     )
 )
 NANOSECONDS = register(

@@ -83,6 +83,7 @@ _ATTACHED = """
 SELECT table_catalog, table_name FROM information_schema.tables
 WHERE table_catalog <> 'raydb' ORDER BY 1, 2
 """
+_COMMENTS = "SELECT upper(kind), name, column_name, quote_nullable(comment) FROM comments()"
 _IDENTITIES = "SELECT table_name, column_name, name FROM sequences() WHERE table_name IS NOT NULL"
 _OPTIONS = f"""
 SELECT {_TABLE}, column_name, option_name, option_value
@@ -161,7 +162,7 @@ class SchemaParts:
 
     Macros are made before the views that may call them.
 
-    The last are indexes of vectors and BVHs. references: the foreign keys that wait for rows or for
+    own: indexes of vectors and BVHs. references: the foreign keys that wait for rows or for
     another table. restarts: lets sequences go on where they stand.
     """
 
@@ -173,6 +174,7 @@ class SchemaParts:
     views: list[str]
     own: list[str]
     restarts: list[str]
+    comments: list[str]
 
 
 def schema_statements(connection: Any, pattern: str | None = None) -> Iterator[str]:
@@ -183,7 +185,7 @@ def schema_statements(connection: Any, pattern: str | None = None) -> Iterator[s
     parts = schema_parts(connection, pattern)
     yield from (*parts.types, *parts.sequences)
     yield from (statement for _, statement in parts.tables)
-    yield from (*parts.references, *parts.indexes, *parts.own, *parts.views)
+    yield from (*parts.references, *parts.indexes, *parts.own, *parts.views, *parts.comments)
 
 
 def schema_parts(
@@ -237,7 +239,19 @@ def schema_parts(
         ],
         [*own, *_bvhs(connection, names)],
         list(_restarts(connection, None if pattern is None else names, written)),
+        list(_comments(connection, names, pattern, written)),
     )
+
+
+def _comments(
+    connection: Any, names: list[str], pattern: str | None, written: Callable[[str], str]
+) -> Iterator[str]:
+    """Yield the comments: on some tables, views and columns, or all that there are."""
+    for kind, name, column, text in connection.execute(_COMMENTS):
+        if pattern is None or (kind in ("TABLE", "VIEW", "COLUMN") and name in names):
+            word = "MACRO TABLE" if kind == "TABLE MACRO" else kind
+            place = written(name) + (f".{quoted(column)}" if column else "")
+            yield f"COMMENT ON {word} {place} IS {text};"
 
 
 def _used(schemas: list[str], names: list[str], pattern: str | None) -> list[str]:

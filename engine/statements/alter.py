@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb import sql
-from raydb.engine.statements.dependents import settle
+from raydb.engine.statements.dependents import kept_comments, renamed_comments, settle
 from raydb.engine.statements.names import check_free, table_called
 from raydb.engine.statements.row_checks import check_rows, compute, compute_visible
 from raydb.engine.statements.sequences import (
@@ -78,7 +78,8 @@ def _alter(alteration: alter.Alteration, table: Table, context: StatementContext
             return _rename_column(alteration, table, snapshot)
         case alter.RenameTable(to=to):
             check_free(to, snapshot, but=table.name)
-            return replace(snapshot, tables=rename_table(table, to, snapshot.tables))
+            after = replace(snapshot, tables=rename_table(table, to, snapshot.tables))
+            return renamed_comments(after, "table", table.name, to)
         case alter.SetDefault(column=written, text=text):
             column = _column(written, definition)
             _refuse_identity(column, definition, "the default")
@@ -262,7 +263,7 @@ def _drop_column(alteration: alter.DropColumn, table: Table, snapshot: Snapshot)
     table = snapshot.tables[table.name]
     kept = _without_constraints(table.definition, lambda each: name in each.columns)
     table = redefine(table, kept, snapshot.tables)
-    snapshot = snapshot.with_table(drop_column(table, name))
+    snapshot = kept_comments(snapshot.with_table(drop_column(table, name)))
     return without_column(table.name, name, snapshot, cascade=alteration.cascade)
 
 
@@ -284,7 +285,7 @@ def _rename_column(alteration: alter.RenameColumn, table: Table, snapshot: Snaps
     definition = replace(after.definition, checks=checks, generated=generated)
     sql.check_texts(definition)
     changed[table.name] = redefine(after, definition, {**snapshot.tables, **changed})
-    return snapshot.with_changes(changed)
+    return renamed_comments(snapshot.with_changes(changed), "column", table.name, to, name)
 
 
 def _set_not_null(alteration: alter.SetNotNull, table: Table, snapshot: Snapshot) -> Snapshot:

@@ -85,7 +85,10 @@ def _write(folder: Path, file_format: str, run: Callable[[str], Result]) -> None
     _write_text(folder / "schema.sql", [*parts.types, *parts.sequences, *tables])
     _write_text(
         folder / "load.sql",
-        [*loads, *parts.references, *parts.restarts, *parts.indexes, *parts.own, *parts.views],
+        [
+            *(*loads, *parts.references, *parts.restarts, *parts.indexes, *parts.own),
+            *(*parts.views, *parts.comments),
+        ],
     )
 
 

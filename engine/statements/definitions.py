@@ -14,7 +14,13 @@ from raydb.engine.catalog.vector_index import check_alone, renumber_rows, with_v
 from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.alter import alter_table, drop_references
 from raydb.engine.statements.calibrate import calibrate_index, recalibrated
-from raydb.engine.statements.dependents import bind_view, settle
+from raydb.engine.statements.dependents import (
+    bind_view,
+    comment_on,
+    kept_comments,
+    renamed_comments,
+    settle,
+)
 from raydb.engine.statements.load import append_batches, are_read, rows_of_query
 from raydb.engine.statements.macros import create_macro, drop_macros
 from raydb.engine.statements.names import (
@@ -67,6 +73,11 @@ def apply_definition(statement: ast.Definition, context: StatementContext) -> tu
     Raises ProgrammingError for names that are taken or do not exist and for what a view or a BVH
     needs, IntegrityError for a DROP or TRUNCATE of a table that another one refers to.
     """
+    snapshot, row_count = _applied(statement, context)
+    return kept_comments(snapshot), row_count
+
+
+def _applied(statement: ast.Definition, context: StatementContext) -> tuple[Snapshot, int]:
     snapshot = context.snapshot
     match statement:
         case ast.CreateTableAs():
@@ -75,8 +86,8 @@ def apply_definition(statement: ast.Definition, context: StatementContext) -> tu
             return _create_table(statement, context), -1
         case ast.CreateSchema():
             return create_schema(statement, snapshot), -1
-        case ast.CreateView() | ast.RenameView() | ast.CreateMacro():
-            return _change_view(statement, context), -1
+        case ast.CreateView() | ast.RenameView() | ast.CreateMacro() | ast.Comment():
+            return _change_text(statement, context), -1
         case ast.CreateBvh():
             return _create_bvh(statement, context), -1
         case ast.AlterTable():
@@ -146,7 +157,7 @@ def _with_room(name: str, or_replace: bool, snapshot: Snapshot) -> Snapshot:
     old = find_object(name, snapshot.tables, "table") if or_replace else None
     if old is not None:
         check_drop(old, snapshot.tables)
-        return snapshot.without_table(old)
+        return kept_comments(snapshot.without_table(old))
     check_free(name, snapshot)
     return snapshot
 
@@ -280,10 +291,13 @@ def _drop_schemas(statement: ast.Drop, context: StatementContext) -> Snapshot:
 # -- views
 
 
-def _change_view(
-    statement: ast.CreateView | ast.RenameView | ast.CreateMacro, context: StatementContext
+def _change_text(
+    statement: ast.CreateView | ast.RenameView | ast.CreateMacro | ast.Comment,
+    context: StatementContext,
 ) -> Snapshot:
     match statement:
+        case ast.Comment():
+            return comment_on(statement, context)
         case ast.RenameView():
             return _rename_view(statement, context)
         case ast.CreateMacro():
@@ -317,7 +331,7 @@ def _rename_view(statement: ast.RenameView, context: StatementContext) -> Snapsh
     views = {
         statement.to if other == name else other: text for other, text in snapshot.views.items()
     }
-    after = replace(snapshot, views=views)
+    after = renamed_comments(replace(snapshot, views=views), "view", name, statement.to)
     return settle(context, after, f"view '{name}' cannot be renamed")
 
 

@@ -1,6 +1,8 @@
-"""Dependents of tables and views: a statement that would break a view or a BVH is refused.
+"""What goes with tables, views and others: views and BVHs over them, and their comments.
 
-A view and a BVH are kept as text, so they depend on whatever the text needs to be bound.
+A statement that would break a view or a BVH is refused. These are kept as text, so they depend on
+whatever the text needs to be bound. A comment follows what it is on to other names, and ends with
+it.
 """
 
 from __future__ import annotations
@@ -10,12 +12,16 @@ from typing import TYPE_CHECKING
 
 from raydb import sql
 from raydb.engine.session.statement_sources import open_sources
+from raydb.engine.statements.names import named_in, table_called, view_called
 from raydb.errors import Error, ProgrammingError
+from raydb.names import find_object, known_name, known_object
 from raydb.planner.catalog import CATALOG, MAIN, TEMP, schema_of
 from raydb.planner.stars.star import canonical_definition
 from raydb.sql import ast
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.context.statement_context import StatementContext
     from raydb.planner.catalog import CatalogInfo
@@ -78,8 +84,8 @@ def view_error(name: str, snapshot: Snapshot, context: StatementContext) -> Erro
     return None
 
 
-def bind_view(name: str, snapshot: Snapshot, context: StatementContext) -> None:
-    """Raise the error, if there is one, that reading a view gives.
+def bind_view(name: str, snapshot: Snapshot, context: StatementContext) -> list[str]:
+    """Return the names of a view's columns, or raise the error that reading it gives.
 
     It has no position, for that would be one in the view's text.
     """
@@ -95,7 +101,8 @@ def bind_view(name: str, snapshot: Snapshot, context: StatementContext) -> None:
         select = sql.expand_macros(select, known.relations)
         opened = open_sources(select, alone)
         catalog = alone.all_databases.with_changes(opened).describe()
-        sql.bind_select(select, _as_in_view(catalog, context.target, schema))
+        logical = sql.bind_select(select, _as_in_view(catalog, context.target, schema))
+        return [column.name for column in logical.columns]
     except Error as error:
         error.position = None
         raise
@@ -108,3 +115,82 @@ def _as_in_view(catalog: CatalogInfo, database: str, schema: str) -> CatalogInfo
     lasting = {name: keys for name, keys in catalog.attached.items() if name != TEMP}
     macros = {name: keys for name, keys in catalog.attached_macros.items() if name != TEMP}
     return replace(catalog, attached=lasting, attached_macros=macros, current=(database, schema))
+
+
+# -- comments
+
+
+def comment_on(statement: ast.Comment, context: StatementContext) -> Snapshot:
+    """Return the snapshot with a comment, or without one.
+
+    Raises ProgrammingError for what does not exist.
+    """
+    snapshot = context.snapshot
+    key = _key(statement, context)
+    comments = {other: text for other, text in snapshot.comments.items() if other != key}
+    if statement.text is not None:
+        comments[key] = statement.text
+    return replace(snapshot, comments=comments)
+
+
+def _key(statement: ast.Comment, context: StatementContext) -> tuple[str, str, str]:
+    """Return what a comment is on, by its names as they were made."""
+    snapshot, kind, name = context.snapshot, statement.kind, statement.name
+    match kind:
+        case "table":
+            return kind, table_called(name, snapshot), ""
+        case "view":
+            return kind, view_called(name, snapshot), ""
+        case "column":
+            view = find_object(name, snapshot.views, "view")
+            relation = view or table_called(name, snapshot)
+            if view is None:
+                known = snapshot.tables[relation].definition.schema.names
+            else:
+                known = bind_view(view, snapshot, context)
+            return kind, relation, known_name(statement.column, known, kind, f" in '{relation}'")
+        case _:
+            return kind, known_object(name, _named(kind, snapshot), kind), ""
+
+
+def _named(kind: str, snapshot: Snapshot) -> Collection[str]:
+    return (MAIN, *snapshot.schemas) if kind == "schema" else named_in(snapshot, kind)
+
+
+def renamed_comments(
+    snapshot: Snapshot, kind: str, name: str, to: str, column: str = ""
+) -> Snapshot:
+    """Return a snapshot whose comments are on what has another name now.
+
+    kind: that of the name; `to` is that of a column where one is given, whose table is `name`.
+    """
+    if not snapshot.comments:
+        return snapshot
+
+    def moved(key: tuple[str, str, str]) -> tuple[str, str, str]:
+        if column:
+            return (kind, name, to) if key == (kind, name, column) else key
+        return (key[0], to, key[2]) if key[0] in (kind, "column") and key[1] == name else key
+
+    return replace(snapshot, comments={moved(key): text for key, text in snapshot.comments.items()})
+
+
+def kept_comments(snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot without the comments on what it does not have any more."""
+    kept = {key: text for key, text in snapshot.comments.items() if _is_there(key, snapshot)}
+    return snapshot if len(kept) == len(snapshot.comments) else replace(snapshot, comments=kept)
+
+
+def _is_there(key: tuple[str, str, str], snapshot: Snapshot) -> bool:
+    kind, name, column = key
+    match kind:
+        case "table":
+            return name in snapshot.tables
+        case "view":
+            return name in snapshot.views
+        case "column" if name in snapshot.tables:
+            return column in snapshot.tables[name].definition.schema.names
+        case "column":
+            return name in snapshot.views
+        case _:
+            return name in _named(kind, snapshot)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from raydb import sql
+from raydb.engine.statements.dependents import renamed_comments
 from raydb.engine.statements.names import names_to_drop
 from raydb.errors import ProgrammingError
 from raydb.names import find_object, is_same, known_object
@@ -221,7 +222,7 @@ def _renamed(
         to if name == sequence.name else name: each for name, each in snapshot.sequences.items()
     }
     sequences[to] = sequence.altered(to, sequence.options)
-    return replace(snapshot, sequences=sequences)
+    return renamed_comments(replace(snapshot, sequences=sequences), "sequence", sequence.name, to)
 
 
 def _with_identity(

@@ -2,12 +2,15 @@
 
 read_text('notes/*.md'), read_blob('images/*')    a row a file, with its bytes
 parquet_metadata('a.parquet')                     a row for each column of each row group
+parquet_schema('a.parquet')                       a row for each group of columns and each column
 parquet_file_metadata, parquet_kv_metadata        a row a file, and one for each key in it
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import re
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +130,42 @@ def _shown(value: object) -> str:
     return value.decode(errors="backslashreplace") if isinstance(value, bytes) else str(value)
 
 
+# So far a column stands behind the group that it is in.
+_STEP = 2
+# A line of a schema as Arrow writes it: `optional group field_id=-1 tags (List) {`.
+_ELEMENT = re.compile(
+    r"(?P<indent> *)(?P<repetition>required|optional|repeated) (?P<kind>group|\w+(?:\(\d+\))?)"
+    r" field_id=(?P<id>-?\d+) (?P<name>.*?)(?: \((?P<means>[^()]*(?:\([^()]*\))?[^()]*)\))?"
+    r"(?P<end> \{|;)"
+)
+
+
+def _elements(path: str) -> Iterator[Row]:
+    with _opened(path) as file:
+        written = str(file.schema).splitlines()
+        found = [match for line in written if (match := _ELEMENT.fullmatch(line)) is not None]
+        leaves = iter(file.schema.column(place) for place in range(len(file.schema)))
+        for place, each in enumerate(found):
+            field = int(each["id"])
+            known = each["repetition"].upper(), None if field < 0 else field
+            if each["kind"] == "group":
+                depths = [len(one["indent"]) - len(each["indent"]) for one in found[place + 1 :]]
+                children = sum(
+                    depth == _STEP for depth in takewhile(lambda depth: depth > 0, depths)
+                )
+                kind = (each["means"] or "").upper() or None
+                yield path, each["name"], None, None, known[0], children, kind, None, None, known[1]
+                continue
+            leaf = next(leaves)
+            converted = None if leaf.converted_type == "NONE" else leaf.converted_type
+            length = str(leaf.length) if leaf.physical_type == "FIXED_LEN_BYTE_ARRAY" else None
+            digits = (leaf.scale, leaf.precision) if converted == "DECIMAL" else (None, None)
+            yield (
+                *(path, leaf.name, leaf.physical_type, length, known[0], None, converted),
+                *(*digits, known[1]),
+            )
+
+
 def _file(path: str) -> Iterator[Row]:
     with _opened(path) as file:
         metadata = file.metadata
@@ -181,6 +220,14 @@ FILE_CONTENTS = (
             " file_size_bytes:i footer_size:i"
         ),
         _file,
+    ),
+    FileRows(
+        "parquet_schema",
+        _schema(
+            "file_name:t name:t type:t type_length:t repetition_type:t num_children:i"
+            " converted_type:t scale:i precision:i field_id:i"
+        ),
+        _elements,
     ),
     FileRows("parquet_kv_metadata", _schema("file_name:t key:b value:b"), _keys),
 )

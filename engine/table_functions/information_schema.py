@@ -15,6 +15,7 @@ import pyarrow as pa
 from raydb.errors import DatabaseError
 from raydb.planner.catalog import CATALOG, MAIN, TEMP, without_schema
 from raydb.planner.plan.table_function import RowsFunction
+from raydb.planner.postgres_types import postgres_type
 from raydb.running import current
 from raydb.sql.parse.schema_names import INFORMATION
 from raydb.storage.enums import EnumType, typed_schema
@@ -36,7 +37,7 @@ Row: TypeAlias = "tuple[Any, ...]"
 
 _NUMBERS = (
     *("ordinal_position", "position_in_unique_constraint"),
-    *("numeric_precision", "numeric_scale"),
+    *("numeric_precision", "numeric_scale", "character_maximum_length", "datetime_precision"),
 )
 
 
@@ -60,9 +61,9 @@ class InformationTable(RowsFunction):
 def _schemata(call: FunctionCall) -> Iterator[Row]:
     relations = call.catalog.relations
     for database in relations.databases:
-        yield database, MAIN
-        yield from ((database, each) for each in relations.schemas.get(database, ()))
-    yield CATALOG, INFORMATION
+        yield database, MAIN, OWNER
+        yield from ((database, each, OWNER) for each in relations.schemas.get(database, ()))
+    yield CATALOG, INFORMATION, OWNER
 
 
 def _split(call: FunctionCall, database: str, name: str) -> tuple[str, str]:
@@ -75,7 +76,9 @@ def _tables(call: FunctionCall) -> Iterator[Row]:
     for database, name, key in _relations(call):
         kind = "LOCAL TEMPORARY" if database == TEMP else "BASE TABLE"
         place = (database, *_split(call, database, name))
-        yield *place, "VIEW" if key in call.catalog.views else kind
+        is_view = key in call.catalog.views
+        comment = call.catalog.comments.get(("view" if is_view else "table", key, ""))
+        yield *place, "VIEW" if is_view else kind, "NO" if is_view else "YES", comment
 
 
 def _relations(call: FunctionCall) -> Iterator[tuple[str, str, str]]:
@@ -98,6 +101,12 @@ def _relations(call: FunctionCall) -> Iterator[tuple[str, str, str]]:
 
 
 def _columns(call: FunctionCall) -> Iterator[Row]:
+    for row, _ in columns_with_types(call):
+        yield row
+
+
+def columns_with_types(call: FunctionCall) -> Iterator[tuple[Row, pa.DataType]]:
+    """Yield the rows of information_schema.columns, each with the type of its column."""
     types = _types_of(call)
     for database, name, key in _relations(call):
         known = call.catalog.tables.get(key)
@@ -113,7 +122,7 @@ def _columns(call: FunctionCall) -> Iterator[Row]:
         for number, field in enumerate(schema, 1):
             identity = identities.get(field.name)
             default = None if identity else defaults.get(field.name)
-            yield (
+            row = (
                 *(database, *_split(call, database, name), field.name, number, default),
                 "YES" if field.nullable else "NO",
                 sql_type_name(field.type),
@@ -122,7 +131,20 @@ def _columns(call: FunctionCall) -> Iterator[Row]:
                 sql_type_name(field.type, _same_types(field.type, types[database])),
                 "ALWAYS" if field.name in texts else "NEVER",
                 texts.get(field.name),
+                *_in_postgres(field.type, database, types[database]),
+                "NO" if known is None or field.name in texts else "YES",
+                call.catalog.comments.get(("column", key, field.name)),
             )
+            yield row, field.type
+
+
+def _in_postgres(kind: pa.DataType, database: str, types: Mapping[str, pa.DataType]) -> Row:
+    """Return what tools for PostgreSQL ask of a type: lengths that it has not, and its name."""
+    is_own = isinstance(kind, EnumType) and types.get(kind.type_name) == kind
+    _, name, _ = postgres_type(kind, database if is_own else "")
+    is_moment = pa.types.is_timestamp(kind) or pa.types.is_time(kind)
+    digits = 6 if is_moment else None
+    return None, digits, None, None, database, MAIN if is_own else "pg_catalog", name
 
 
 def _types_of(call: FunctionCall) -> Mapping[str, Mapping[str, pa.DataType]]:
@@ -180,7 +202,7 @@ def _digits(data_type: pa.DataType) -> tuple[int | None, int | None]:
 def _views(call: FunctionCall) -> Iterator[Row]:
     for database, name, key in _relations(call):
         if key in call.catalog.views:
-            yield database, *_split(call, database, name), call.catalog.views[key]
+            yield database, *_split(call, database, name), call.catalog.views[key], "NONE", "NO"
 
 
 def _routines(call: FunctionCall) -> Iterator[Row]:
@@ -272,6 +294,18 @@ def _check_constraints(call: FunctionCall) -> Iterator[Row]:
         yield CATALOG, _split(call, CATALOG, table)[0], name, f"{column} IS NOT NULL"
 
 
+def _constraint_columns(call: FunctionCall) -> Iterator[Row]:
+    """Yield the columns that constraints name: of a foreign key those that it refers to."""
+    for definition, constraint, name in _constraints(call):
+        columns, whole = constraint.columns, definition.name
+        if isinstance(constraint, ForeignKey):
+            columns, whole = constraint.references, constraint.table
+        schema, _ = _split(call, CATALOG, definition.name)
+        place = CATALOG, *_split(call, CATALOG, whole)
+        for column in columns:
+            yield *place, column, CATALOG, schema, name
+
+
 def _column_options(call: FunctionCall) -> Iterator[Row]:
     for table in _own_tables(call):
         name, layout = table.definition.name, table.definition.layout
@@ -285,17 +319,21 @@ def _column_options(call: FunctionCall) -> Iterator[Row]:
                 yield CATALOG, *_split(call, CATALOG, name), column, option, str(value)
 
 
+OWNER = "raydb"
+"""The user that all is of."""
+
 _CONSTRAINT = "constraint_catalog constraint_schema constraint_name"
 _TABLE = "table_catalog table_schema table_name"
 INFORMATION_SCHEMA = (
-    InformationTable("schemata", "catalog_name schema_name", _schemata),
-    InformationTable("tables", f"{_TABLE} table_type", _tables),
+    InformationTable("schemata", "catalog_name schema_name schema_owner", _schemata),
+    InformationTable("tables", f"{_TABLE} table_type is_insertable_into table_comment", _tables),
     InformationTable(
         "columns",
         f"{_TABLE} column_name ordinal_position column_default is_nullable data_type"
         " numeric_precision numeric_scale is_identity identity_generation identity_start"
         " identity_increment identity_maximum identity_minimum identity_cycle declared_type"
-        " is_generated generation_expression",
+        " is_generated generation_expression character_maximum_length datetime_precision"
+        " collation_name domain_name udt_catalog udt_schema udt_name is_updatable column_comment",
         _columns,
     ),
     InformationTable(
@@ -310,7 +348,7 @@ INFORMATION_SCHEMA = (
         " user_defined_type_category data_type",
         _types,
     ),
-    InformationTable("views", f"{_TABLE} view_definition", _views),
+    InformationTable("views", f"{_TABLE} view_definition check_option is_updatable", _views),
     InformationTable(
         "routines",
         "routine_catalog routine_schema routine_name routine_type routine_definition",
@@ -331,6 +369,9 @@ INFORMATION_SCHEMA = (
         f"{_CONSTRAINT} unique_constraint_catalog unique_constraint_schema unique_constraint_name"
         " match_option update_rule delete_rule",
         _referential_constraints,
+    ),
+    InformationTable(
+        "constraint_column_usage", f"{_TABLE} column_name {_CONSTRAINT}", _constraint_columns
     ),
     InformationTable("check_constraints", f"{_CONSTRAINT} check_clause", _check_constraints),
     InformationTable(

@@ -61,6 +61,12 @@ class Literal:
     value: Any
     type: pa.DataType
 
+    def __hash__(self) -> int:
+        try:
+            return hash(self.value)
+        except TypeError:  # a list, a struct, or a tuple of such
+            return len(self.value)
+
     @property
     def is_null(self) -> bool:
         """Whether the constant is NULL."""

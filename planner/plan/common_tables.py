@@ -14,6 +14,7 @@ from raydb.planner.expressions.nodes import (
     Call,
     Column,
     Expression,
+    Lambda,
     Literal,
     Subquery,
     rewrite,
@@ -167,6 +168,8 @@ def free_columns(plan: Plan | Subquery) -> frozenset[Column]:
             every.add(part)
         elif isinstance(part, Node):
             given.update(part.columns)
+        elif isinstance(part, Lambda):
+            given.update(part.parameters)
         if isinstance(part, Apply | Subquery):
             given.update(column for column, _ in part.arguments)
     return frozenset(every - given)

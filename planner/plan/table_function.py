@@ -138,7 +138,7 @@ class RowsFunction(PlannedFunction):
     def rows(self, call: FunctionCall) -> Iterable[Sequence[object]]:
         """Return the rows, a value for each column."""
 
-    def bind(self, call: FunctionCall) -> Values:
+    def bind(self, call: FunctionCall) -> Plan:
         """Return the rows as a plan."""
         return constant_rows(self.schema, self.rows(call), call.new_column)
 

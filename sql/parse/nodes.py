@@ -195,5 +195,7 @@ def collation_name(node: exp.Expr) -> str:
     """Return the name behind COLLATE, which sqlglot takes for columns: NOACCENT.NOCASE."""
     if isinstance(node, exp.Column):
         parts = [node.args.get(part) for part in ("catalog", "db", "table", "this")]
-        return ".".join(part.name for part in parts if part)
+        names = [part.name for part in parts if part]
+        # As psql writes the collation of what has none.
+        return "BINARY" if names == ["pg_catalog", "default"] else ".".join(names)
     return node.name

@@ -33,6 +33,7 @@ from raydb.sql.parse.statements.databases import (
 )
 from raydb.sql.parse.statements.definitions import (
     read_alter,
+    read_comment,
     read_create,
     read_drop,
     read_reindex,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 # Statements of other databases, so that they are told from a misspelt word.
 _UNSUPPORTED = (
-    "ANALYZE CLOSE CLUSTER COMMENT DECLARE DO FETCH"
+    "ANALYZE CLOSE CLUSTER DECLARE DO FETCH"
     " GRANT INSTALL KILL LISTEN LOAD LOCK NOTIFY REFRESH"
     " REPLACE REVOKE"
 )
@@ -169,6 +170,8 @@ def _show(reader: TokenReader) -> ast.Catalog:
         return ast.ShowDatabases()
     if reader.at_any("ALL"):
         raise NotSupportedError("SHOW ALL is not supported; SHOW TABLES lists the tables")
+    if reader.accept("TRANSACTION", "ISOLATION", "LEVEL"):
+        return ast.ShowOption("transaction_isolation")
     return ast.ShowOption(reader.word("TABLES or the name of a setting"))
 
 
@@ -290,6 +293,7 @@ _STATEMENTS: dict[str, Callable[[TokenReader], ast.Statement]] = {
     "DROP": read_drop,
     "ALTER": read_alter,
     "TRUNCATE": read_truncate,
+    "COMMENT": read_comment,
     "REINDEX": read_reindex,
     "CALIBRATE": read_calibrate,
     "INSERT": read_insert,

@@ -300,11 +300,16 @@ class TokenReader:
         """Read a name that SQL itself gives, such as that of an option, in lower case."""
         return fold(self.name(what))
 
+    def dotted(self, what: str, most: int) -> list[str]:
+        """Read names with dots between them, at most so many."""
+        names = [self.name(what)]
+        while len(names) < most and self.accept("."):
+            names.append(self.name(what))
+        return names
+
     def relation(self, what: str) -> str:
         """Read the name of a table or view; `place` is what is written before it."""
-        names = [self.name(what)]
-        while len(names) < 3 and self.accept("."):
-            names.append(self.name(what))
+        names = self.dotted(what, 3)
         place = tuple(names[:-1])
         check_writable(place)
         if self._has_relation and place != self.place:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from raydb.planner.catalog import Relations
 
+PG_CATALOG = "pg_catalog"
+"""The schema of PostgreSQL's own tables, see `raydb.sql.system_catalog`."""
+
 INFORMATION = "information_schema"
 """The schema of what describes the tables and views."""
 

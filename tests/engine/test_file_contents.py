@@ -67,6 +67,26 @@ def test_what_parquet_files_say_of_themselves(tmp_path: Path) -> None:
         for columns, function in (
             ("num_rows, num_row_groups, file_size_bytes", "parquet_file_metadata"),
             ("key, value", "parquet_kv_metadata"),
+            ("name, type, repetition_type, num_children, converted_type", "parquet_schema"),
         ):
             each = f"SELECT {columns} FROM {function}('{path}')"
             assert con.execute(each).fetchall() == theirs.execute(each).fetchall()
+
+
+def test_a_parquet_file_tells_its_schema(tmp_path):
+    con = raydb.connect()
+    path = tmp_path / "a.parquet"
+    con.execute(
+        f"COPY (SELECT 1 AS \"a (b)\", [1.5] AS tags, {{'c': 'x', 'd': uuid()}} AS s) TO '{path}'"
+    )
+    rows = con.execute(
+        "SELECT name, type, type_length, num_children, converted_type, scale, precision"
+        f" FROM parquet_schema('{path}')"
+    ).fetchall()
+    assert rows[0][3] == 3
+    kept = {name: rest for name, *rest in rows}
+    assert kept["a (b)"] == ["INT32", None, None, None, None, None]
+    assert kept["tags"][2:4] == [1, "LIST"]
+    assert kept["element"] == ["FIXED_LEN_BYTE_ARRAY", "1", None, "DECIMAL", 1, 2]
+    assert kept["s"][2] == 2
+    assert kept["c"][:1] == ["BYTE_ARRAY"]

@@ -478,3 +478,25 @@ def test_what_is_interrupted_may_hold_tables_of_python(memory_con, at_work):
     memory_con.interrupt()
     statement.check_interrupted()
     assert memory_con.execute("SELECT max(i) FROM rows").fetchone() == (999,)
+
+
+@pytest.mark.parametrize("name", ["series", "recursion", "cross product", "insert"])
+def test_a_statement_ends_in_time(name):
+    con = raydb.connect()
+    con.execute("CREATE TABLE t AS SELECT range AS i FROM range(1000)")
+    con.execute("SET max_execution_time = 100")
+    begun = time.monotonic()
+    with pytest.raises(raydb.OperationalError, match="ran longer than max_execution_time, 100 ms"):
+        con.execute(ENDLESS[name])
+    assert time.monotonic() - begun < PATIENCE_S
+    con.execute("RESET max_execution_time")
+    assert con.execute("SELECT count(*) FROM t").fetchone() == (1000,)
+
+
+def test_a_limit_of_time_is_one_of_each_statement():
+    con = raydb.connect()
+    con.execute("SET statement_timeout = 60000")
+    assert con.execute("SHOW max_execution_time").fetchone() == ("60000",)
+    con.execute("SET max_execution_time = 1; SET max_execution_time = 0; SELECT 1")
+    with pytest.raises(raydb.ProgrammingError, match="a number of milliseconds, 0 for none"):
+        con.execute("SET max_execution_time = '5s'")

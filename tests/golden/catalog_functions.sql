@@ -38,12 +38,12 @@ SELECT table_name, column_name, column_index, column_default, is_nullable, data_
 SELECT view_name, column_count, sql FROM duckdb_views();
 -- 'v' | 2 | 'SELECT a, b AS c FROM t'
 
-SELECT * FROM duckdb_schemas();
+SELECT database_name, schema_name, internal FROM duckdb_schemas();
 -- 'raydb' | 'information_schema' | true
 -- 'raydb' | 'main' | false
 
-SELECT * FROM duckdb_databases();
--- 'raydb' | false
+SELECT database_name, internal, type FROM duckdb_databases();
+-- 'raydb' | false | 'raydb'
 
 SELECT function_type FROM duckdb_functions() WHERE function_name = 'abs';
 -- 'scalar'
@@ -87,3 +87,35 @@ PRAGMA nothing;
 
 PRAGMA threads = ;
 -- error: ProgrammingError: syntax error at line 1, column 17: the statement ends too early
+
+SELECT table_name, constraint_type, constraint_text, constraint_column_indexes, referenced_column_indexes FROM duckdb_constraints();
+-- 't' | 'CHECK' | 'CHECK (b <> ''y'')' | [] | NULL
+-- 't' | 'FOREIGN KEY' | 'FOREIGN KEY (c) REFERENCES t(a)' | [2] | [0]
+-- 't' | 'NOT NULL' | 'NOT NULL' | [0] | NULL
+-- 't' | 'NOT NULL' | 'NOT NULL' | [1] | NULL
+-- 't' | 'PRIMARY KEY' | 'PRIMARY KEY (a)' | [0] | NULL
+
+SELECT index_name, sql, column_indexes FROM duckdb_indexes();
+-- (no rows)
+
+SELECT t.table_name, c.column_name, c.data_type_id FROM duckdb_tables() AS t JOIN duckdb_columns() AS c ON t.table_oid = c.table_oid ORDER BY c.column_index;
+-- 't' | 'a' | 23
+-- 't' | 'b' | 25
+-- 't' | 'c' | 23
+
+CREATE TYPE mood AS ENUM ('sad', 'ok');
+
+CREATE TYPE whole AS INTEGER;
+
+SELECT type_name, logical_type, labels FROM duckdb_types();
+-- 'mood' | 'ENUM' | ['sad', 'ok']
+-- 'whole' | 'ALIAS' | NULL
+
+-- Values of settings are those of the moment.
+SELECT name, value FROM duckdb_settings() WHERE name = 'nprobe';
+-- 'nprobe' | 'auto'
+
+SET nprobe = 7;
+
+SELECT name, value FROM duckdb_settings() WHERE name = 'nprobe';
+-- 'nprobe' | '7'

@@ -25,9 +25,9 @@ SELECT format('%s and %s', 1);
 SELECT format('%3$s', 1);
 -- error: ProgrammingError: format() has 1 values, and none for '%3$s' (line 1, column 8)
 SELECT format('%d', 1);
--- error: NotSupportedError: format() knows %s, %1$s and %%, not '%d' (line 1, column 8)
+-- error: NotSupportedError: format() knows %s, %1$s, %I, %L and %%, not '%d' (line 1, column 8)
 SELECT format('%L', 'a');
--- error: NotSupportedError: format() knows %s, %1$s and %%, not '%L' (line 1, column 8)
+-- '''a'''
 SELECT format(s) FROM t;
 -- error: NotSupportedError: format() needs a constant format, not 's' (VARCHAR) (line 1, column 8)
 

@@ -7,10 +7,10 @@ CREATE TABLE shop (
 
 CREATE VIEW sizes AS SELECT name, size * 2 AS twice FROM nation;
 
-SELECT * FROM information_schema.tables;
--- 'raydb' | 'main' | 'nation' | 'BASE TABLE'
--- 'raydb' | 'main' | 'shop' | 'BASE TABLE'
--- 'raydb' | 'main' | 'sizes' | 'VIEW'
+SELECT table_catalog, table_schema, table_name, table_type, is_insertable_into FROM information_schema.tables;
+-- 'raydb' | 'main' | 'nation' | 'BASE TABLE' | 'YES'
+-- 'raydb' | 'main' | 'shop' | 'BASE TABLE' | 'YES'
+-- 'raydb' | 'main' | 'sizes' | 'VIEW' | 'NO'
 
 SELECT table_name, column_name, ordinal_position, column_default, is_nullable, data_type, numeric_precision, numeric_scale
 FROM information_schema.columns ORDER BY table_name, ordinal_position;
@@ -142,3 +142,21 @@ SELECT table_name, column_name, option_name, option_value FROM information_schem
 -- 'pet' | 'caption' | 'chunk_rows' | '1000'
 -- 'pet' | 'caption' | 'encoding' | 'fsst'
 -- 'pet' | 'caption' | 'offset_index' | 'on'
+
+-- What PostgreSQL calls the types, and which columns constraints name.
+SELECT column_name, udt_schema, udt_name, datetime_precision, is_updatable FROM information_schema.columns
+WHERE table_name IN ('shop', 'sizes') ORDER BY table_name, ordinal_position;
+-- 'id' | 'pg_catalog' | 'int8' | NULL | 'YES'
+-- 'nation' | 'pg_catalog' | 'int4' | NULL | 'YES'
+-- 'name' | 'pg_catalog' | 'text' | NULL | 'YES'
+-- 'opened' | 'pg_catalog' | 'timestamp' | 6 | 'YES'
+-- 'name' | 'pg_catalog' | 'text' | NULL | 'NO'
+-- 'twice' | 'pg_catalog' | 'numeric' | NULL | 'NO'
+
+SELECT table_name, column_name, constraint_name FROM information_schema.constraint_column_usage WHERE constraint_name LIKE 'shop%' ORDER BY 3, 2;
+-- 'shop' | 'id' | 'shop_id_check'
+-- 'shop' | 'id' | 'shop_id_check1'
+-- 'shop' | 'id' | 'shop_key'
+-- 'shop' | 'nation' | 'shop_key'
+-- 'nation' | 'name' | 'shop_name_fkey'
+-- 'nation' | 'id' | 'shop_nation_fkey'

@@ -164,3 +164,28 @@ SELECT * FROM (EXECUTE q(1, 'x')) AS e;
 -- error: ProgrammingError: table 'EXECUTE' does not exist (line 1, column 16)
 EXPLAIN SELEC 1;
 -- error: ProgrammingError: syntax error at line 1, column 9: unexpected 'SELEC'; did you mean 'SELECT'?
+
+-- Values that are maps, lists and structs, in plans that are kept.
+PREPARE joined AS SELECT map_concat($1, $2, $3);
+
+EXECUTE joined(MAP([1, 2, 7], ['a', 'b', 'c']), MAP([], []), MAP([2, 3], ['x', 'y']));
+-- {1: 'a', 2: 'x', 7: 'c', 3: 'y'}
+
+EXECUTE joined(MAP([1], ['z']), MAP([], []), MAP([], []));
+-- {1: 'z'}
+
+PREPARE same AS SELECT $1 AS value;
+
+EXECUTE same(MAP {[1]: {'x': [2]}});
+-- [([1], {'x': [2]})]
+
+EXECUTE same([{'a': [1]}, {'a': NULL}]);
+-- [{'a': [1]}, {'a': None}]
+
+SELECT DISTINCT column_names FROM duckdb_indexes() UNION SELECT ['a', 'b'];
+-- ['a', 'b']
+
+-- A query with a lambda is read by a subquery, too.
+WITH c AS (SELECT list_transform([1, 2], lambda x: x + 1) AS l) SELECT (SELECT count(*) FROM c WHERE l[1] = a) FROM (VALUES (2), (5)) AS t (a), c;
+-- 0
+-- 1

@@ -131,3 +131,9 @@ SELECT string_split_regex('abc', '(|abc)'), string_split_regex('a, b,c', ',? *')
 -- ['a', 'b', 'c'] | ['a', '', 'b', '', 'c'] | ['', ''] | NULL
 SELECT regexp_split_to_array('a', '(');
 -- error: DataError: '(' is not a valid regular expression: missing )
+
+SELECT n, regexp_split_to_table(words, ' +') FROM (VALUES (1, 'a b  c'), (2, 'd')) AS t (n, words) ORDER BY ALL;
+-- 1 | 'a'
+-- 1 | 'b'
+-- 1 | 'c'
+-- 2 | 'd'

@@ -10,6 +10,8 @@ _OPEN = (
     "autocommit",
     "boolean_col_expressions",
     "check_constraint_reflection",
+    "comment_reflection",
+    "comment_reflection_full_unicode",
     "computed_columns",
     "computed_columns_stored",
     "create_table_as",

@@ -51,6 +51,7 @@ class RayDialect(Reflection):
     supports_multivalues_insert = True
     supports_default_values = True
     supports_identity_columns = True
+    supports_comments = True
     colspecs = {  # noqa: RUF012  (SQLAlchemy's own is such a mapping)
         sqltypes.Interval: RayInterval,
         sqltypes.Numeric: RayNumeric,

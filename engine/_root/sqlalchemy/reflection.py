@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         ReflectedForeignKeyConstraint,
         ReflectedIndex,
         ReflectedPrimaryKeyConstraint,
+        ReflectedTableComment,
         ReflectedUniqueConstraint,
     )
 
@@ -166,6 +167,19 @@ class Reflection(default.DefaultDialect):
         return str(rows[0][0])
 
     @reflection.cache
+    def get_table_comment(
+        self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
+    ) -> ReflectedTableComment:
+        """Return the comment on a table or a view."""
+        rows = _ask(
+            connection,
+            "SELECT table_comment FROM information_schema.tables"
+            " WHERE table_catalog = ? AND table_schema = ? AND table_name = ?",
+            *self._find(connection, table_name, schema, **kw),
+        )
+        return {"text": rows[0][0]}
+
+    @reflection.cache
     def get_columns(
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[ReflectedColumn]:
@@ -174,7 +188,8 @@ class Reflection(default.DefaultDialect):
             connection,
             "SELECT column_name, data_type, is_nullable, column_default, identity_generation,"
             " identity_start, identity_increment, identity_minimum, identity_maximum,"
-            " identity_cycle, generation_expression FROM information_schema.columns"
+            " identity_cycle, generation_expression, column_comment"
+            " FROM information_schema.columns"
             " WHERE table_catalog = ? AND table_schema = ? AND table_name = ?"
             " ORDER BY ordinal_position",
             *self._find(connection, table_name, schema, **kw),
@@ -295,7 +310,8 @@ def _column(
         "default": default,
         "autoincrement": more[0] is not None,
     }
-    generation, *numbers, cycles, computed = more
+    generation, *numbers, cycles, computed, comment = more
+    column["comment"] = comment
     if computed is not None:
         column["computed"] = {"sqltext": computed}
     if generation is not None:

@@ -50,7 +50,7 @@ def dump(connection: Any, pattern: str | None = None) -> Iterator[str]:
             yield statement
             yield from _rows(connection, quoted_in(name, schemas), columns[name])
         yield from (*parts.indexes, *parts.views, "COMMIT;")
-        yield from (*parts.references, *parts.restarts, *parts.own)
+        yield from (*parts.references, *parts.restarts, *parts.own, *parts.comments)
     finally:
         if begins:
             connection.rollback()

@@ -63,6 +63,26 @@ def _current_database(_: str) -> Expression:
     return Literal((current_place() or (CATALOG, MAIN))[0], TEXT)
 
 
+@composed(
+    "current_schemas(implicit)",
+    "the schemas in which names are looked for, with true that of the system too:"
+    " current_schemas(false) -> ['main']",
+)
+def _current_schemas(_: str, implicit: Expression) -> Expression:
+    found = list(dict.fromkeys(((current_place() or (CATALOG, MAIN))[1], MAIN)))
+    if isinstance(implicit, Literal) and implicit.value:
+        found.insert(0, "pg_catalog")
+    return Literal(found, pa.list_(TEXT))
+
+
+@composed(
+    "current_user, current_user(), session_user, user()",
+    "the user of the database, always the same: current_user -> 'raydb'",
+)
+def _current_user(_: str) -> Expression:
+    return Literal(CATALOG, TEXT)
+
+
 def _bind_setting(name: str, operand: Expression) -> Expression:
     return Call(name, (Literal(constant_text(name, operand).lower(), TEXT),), TEXT)
 
@@ -75,4 +95,6 @@ def _bind_setting(name: str, operand: Expression) -> Expression:
     is_volatile=True,
 )
 def _setting(_: Call, name: Values) -> Values:
-    return pa.scalar(setting(name.as_py()))
+    if isinstance(name, pa.Scalar):
+        return pa.scalar(setting(name.as_py()))
+    return pa.array(map(setting, name.to_pylist()), TEXT)

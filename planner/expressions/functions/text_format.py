@@ -6,6 +6,7 @@ import re
 from decimal import Decimal, InvalidOperation
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
+from raydb.keywords import quoted
 from raydb.planner.expressions.columns.adapters import of_rows
 from raydb.planner.expressions.functions.text import text_or_nothing
 from raydb.planner.expressions.nodes import Call, Expression, Literal
@@ -32,10 +33,45 @@ _FORMAT_PART = re.compile(r"%(?:(\d+)\$)?(.?)|[^%]+", re.DOTALL)
 _PRINTF_PART = re.compile(r"%([-+ 0]*)(\d{0,3})(?:\.\d{1,2})?([%dsfeg])|[^%]+|%", re.DOTALL)
 
 
+@scalar(
+    "quote_ident(text) -> VARCHAR",
+    "a name as SQL has to write it: quote_ident('Odd name') -> '\"Odd name\"'",
+)
+@of_rows
+def _quoted_name(name: str) -> str:
+    return quoted(name)
+
+
+@scalar(
+    "quote_literal(text) -> VARCHAR",
+    "a text as a constant of SQL: quote_literal('it') LIKE '_it_' -> true",
+)
+@of_rows
+def _quoted_text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _nullable(value: Expression) -> Expression:
+    found = Call("quote_literal", (as_text(value),), TEXT)
+    return Call("coalesce", (found, Literal("NULL", TEXT)), TEXT)
+
+
+composed(
+    "quote_nullable(a)",
+    "a value as a constant of SQL, NULL too: quote_nullable(NULL) -> 'NULL'",
+)(lambda _, value: _nullable(value))
+# What the letters of format() make of a value.
+_WRITTEN = {
+    "s": text_or_nothing,
+    "I": lambda value: Call("quote_ident", (as_text(value),), TEXT),
+    "L": _nullable,
+}
+
+
 @composed(
     "format(form [, a, ...])",
-    "`%s` is the next value, `%2$s` the second, `%%` a per cent sign:"
-    " format('%s of %s', 3, 'ten') -> '3 of ten'",
+    "`%s` is the next value, `%2$s` the second, `%I` one as a name, `%L` one as a constant, `%%` a"
+    " per cent sign: format('%s of %I', 3, 'a b') -> '3 of \"a b\"'",
 )
 def _format(name: str, form: Expression, *values: Expression) -> Expression:
     pieces: list[Expression] = [Literal("", TEXT)]
@@ -45,12 +81,12 @@ def _format(name: str, form: Expression, *values: Expression) -> Expression:
         if letter is None or part[0] == "%%":
             pieces.append(Literal("%" if letter else part[0], TEXT))
             continue
-        if letter != "s":
-            raise NotSupportedError(f"{name}() knows %s, %1$s and %%, not '{part[0]}'")
+        if letter not in _WRITTEN:
+            raise NotSupportedError(f"{name}() knows %s, %1$s, %I, %L and %%, not '{part[0]}'")
         place = following if number is None else int(number) - 1
         if not 0 <= place < len(values):
             raise ProgrammingError(f"{name}() has {len(values)} values, and none for '{part[0]}'")
-        pieces.append(text_or_nothing(values[place]))
+        pieces.append(_WRITTEN[letter](values[place]))
         following = place + 1
     return Call("concat", tuple(pieces), TEXT)
 

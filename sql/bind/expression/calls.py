@@ -34,6 +34,7 @@ from raydb.sql.bind.expression.subquery import (
     query_in,
 )
 from raydb.sql.bind.expression.window_call import bind_window
+from raydb.sql.macros import system_call
 from raydb.sql.types import bound_type
 
 if TYPE_CHECKING:
@@ -73,6 +74,11 @@ def _call(name: str, arguments: Sequence[Expression]) -> Expression:
 def _current_place(node: exp.Expr, _: Context) -> Expression:
     name = "current_catalog" if isinstance(node, exp.CurrentCatalog) else "current_schema"
     return _call(name, ())
+
+
+@binds(exp.CurrentUser, exp.SessionUser)
+def _current_user(_: exp.Expr, __: Context) -> Expression:
+    return _call("current_user", ())
 
 
 @binds(*_CURRENT)
@@ -135,6 +141,8 @@ def _function(node: exp.Expr, context: Context) -> Expression:
         raise ProgrammingError(f"{name}() gives rows, so it stands in FROM")
     if name in ("grouping", "grouping_id"):
         return _grouping(node, context)
+    if name not in SCALARS and (system := system_call(name, node)) is not None:
+        return bind_expression(system, context)
     return _call(name, bind_all_of(node.expressions, context))
 
 

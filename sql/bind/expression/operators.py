@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from raydb.errors import NotSupportedError
 from raydb.planner.expressions.collations import collate, known_collation
 from raydb.planner.expressions.functions.nested.json_texts import as_json
 from raydb.planner.expressions.functions.patterns import match
@@ -33,7 +34,7 @@ from raydb.sql.bind.expression.quantified import compare_all, compare_any
 from raydb.sql.bind.expression.row_values import compare_rows, row_nodes, rows_are_distinct
 from raydb.sql.bind.expression.subquery import bind_all, bind_any, bind_row_subquery, query_in
 from raydb.sql.parse.nodes import collation_name, require_only, unsupported
-from raydb.sql.types import bound_type
+from raydb.sql.types import bound_type, system_type
 
 _OPERANDS = "this expression typed safe"  # the last two describe PostgreSQL's `/`
 _ARITHMETIC: dict[type[exp.Expr], str] = {
@@ -69,6 +70,15 @@ _ESCAPABLE: dict[type[exp.Expr], str] = {
     exp.ILike: "ilike",
     exp.SimilarTo: "similar",
 }
+# What OPERATOR(pg_catalog.~) may name, and the types to whose text a table's number is cast.
+_OPERATORS: dict[str, type[exp.Binary]] = {
+    "=": exp.EQ,
+    "<>": exp.NEQ,
+    "~": exp.RegexpLike,
+    "~~": exp.Like,
+    "~*": exp.RegexpILike,
+}
+_TEXTS = (exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.NAME)
 _MATCHES: dict[type[exp.Expr], str] = {
     **_ESCAPABLE,
     exp.Glob: "glob",
@@ -256,9 +266,40 @@ def _at_json_path(node: exp.Expr, context: Context) -> Expression:
 
 @binds(exp.Cast, reads="this to")
 def _cast(node: exp.Expr, context: Context) -> Expression:
+    if (named := _regclass(node)) is not None:
+        return bind_expression(named, context)
     target = bound_type(node.args["to"])
     operand = bind_expression(node.this, context)
+    if system_type(node.args["to"]) == "REGCLASS" and operand.type == TEXT:
+        return bind_expression(_call_on("to_regclass", node.this, node), context)
     return as_json(operand) if _is_json(node.args["to"]) else explicit_cast(operand, target)
+
+
+def _regclass(node: exp.Expr) -> exp.Expr | None:
+    """Return what oid::regclass::text is, the name of a table; None for any other cast."""
+    inner = node.this
+    if not isinstance(inner, exp.Cast) or system_type(inner.to) != "REGCLASS":
+        return None
+    is_text = node.args["to"].is_type(*_TEXTS)
+    return _call_on("regclass_name", inner, node) if is_text else None
+
+
+def _call_on(name: str, operand: exp.Expr, place: exp.Expr) -> exp.Expr:
+    """Return a call of a function, which stands where a node does."""
+    call = exp.Anonymous(this=name, expressions=[operand.copy()])
+    call.parent, call.arg_key, call.index = place.parent, place.arg_key, place.index
+    return call
+
+
+@binds(exp.Operator, reads="this operator expression")
+def _operator(node: exp.Expr, context: Context) -> Expression:
+    """Return a OPERATOR(pg_catalog.~) b."""
+    kind = _OPERATORS.get(str(node.args["operator"]).rpartition(".")[2])
+    if kind is None:
+        raise NotSupportedError(f"OPERATOR({node.args['operator']}) is not supported")
+    found = kind(this=node.this, expression=node.expression)
+    found.parent, found.arg_key, found.index = node.parent, node.arg_key, node.index
+    return bind_expression(found, context)
 
 
 def _is_json(kind: exp.DataType) -> bool:

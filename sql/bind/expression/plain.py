@@ -31,6 +31,7 @@ from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expr
 from raydb.sql.bind.expression.lambdas import bind_comprehension
 from raydb.sql.parse.nodes import before_dot, require_only, unsupported
 from raydb.sql.parse.reader import name_in
+from raydb.sql.parse.schema_names import INFORMATION, PG_CATALOG
 from raydb.sql.template.parameters import parameter_key
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 
 # What may stand before the name of a function and says no more.
-_SYSTEM = (MAIN, CATALOG, "pg_catalog", "system")
+_SYSTEM = (MAIN, CATALOG, PG_CATALOG, INFORMATION, "system")
 
 
 @binds(exp.Column, reads="this table db catalog")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.names import fold, is_same
-from raydb.planner.catalog import TEMP
+from raydb.planner.catalog import CATALOG, MAIN, TEMP
 from raydb.planner.plan.nodes import Plan, Scan
 from raydb.sql.ast import Select
 from raydb.sql.bind.binding import new_column
@@ -16,14 +16,14 @@ from raydb.sql.macros import expand_tree
 from raydb.sql.parse.parser import parse
 from raydb.sql.parse.query import qualifiers_of
 from raydb.sql.parse.reader import name_in
-from raydb.sql.parse.schema_names import unknown_place
+from raydb.sql.parse.schema_names import PG_CATALOG, unknown_place
 from raydb.storage.enums import typed_schema
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from raydb.planner.catalog import Found, Place
+    from raydb.planner.catalog import Place
     from raydb.sql.bind.binding import Binding
 
 
@@ -46,10 +46,15 @@ def bind_relation(node: exp.Table, binding: Binding) -> Relation:
         return Relation(query.name, ("", ""), refer(query, binding))
     catalog = binding.catalog
     relations = catalog.relations
-    places = relations.places(qualifiers, binding.inside)
-    if not places:
+    is_system = len(qualifiers) == 1 and is_same(qualifiers[0], PG_CATALOG)
+    places = () if is_system else relations.places(qualifiers, binding.inside)
+    if not (places or is_system):
         raise unknown_place(qualifiers, relations)
     found = relations.find(written, places)
+    if found is None and (is_system or not qualifiers):
+        system = _bind_system_view(written, is_system, binding)
+        if system is not None:
+            return system
     if found is None and is_same(written, "sqlite_master"):
         # pandas takes every connection for one of SQLite, whose REAL is our DOUBLE.
         raise ProgrammingError(
@@ -63,7 +68,10 @@ def bind_relation(node: exp.Table, binding: Binding) -> Relation:
         place = "".join(f"{each}." for each in qualifiers)
         raise ProgrammingError(f"table '{place}{written}' does not exist{near}")
     is_table = found.key in catalog.tables
-    plan = scan_table(found.key, binding) if is_table else _bind_view(found, binding)
+    if is_table:
+        return Relation(found.bare, found.place, scan_table(found.key, binding))
+    inside = None if found.place[0] == TEMP else found.place
+    plan = _bind_view(found.key, catalog.views[found.key], inside, binding)
     return Relation(found.bare, found.place, plan)
 
 
@@ -73,20 +81,33 @@ def scan_table(table: str, binding: Binding) -> Scan:
     return Scan(table, tuple(new_column(binding, field.name, field.type) for field in schema))
 
 
-def _bind_view(found: Found, binding: Binding) -> Plan:
+def _bind_system_view(written: str, is_named: bool, binding: Binding) -> Relation | None:
+    """Return a table of pg_catalog, None for what is none unless that schema is named."""
+    from raydb.sql.system_catalog import SYSTEM_VIEWS  # noqa: PLC0415  (few statements ask)
+
+    name = fold(written)
+    if name in SYSTEM_VIEWS:
+        view = f"{PG_CATALOG}.{name}"
+        plan = _bind_view(view, SYSTEM_VIEWS[name], (CATALOG, MAIN), binding)
+        return Relation(name, (CATALOG, PG_CATALOG), plan)
+    if is_named:
+        near = did_you_mean(written, SYSTEM_VIEWS)
+        raise ProgrammingError(f"table '{PG_CATALOG}.{written}' does not exist{near}")
+    return None
+
+
+def _bind_view(view: str, text: str, inside: Place | None, binding: Binding) -> Plan:
     """Return a reference to a view's query, which is bound once, and to the catalog alone.
 
-    Names in it are those of its own database; a temporary view may name any.
+    inside: its own place, whose names are in it; None for a temporary view, which may name any.
     """
-    view = found.key
     if view in binding.bound_views:
         return refer(binding.bound_views[view], binding)
     if view in binding.views:
         raise ProgrammingError(f"the view '{view}' refers to itself")
-    (statement,) = parse(binding.catalog.views[view])
+    (statement,) = parse(text)
     assert isinstance(statement, Select), "a view holds a query"
     views = (*binding.views, view)
-    inside = None if found.place[0] == TEMP else found.place
     inner = replace(binding, parameters={}, queries={}, views=views, outer=None, inside=inside)
     try:
         tree = expand_tree(statement.tree, binding.catalog.relations, inside)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
@@ -229,6 +231,30 @@ def read_drop(reader: TokenReader) -> ast.Drop:
     if_exists = reader.accept("IF", "EXISTS")
     names = reader.relations(f"the name of {what}")
     return ast.Drop(kind, names, if_exists, _cascade(reader))
+
+
+def read_comment(reader: TokenReader) -> ast.Comment:
+    """Read COMMENT ON kind name IS 'text' or NULL, the word COMMENT being read."""
+    reader.expect("ON")
+    word = reader.take().text.upper()
+    column = ""
+    if word == "COLUMN":
+        kind: ast.DropKind | Literal["column"] = "column"
+        *place, column = reader.dotted("a table and its column", 4)
+        if not place:
+            raise reader.error("'.' and the name of a column")
+        name = place.pop()
+        reader.place = tuple(place)
+    elif word not in _DROPPED:
+        raise NotSupportedError(f"COMMENT ON {word} is not supported")
+    else:
+        kind, what = _DROPPED[word]
+        if kind == "macro" and reader.accept("TABLE"):
+            kind = "table macro"
+        name = reader.relation(f"the name of {what}")
+    reader.expect("IS")
+    text = None if reader.accept("NULL") else reader.string("a string or NULL")
+    return ast.Comment(kind, name, column, text)
 
 
 def read_truncate(reader: TokenReader) -> ast.Truncate:

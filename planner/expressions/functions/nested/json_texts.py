@@ -352,7 +352,7 @@ def _array(name: str, *values: Expression) -> Expression:
 
 
 @composed(
-    "json_object([key, a, ...])",
+    "json_object([key, a, ...]), json_build_object([key, a, ...])",
     "a JSON object of keys and values: json_object('a', 1, 'b', NULL) -> '{\"a\":1,\"b\":null}'",
 )
 def _object(name: str, *pairs: Expression) -> Expression:
