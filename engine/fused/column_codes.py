@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.engine.fused.derived_cache import owned_bytes
-from raydb.kernels.bvh.encode import encode_blocks, encode_column
+from raydb.kernels.bvh.encode import encode_blocks, encode_column, is_whole
 from raydb.kernels.codecs.arrow_numbers import words_of
 from raydb.planner.stars.instants import MOMENT
 from raydb.room import read_limit
@@ -18,7 +18,7 @@ from raydb.values import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Integers from 0 to below this are their own codes: a look-up table of 4 MiB.
+# So many days or hours between the first and the last are codes: a look-up table of 4 MiB.
 DIRECT_CODES = 2**20
 
 # To encode a column at once takes so many bytes a row; where these are more than a share of
@@ -47,20 +47,14 @@ class Coded:
 
 def column_codes(column: pa.ChunkedArray) -> Coded:
     """Return a column as codes with the value of each code, NULL the last."""
-    if pa.types.is_integer(column.type) and not column.null_count and len(column):
-        numbers = words_of(column.combine_chunks())
-        low, high = int(numbers.min()), int(numbers.max())
-        if low >= 0 and high < DIRECT_CODES:
-            values = pa.array(np.arange(high + 1)).cast(column.type)
-            return Coded(narrow_codes(numbers, high + 1), (values,))
     limit = read_limit()
     is_tight = limit is not None and _ENCODING_BYTES * len(column) > limit // _ENCODING_SHARE
-    if is_tight and not pa.types.is_dictionary(column.type):
+    if is_whole(column.type) or (is_tight and not pa.types.is_dictionary(column.type)):
         encoded = encode_blocks(
             lambda low, high: column.slice(low, high - low), len(column), lambda _: None
         )
-        return Coded(narrow_codes(encoded.codes, encoded.cardinality), (encoded.values,))
-    encoded = encode_column(column)
+    else:
+        encoded = encode_column(column)
     return Coded(narrow_codes(encoded.codes, encoded.cardinality), (encoded.values,))
 
 

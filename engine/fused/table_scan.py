@@ -29,10 +29,10 @@ from raydb.engine.fused.denormalise import fetch
 from raydb.engine.fused.gather import row_order
 from raydb.engine.operators.relation import joined
 from raydb.errors import DataError
-from raydb.interrupts import beside
+from raydb.interrupts import beside, check_interrupt
 from raydb.kernels.backends.cpu.scan import zones_of
 from raydb.kernels.bvh.bvh import Bvh, Measure, narrow_measure
-from raydb.kernels.bvh.encode import Hierarchy, encode_column, join_codes
+from raydb.kernels.bvh.encode import BLOCK_ROWS, Hierarchy, encode_column, join_codes
 from raydb.kernels.codecs.arrow_numbers import is_number, to_numbers
 from raydb.planner.catalog import BvhDefinition, BvhInfo
 from raydb.planner.expressions.evaluator import evaluate
@@ -128,16 +128,11 @@ class Image:
             try:
                 if isinstance(expression, Call) and expression.function == "row_order":
                     return row_order(self, expression)
+                if is_number(expression.type):
+                    return self._stored(expression) or self._computed(expression)
                 values = self.values_of(expression)
             except DataError:
                 return None
-            held = _integers_as_stored(values)
-            if held is not None:
-                return held
-            if is_number(expression.type):
-                measure = narrow_measure(*to_numbers(values))
-                # The numbers of decimals may be every other word of a column.
-                return replace(measure, values=np.ascontiguousarray(measure.values))
             valid = pc.is_valid(values).to_numpy(zero_copy_only=False)
             return Measure(np.zeros(len(valid), np.int8), valid)
 
@@ -239,6 +234,43 @@ class Image:
 
     def values_of(self, expression: Expression) -> pa.Array | pa.ChunkedArray:
         """Return an expression's value for every row; parts of one dimension are computed once."""
+        rest, inputs = self._inputs_of(expression)
+        return evaluate(rest, inputs, self.row_count)
+
+    def _stored(self, expression: Expression) -> Measure | None:
+        """Return integers without NULLs in one piece as they lie in memory; None for others."""
+        if not isinstance(expression, Attribute) or expression.path:
+            return None
+        column = fetch(self.tables, self.fact.name, expression).slice(self.first_row)
+        if isinstance(column, pa.ChunkedArray):
+            if column.num_chunks != 1:
+                return None
+            column = column.chunk(0)
+        if not pa.types.is_signed_integer(column.type) or column.null_count or not len(column):
+            return None
+        numbers = column.to_numpy()
+        return Measure(numbers, None, int(numbers.min()), int(numbers.max()))
+
+    def _computed(self, expression: Expression) -> Measure:
+        """Compute a number for every row, in blocks so that the arrays in between fit the cache."""
+        rest, inputs = self._inputs_of(expression)
+        dtype = np.float64 if pa.types.is_floating(expression.type) else np.int64
+        numbers = np.empty(self.row_count, dtype)
+        valid = None
+        for low in range(0, self.row_count, BLOCK_ROWS):
+            check_interrupt()
+            high = min(low + BLOCK_ROWS, self.row_count)
+            block = {each: values.slice(low, high - low) for each, values in inputs.items()}
+            numbers[low:high], is_valid = to_numbers(evaluate(rest, block, high - low))
+            if is_valid is not None:
+                valid = np.ones(self.row_count, np.bool_) if valid is None else valid
+                valid[low:high] = is_valid
+        return narrow_measure(numbers, valid)
+
+    def _inputs_of(
+        self, expression: Expression
+    ) -> tuple[Expression, dict[Expression, pa.Array | pa.ChunkedArray]]:
+        """Return what is left of an expression to compute for every row, and its inputs."""
         inputs: dict[Expression, pa.Array | pa.ChunkedArray] = {}
 
         def gather(part: Expression) -> Expression:
@@ -260,7 +292,7 @@ class Image:
             if attribute not in inputs:
                 column = fetch(self.tables, self.fact.name, attribute)
                 inputs[attribute] = column.slice(self.first_row)
-        return evaluate(rest, inputs, self.row_count)
+        return rest, inputs
 
     def _over_codes(self, expression: Expression) -> tuple[Expression, tuple[Source, ...] | None]:
         """Return an expression over what is coded, and the sources; None for these to compute it.
@@ -431,15 +463,3 @@ def _outermost(expression: Expression, change: Callable[[Expression], Expression
         return changed
     arguments = tuple(_outermost(argument, change) for argument in expression.arguments)
     return replace(expression, arguments=arguments)
-
-
-def _integers_as_stored(values: pa.Array | pa.ChunkedArray) -> Measure | None:
-    """Return integers without NULLs in one piece as they lie in memory; None for others."""
-    if isinstance(values, pa.ChunkedArray):
-        if values.num_chunks != 1:
-            return None
-        values = values.chunk(0)
-    if not pa.types.is_signed_integer(values.type) or values.null_count or not len(values):
-        return None
-    numbers = values.to_numpy()
-    return Measure(numbers, None, int(numbers.min()), int(numbers.max()))

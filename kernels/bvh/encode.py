@@ -19,7 +19,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.errors import DataError
 from raydb.kernels.bvh.bvh import code_type
+from raydb.kernels.codecs.arrow_numbers import from_numbers, is_number, to_numbers
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ FEW_FLAGS = 2**16
 # Rows are encoded and joined in blocks, so that the arrays in between fit the cache.
 BLOCK_ROWS = 2**17
 
-# Integers are their own dictionary, a table of flags, where they span less than this.
+# Whole numbers are their own dictionary, a table of flags, where they span less than this.
 DIRECT_SPAN = 2**20
 
 # Columns that do not determine each other share an attribute when at most one tuple in four of
@@ -144,33 +146,38 @@ def encode_blocks(read: ReadBlock, row_count: int, take: Callable[[int], None]) 
     return EncodedColumn(codes, values)
 
 
+def is_whole(kind: pa.DataType) -> bool:
+    """Whether values of a type are whole numbers, as dates and decimals are, of 64 bits mostly."""
+    return is_number(kind) and not pa.types.is_floating(kind)
+
+
 def _direct_codes(read: ReadBlock, blocks: Sequence[tuple[int, int]]) -> _Dictionary | None:
-    """Encode integers by a table over their span; None for other columns, and a wide span."""
+    """Encode whole numbers by a table over their span; None for other columns, and a wide span."""
     kind = read(0, 0).type
-    if not pa.types.is_integer(kind):
+    if not is_whole(kind):
         return None
     low, high, has_null = 0, -1, False
-    for block in blocks:
-        values = read(*block)
-        found = pc.min_max(values).as_py()
-        has_null |= values.null_count > 0
-        if found["min"] is not None:
-            low, high = _widened(low, high, found["min"], found["max"])
-        if high - low >= DIRECT_SPAN or high >= 2**63:
-            return None
+    try:
+        for block in blocks:
+            numbers, valid = to_numbers(read(*block))
+            has_null |= valid is not None
+            known = numbers if valid is None else numbers[valid]
+            if len(known):
+                low, high = _widened(low, high, int(known.min()), int(known.max()))
+            if high - low >= DIRECT_SPAN:
+                return None
+    except DataError:  # a decimal beyond 64 bits
+        return None
     occurs = np.zeros(high - low + 2, np.bool_)  # the last is that of NULL
-    null_place = len(occurs) - 1
 
     def places(values: pa.ChunkedArray | pa.Array) -> NDArray[np.int64]:
-        filled = pc.fill_null(values.cast(pa.int64()), null_place + low)
-        found: NDArray[np.int64] = filled.to_numpy() - low
-        return found
+        numbers, valid = to_numbers(values)
+        return numbers - low if valid is None else np.where(valid, numbers - low, high - low + 1)
 
     for block in blocks:
         occurs[places(read(*block))] = True
     rank = (np.cumsum(occurs) - 1).astype(np.int32)
-    present = np.flatnonzero(occurs[:-1]) + low
-    values = pa.array(present, pa.int64()).cast(kind)
+    values = from_numbers(np.flatnonzero(occurs[:-1]) + low, None, kind)
     if has_null:
         values = pa.concat_arrays([values, pa.nulls(1, kind)])
     return values, lambda some: rank[places(some)]

@@ -9,7 +9,7 @@ row id.
 from __future__ import annotations
 
 from math import ceil, prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,15 +19,17 @@ import pyarrow.compute as pc
 from raydb.errors import DataError
 from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.kernels.backends.choice import ELSE
+from raydb.kernels.bvh.encode import is_whole
+from raydb.kernels.codecs.arrow_numbers import to_numbers
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import AggregateCall, Attribute, Expression, attributes_of
 from raydb.planner.expressions.registry import may_raise
 from raydb.planner.expressions.show import show
 from raydb.planner.plan.nodes.aggregate import GroupedRows
 from raydb.planner.stars.answers import (
-    INT64_DIGITS,
     asks_values,
     chosen_row,
+    is_wide,
     may_be_accumulated,
 )
 from raydb.planner.stars.fused_scan import DENSE_GROUPS
@@ -45,8 +47,17 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes.node import Calls, Items
     from raydb.storage.tables.table import ForeignKey, TableDefinition
 
+    # A column, an expression, or what else is asked of one.
+    _Asked: TypeAlias = str | Expression | tuple[str, Expression]
+
 # Below this many rows the general path takes a few milliseconds, and less to get ready.
 MIN_ROWS = 100_000
+
+# Whole numbers that span so many have codes of two bytes.
+SMALL_SPAN = 2**16
+
+# The largest number of a sample that leaves room for larger ones in 64 bits.
+LARGEST_SAMPLED = 2**59
 
 # What a scan keeps of each row: the code of a text, of a dimension's row, or a number.
 _CODE_BYTES = 4
@@ -172,7 +183,7 @@ def _call_obstacles(call: AggregateCall, star: Star, catalog: CatalogInfo) -> It
         return
     kind = call.arguments[0].type if call.arguments else call.type
     if not asks_values(call) and may_be_accumulated(call):
-        if pa.types.is_decimal(kind) and kind.precision > INT64_DIGITS:
+        if is_wide(kind) and not _fits_int64(call.arguments[0], star, catalog):
             yield f"{call.function.upper()} over {sql_type_name(kind)} may not fit 64 bits"
     elif pa.types.is_uint64(kind) and not call.distinct and call.function in AGGREGATES:
         yield f"{call.function.upper()} over {sql_type_name(kind)} may not fit 64 bits"
@@ -181,6 +192,34 @@ def _call_obstacles(call: AggregateCall, star: Star, catalog: CatalogInfo) -> It
         # of them out.
         listed = ", ".join(map(show, call.arguments))
         yield f"{call.function.upper()} over too many values of {listed}"
+
+
+def _fits_int64(argument: Expression, star: Star, catalog: CatalogInfo) -> bool:
+    """Whether a wide number's values fit 64 bits as far as samples know; a scan looks at all."""
+    fact = catalog.tables[star.fact]
+    largest = _guess(("largest", argument), fact, lambda: _largest_sampled(argument, star, catalog))
+    return largest is not None and largest < LARGEST_SAMPLED
+
+
+def _largest_sampled(argument: Expression, star: Star, catalog: CatalogInfo) -> int | None:
+    """Return the largest unscaled number that comes of samples, None where that is not known.
+
+    Samples of several tables are put side by side as they are: what matters is how large they are.
+    """
+    inputs = {
+        each: _table_of(each, star, catalog).sample[each.name] for each in attributes_of(argument)
+    }
+    row_count = min(map(len, inputs.values()), default=0)
+    if not row_count or any(sample.type != each.type for each, sample in inputs.items()):
+        return None
+    try:
+        values = evaluate(
+            argument, {each: sample[:row_count] for each, sample in inputs.items()}, row_count
+        )
+        numbers, _ = to_numbers(values)
+    except DataError:
+        return None
+    return int(np.abs(numbers).max())
 
 
 def has_few_values(argument: Expression, star: Star, catalog: CatalogInfo) -> bool:
@@ -293,7 +332,7 @@ def _count_left(attribute: Attribute, star: Star, table: TableInfo) -> int:
 
 # What was guessed of a table's columns and expressions: a plan asks some times, and so does the
 # next one.
-_guesses: WeakKeyDictionary[TableInfo, dict[Expression | str, tuple[int | None]]]
+_guesses: WeakKeyDictionary[TableInfo, dict[_Asked, tuple[int | None]]]
 _guesses = WeakKeyDictionary()
 _MOST_GUESSES = 256
 
@@ -311,9 +350,7 @@ def _sampled_count(expression: Expression, fact: TableInfo) -> int | None:
     return _guess(expression, fact, lambda: _count_in_sample(expression, fact))
 
 
-def _guess(
-    asked: Expression | str, table: TableInfo, count: Callable[[], int | None]
-) -> int | None:
+def _guess(asked: _Asked, table: TableInfo, count: Callable[[], int | None]) -> int | None:
     """Return what is known of a column or an expression of a table, counted the first time."""
     known = _guesses.setdefault(table, {})
     found = known.get(asked)
@@ -339,11 +376,29 @@ def _count_in_sample(expression: Expression, fact: TableInfo) -> int | None:
 
 
 def is_small(sample: pa.Array) -> int | None:
-    """Return how many values a column has whose sample repeats them, None for one that has many."""
+    """Return how many values a column has, None for one that has many, as far as a sample tells.
+
+    They are few where the sample repeats them, or where whole numbers, as dates are, span little.
+    """
     if not _has_codes(sample.type):
         return None
     count: int = pc.count_distinct(sample).as_py()
-    return count if count * 2 <= len(sample) else None
+    if count * 2 <= len(sample):
+        return count
+    span = _span(sample)
+    return span if span is not None and count <= span <= SMALL_SPAN else None
+
+
+def _span(sample: pa.Array) -> int | None:
+    """Return how many whole numbers lie between the least and the greatest, both included."""
+    if not is_whole(sample.type):
+        return None
+    try:
+        numbers, valid = to_numbers(sample)
+    except DataError:
+        return None
+    known = numbers if valid is None else numbers[valid]
+    return int(known.max()) - int(known.min()) + 1 if len(known) else None
 
 
 def _has_codes(data_type: pa.DataType) -> bool:

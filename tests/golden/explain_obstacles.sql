@@ -2,7 +2,7 @@
 CREATE TABLE shop (s_id INTEGER PRIMARY KEY, s_name VARCHAR, s_city VARCHAR);
 CREATE TABLE sale (ticket INTEGER NOT NULL, shop INTEGER REFERENCES shop, other INTEGER, tags INTEGER[], amount DECIMAL(30, 2), price INTEGER);
 INSERT INTO shop SELECT i, 'shop ' || i, 'city ' || i % 7 FROM range(400) AS r (i);
-INSERT INTO sale SELECT i, i % 400, i % 400, [1], i, i % 9 FROM range(120000) AS r (i);
+INSERT INTO sale SELECT i, i % 400, i % 400, [1], (i || '00000000000000000')::DECIMAL(30, 2), i % 9 FROM range(120000) AS r (i);
 
 -- Both of two obstacles, each with its column.
 EXPLAIN SELECT ticket, sum(amount) FROM sale GROUP BY ticket;
@@ -10,6 +10,10 @@ EXPLAIN SELECT ticket, sum(amount) FROM sale GROUP BY ticket;
 -- has: there is no BVH on 'sale'
 -- has: SUM over DECIMAL(30,2) may not fit 64 bits
 -- has: ticket may have a group for each row
+
+-- A wide decimal whose values are small.
+EXPLAIN SELECT sum(price::DECIMAL(30, 2)) FROM sale;
+-- has: FusedTableScan: sum(
 
 -- A number of groups, of what they are made, and how many a pass has.
 EXPLAIN SELECT a.s_name, s.price, s.ticket % 100000, count(*) FROM sale AS s JOIN shop AS a ON s.shop = a.s_id GROUP BY 1, 2, 3;

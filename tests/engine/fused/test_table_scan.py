@@ -12,9 +12,11 @@ import pytest
 
 import raydb
 from raydb.engine.fused import jobs, table_job
+from raydb.engine.fused.column_codes import column_codes
 from raydb.engine.fused.delta import look_up
 from raydb.engine.fused.derived_cache import DerivedCache
 from raydb.kernels.backends.cpu import scan
+from raydb.kernels.bvh.encode import encode_column
 from raydb.planner.stars.table_scan import FusedTableScan
 
 ROWS = 5_000
@@ -131,9 +133,43 @@ def test_explain_says_that_the_table_is_scanned_and_why(con):
 
 
 def test_many_groups_are_left_to_the_general_path(con):
-    explained = node(con, "SELECT id, sum(amount) FROM sale GROUP BY id")
+    explained = node(con, "SELECT weight, sum(amount) FROM sale GROUP BY weight")
     assert explained["path"] == "general"
     assert "there is no BVH" in explained["reasons"][0]
+
+
+@pytest.mark.parametrize("digits", [4, 30])
+def test_a_wide_decimal_is_added_up_whatever_its_values_are(con, digits, monkeypatch):
+    """A sample that saw no large value is no promise that there is none."""
+    monkeypatch.setattr("raydb.planner.stars.table_scan._fits_int64", lambda *_: True)
+    con.execute("CREATE TABLE bill (kind INTEGER, total DECIMAL(38, 2))")
+    con.execute(
+        "INSERT INTO bill SELECT x % 3, CASE WHEN x = 400 THEN ?::DECIMAL(38, 2) ELSE x END"
+        " FROM range(999) r (x)",
+        ["1" + "0" * digits],
+    )
+    sql = "SELECT kind, sum(total), max(total * 2), count(*) FROM bill GROUP BY kind ORDER BY kind"
+    assert "FusedTableScan" in str(con.execute(f"EXPLAIN {sql}").fetchall())
+    found = con.execute(sql).fetchall()
+    largest = 10**digits
+    sums = [sum(x for x in range(kind, 999, 3) if x != 400) for kind in range(3)]
+    assert found == [
+        (0, sums[0], 2 * 996, 333),
+        (1, sums[1] + largest, 2 * largest, 333),
+        (2, sums[2], 2 * 998, 333),
+    ]
+
+
+def test_codes_of_dates_and_decimals_are_those_of_their_dictionary():
+    """Whole numbers of a narrow span are encoded by a table, others by their sorted values."""
+    rng = np.random.default_rng(5)
+    days = pa.array(rng.integers(-400, 400, ROWS).astype(np.int32), mask=rng.random(ROWS) < 0.1)
+    prices = pa.array(rng.integers(-900, 900, ROWS)).cast(pa.decimal128(38, 2))
+    for column in (days.cast(pa.date32()), prices, days.cast(pa.int64()), days.slice(0, 0)):
+        found = column_codes(pa.chunked_array([column.slice(0, 999), column.slice(999)]))
+        expected = encode_column(column)
+        assert found.values[0].equals(expected.values)
+        assert np.array_equal(found.codes, expected.codes)
 
 
 def test_intervals_and_lists_are_left_to_the_general_path(con):
