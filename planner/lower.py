@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import field, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import (
@@ -43,6 +43,7 @@ from raydb.planner.plan.nodes import (
 )
 from raydb.planner.plan.statistics import Statistics
 from raydb.planner.stars.choose import choose_job
+from raydb.planner.stars.costs import general_cost
 from raydb.planner.stars.deferred import MAX_MEMBERS, DeferredScan, with_values, without_values
 from raydb.planner.stars.delta import part_star
 from raydb.planner.stars.fused_scan import FusedScanAggregate
@@ -50,7 +51,7 @@ from raydb.planner.top_rows import find_top_rows
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
@@ -179,8 +180,13 @@ def _fuse(plan: Aggregate, star: Star, lowering: Lowering) -> PhysicalPlan | str
     if not star.keys and not star.aggregates:
         # A total of which nothing is asked is one row, and a job's rows are counted by columns.
         return Values((), ((),))
-    general = partial(_unfused, plan, "", lowering.catalog)
+    general = _general_cost(plan, lowering.catalog)
     return choose_job(star, lowering.catalog, lowering.options, general, lowering.fresh)
+
+
+def _general_cost(plan: Aggregate, catalog: CatalogInfo) -> Callable[[], float]:
+    """Return what tells the cost of the general path, for which that is planned, but once."""
+    return cache(lambda: general_cost(_unfused(plan, "", catalog), catalog))
 
 
 def _unfused(plan: Aggregate, reason: str, catalog: CatalogInfo) -> Plan:
@@ -210,7 +216,7 @@ def lower_deferred(plan: DeferredScan, values: Mapping[Column, Literal] | None) 
     """Choose how to run a star whose subqueries have these values; None where none can be told."""
     reason = "a subquery's value is no constant"
     if values is not None:
-        general = partial(_unfused, plan.aggregate, "", plan.catalog)
+        general = _general_cost(plan.aggregate, plan.catalog)
         fresh = fresh_numbers(plan.aggregate)
         star = with_values(plan.star, values)
         fused = choose_job(star, plan.catalog, plan.options, general, fresh)

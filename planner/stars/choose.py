@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from raydb.kernels.backends.choice import choose_backends
 from raydb.planner.expressions.show import show
-from raydb.planner.stars.costs import MIN_COMPARED, bvh_cost, general_cost, scan_cost
+from raydb.planner.stars.costs import MIN_COMPARED, bvh_cost, scan_cost
 from raydb.planner.stars.delta import (
     join_groups,
     merge_parts,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.plan.nodes import PhysicalPlan, Plan, Star
+    from raydb.planner.plan.nodes import PhysicalPlan, Star
 
 
 # What differs by less than a twentieth of a millisecond is the same.
@@ -58,12 +58,13 @@ def choose_job(
     star: Star,
     catalog: CatalogInfo,
     options: PlannerOptions,
-    general: Callable[[], Plan],
+    general: Callable[[], float],
     numbers: Iterator[int],
 ) -> PhysicalPlan | str:
     """Return the cheapest fused job, or why none or why the general path is cheaper.
 
-    general: makes the plan of the general path, which is asked for only where it may be the best.
+    general: tells the cost of the general path, asked only where that may be the best: it is
+        planned for it.
     numbers: those of new columns, where a star is chosen in parts.
     """
     whole = _choose_whole(star, catalog, options, general, numbers)
@@ -97,7 +98,7 @@ def _choose_whole(
     star: Star,
     catalog: CatalogInfo,
     options: PlannerOptions,
-    general: Callable[[], Plan],
+    general: Callable[[], float],
     numbers: Iterator[int],
 ) -> PhysicalPlan | str:
     """Return the cheapest job of a star as it is; rows newer than a BVH have a job of their own."""
@@ -113,7 +114,7 @@ def _choose_whole(
     elif scan < best.cost:
         reason = f"{_shortcoming(best.plan)}: about {_ms(best.cost)}, a scan {_ms(scan)}"
     else:
-        cheaper = _cheaper_in_general(best, general, catalog)
+        cheaper = _cheaper_in_general(best, general)
         whole = cheaper or _with_newer_rows(star, best.plan, catalog, numbers)
         if not isinstance(whole, str):
             return whole
@@ -163,13 +164,11 @@ def _with_newer_rows(
     return merge_parts(star, parted, (replace(part, choice_reason=best.choice_reason), delta))
 
 
-def _cheaper_in_general(
-    best: Priced, general: Callable[[], Plan], catalog: CatalogInfo
-) -> str | None:
+def _cheaper_in_general(best: Priced, general: Callable[[], float]) -> str | None:
     """Say what the general path costs where that is less than a BVH, None where it is more."""
     if best.plan.is_direct or best.cost < MIN_COMPARED:
         return None
-    other = general_cost(general(), catalog)
+    other = general()
     if other >= best.cost:
         return None
     return f"{_shortcoming(best.plan)}: about {_ms(best.cost)}, the general path {_ms(other)}"
