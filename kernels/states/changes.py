@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    from raydb.kernels.states.loops.neighbour_loops import Subsequences
 
 # Subsequences that are compared with each, and the least segment in subsequences.
 NEIGHBOURS = 3
@@ -33,6 +36,9 @@ _CHANCE_OF_SEVERAL = 1e-30
 
 # A subsequence is level whose standard deviation is at most this part of the whole series'.
 _LEVEL = 1e-3
+
+# Numbers of windows that are copied at a time, 2 MB.
+_COPIED = 2**18
 
 # Distances that are found between two looks at the clock, some 20 ms; and the rows of a run, which
 # are many beside the w that its first row takes as long as.
@@ -154,10 +160,8 @@ def nearest(
     from raydb.kernels.states.loops.neighbour_loops import (  # noqa: PLC0415  (numba)
         LANES,
         Room,
-        Subsequences,
-        begin,
-        describe,
         find_neighbours,
+        find_together,
     )
 
     channels, count = points.shape
@@ -165,40 +169,102 @@ def nearest(
     scale = points.std(axis=1, keepdims=True)
     scale[scale == 0] = 1
     standard = (points - points.mean(axis=1, keepdims=True)) / scale
-    known = Subsequences(standard, *(np.empty((channels, m)) for _ in range(5)))
-    describe(known, w, _LEVEL)
-    levels = np.flatnonzero(known.inverse[0] == 0).astype(np.int32)
+    means, known = _describe(standard, w)
     places = np.empty((m, k), np.int32)
     run_rows = max(_RUN_ROWS, _RUN_WIDTHS * w)
     step = max(_STEP // (m * channels), 1)
+    find = find_neighbours if channels == 1 else find_together
     done = 0
 
     def run(part: slice) -> None:
         nonlocal done
         start, end = part.start * run_rows, min(part.stop * run_rows, m)
         covariance = np.empty((channels, m + end - start - 1))
+        for row, mean, ahead, aside, before in zip(
+            *(standard, means, known.ahead, known.aside, covariance), strict=True
+        ):
+            # A step along the diagonals gives the covariances of the row `start`.
+            products = np.correlate(row, row[start : start + w] - mean[start])
+            steps = ahead[start] * aside + ahead * aside[start]
+            before[end - start - 1 :] = products - steps
         rows = np.empty((min(channels, 2), m))
-        room = Room(covariance, rows, np.empty((2, LANES)), np.empty(k), levels)
-        begin(known, w, start, end, covariance)
+        room = Room(covariance, rows, np.empty((2, LANES)), np.empty(k))
         for first in range(start, end, step):
             last = min(first + step, end)
-            find_neighbours(known, first, last, end, w // 2, room, places)
+            find(known, first, last, end, w // 2, room, places)
             done += last - first
             tell(min(done / m, 1.0))
 
     threads = min(processor_count(), _MOST_THREADS)
     run_slices(run, -(-m // run_rows), 1, 1, threads)
+    if channels == 1:
+        _choose_levels(np.flatnonzero(known.inverse[0] == 0), w // 2, places)
     return places
 
 
-def profile(places: NDArray[np.int32], w: int, first: int, end: int) -> NDArray[np.float64]:
-    """Return the area under the ROC curve of the splits first .. end, from places (m, k)."""
-    from raydb.kernels.states.loops.profile_loops import fill_profile  # noqa: PLC0415  (numba)
+def _describe(points: NDArray[np.float64], w: int) -> tuple[NDArray[np.float64], Subsequences]:
+    """Return the means of the subsequences of a series (d, n), and what else is known of them.
 
+    The deviation of a channel is 1, or 0 where it never changes.
+    """
+    from raydb.kernels.states.loops.neighbour_loops import Subsequences  # noqa: PLC0415  (numba)
+
+    channels, m = len(points), points.shape[1] - w + 1
+    means, inverse, ahead, aside, first = (np.zeros((channels, m)) for _ in range(5))
+    windows = np.lib.stride_tricks.sliding_window_view(points, w, axis=1)
+    step = max(_COPIED // w, 1)
+    for channel, start in product(range(channels), range(0, m, step)):
+        some = windows[channel, start : start + step]
+        here = slice(start, start + len(some))
+        means[channel, here] = some.mean(axis=1)
+        deviation = some.std(axis=1)
+        known = deviation > _LEVEL
+        inverse[channel, here][known] = 1 / (deviation[known] * math.sqrt(w))
+    for row, mean, covariance in zip(points, means, first, strict=True):
+        covariance[:] = np.correlate(row, row[:w] - mean[0])
+    ahead[:, 1:] = 0.5 * (points[:, w:] - points[:, : m - 1])
+    aside[:, 1:] = (points[:, w:] - means[:, 1:]) + (points[:, : m - 1] - means[:, :-1])
+    return means, Subsequences(inverse, ahead, aside, first)
+
+
+def _choose_levels(levels: NDArray[np.int64], radius: int, places: NDArray[np.int32]) -> None:
+    """Set places (m, k) of level subsequences to level ones that are not near, if there are enough.
+
+    All of them are equally near. Each has those in the middle of all and on both sides of it, so
+    that a level stretch looks the same everywhere, and from both ends.
+    """
+    k, count = places.shape[1], len(levels)
+    if count < 2 * radius + 1 + k:
+        return
+    for each in range(k):
+        ranks = np.full(count, (each + 1) * (count - 1) // (k + 1))
+        while (near := np.abs(levels[ranks] - levels) <= radius).any():
+            ranks[near] = (ranks[near] + 1) % count
+        places[levels, each] = levels[ranks]
+
+
+def profile(places: NDArray[np.int32], w: int, first: int, end: int) -> NDArray[np.float64]:
+    """Return the area under the ROC curve of the splits first .. end, from places (m, k).
+
+        split s:   0 0 0 0 0 1 1 1 1        the sides of subsequences
+                   0 0 1 0 1 1 1 0 1        what most of their neighbours say; 1 for the w before s
+
+    A prediction is one of two labels, so the area is the mean of the shares of both sides that are
+    predicted right. The neighbours of a subsequence say 0 from a split on: behind the place of the
+    one in the middle. So all splits take one pass.
+    """
     m, k = places.shape
-    areas = np.empty(end - first)
-    room = np.empty(m + 1, np.int32), np.empty(m * k, np.int32), np.empty(m, np.int32)
-    fill_profile(places, w, first, areas, *room)
+    own, splits = np.arange(m), np.arange(first, end)
+    middle = np.partition(places, (k - 1) // 2, axis=1)[:, (k - 1) // 2]
+
+    def counts(begins: NDArray[Any]) -> NDArray[np.int64]:
+        """Return how many of some have begun at each split."""
+        return np.cumsum(np.bincount(begins, minlength=m + 1))[splits]
+
+    zeros, left_zeros = counts(middle + 1), counts(np.maximum(own, middle) + 1)
+    right_zeros = counts(np.maximum(own + w, middle) + 1)
+    wrong = (zeros - left_zeros) / (m - splits)
+    areas: NDArray[np.float64] = 0.5 * (right_zeros / splits + 1 - wrong)
     return areas
 
 

@@ -1,12 +1,15 @@
 """ROCKET and MiniROCKET: samples by the features of convolutions, and how like they are.
 
-    samples (n, d, w)  ->  kernels, two features each  ->  products of all pairs (n, n)
+    samples (n, d, w)  ->  kernels, two features each, in deviations of what they are for noise
+                       ->  products of all pairs (n, n)
 
-Kernels and their biases depend on the seed, the channels and the window alone, never on samples: a
-sample has its features without any other, so that none of a fold can tell of another one.
+Kernels, their biases and what their features are divided by depend on the seed, the channels and
+the window alone, never on samples: a sample has its features without any other, so that none of a
+fold can tell of another one.
 
 Dempster, Petitjean and Webb, "ROCKET", 2020; Dempster, Schmidt and Webb, "MiniRocket", KDD 2021.
-MiniROCKET takes its biases from samples; here they come from random walks, as like to them.
+MiniROCKET takes its biases from samples, and both are scaled by samples; here noise is in their
+place.
 """
 
 from __future__ import annotations
@@ -33,10 +36,12 @@ _LANES = 64
 _PRODUCT_ROWS = 64
 _LEAST_KERNELS = 16
 
+# What features are divided by at least: the deviation of one that hardly varies says little.
+_LEAST_DEVIATION = 0.02
+
 # MiniROCKET: three of nine taps weigh 2 and the others -1; at most so many dilations.
 _SMALL_TAPS = 9
 _MOST_DILATIONS = 32
-_WALKS = 64
 
 
 def likeness(
@@ -53,7 +58,8 @@ def likeness(
     from raydb.kernels.states.loops.rocket_loops import convolve, count_above  # noqa: PLC0415
 
     n, channels, w = samples.shape
-    blocks = in_lanes(samples)
+    # A block of noise before the samples says how much each feature varies.
+    blocks = in_lanes(np.concatenate((noise(channels, w, seed), samples)))
     lanes = len(blocks) * _LANES
     products = np.zeros((n, n))
     if classifier == "rocket":
@@ -63,7 +69,7 @@ def likeness(
     else:
         kernels = fixed_kernels(channels, w, seed)
         each = KERNELS // len(kernels.bias)
-        biases = _walk_biases(kernels, channels, w, each, seed)
+        biases = _noise_biases(kernels, blocks[:1], w, each)
         step, features_each = max(2 * _PART // each, 1), each
     norms = np.sqrt(np.add.reduceat((kernels.weights**2).sum(axis=1), kernels.starts[:-1]))
     count = len(kernels.bias)
@@ -78,14 +84,27 @@ def likeness(
             first, last = start + part.start, start + part.stop
             if classifier == "rocket":
                 convolve(blocks, w, kernels, first, last, room, some)
-                # Over the length of its weights, so that none counts for more by its scale.
                 some[1::2] /= norms[first:last, None]
             else:
                 count_above(blocks, w, kernels, (first, last), biases, room, some)
+            deviations = some[:, :_LANES].std(axis=1, keepdims=True)
+            some /= np.maximum(deviations, np.float32(_LEAST_DEVIATION))
 
         run_slices(run, end - start, _LEAST_KERNELS, step)
-        _add_products(np.ascontiguousarray(features[:, :n].T), products)
+        _add_products(np.ascontiguousarray(features[:, _LANES : _LANES + n].T), products)
     return np.tril(products) + np.tril(products, -1).T
+
+
+def noise(channels: int, w: int, seed: int) -> NDArray[np.float64]:
+    """Return noise (lanes, d, w), z-normalised: white, pink and brown in turn.
+
+    Its power falls by frequency to the power of 0, 1 and 2, as that of what is measured does.
+    """
+    draw = np.random.default_rng(seed)
+    frequency = np.maximum(np.fft.rfftfreq(w), 1 / w)
+    slopes = np.arange(_LANES)[:, None, None] % 3 / 2
+    waves = np.fft.rfft(draw.standard_normal((_LANES, channels, w)), axis=2) / frequency**slopes
+    return standard(np.fft.irfft(waves, w, axis=2), 0.0)
 
 
 def _add_products(features: NDArray[np.float32], products: NDArray[np.float64]) -> None:
@@ -163,18 +182,16 @@ def _some_channels(
     return starts, order[owner, np.arange(len(owner)) - starts[owner]].astype(np.int32)
 
 
-def _walk_biases(
-    kernels: Convolutions, channels: int, w: int, each: int, seed: int
+def _noise_biases(
+    kernels: Convolutions, blocks: NDArray[np.float32], w: int, each: int
 ) -> NDArray[np.float32]:
-    """Return biases of each kernel (c, each): quantiles of what random walks give."""
+    """Return biases of each kernel (c, each): even steps as far as the sums of noise reach."""
     from raydb.kernels.states.loops.rocket_loops import convolve  # noqa: PLC0415  (numba)
 
-    walks = np.cumsum(np.random.default_rng(seed).standard_normal((_WALKS, channels, w)), axis=2)
-    blocks = in_lanes(standard(walks, 0.0))
     count = len(kernels.bias)
-    features = np.empty((2 * count, len(blocks) * _LANES), np.float32)
+    features = np.empty((2 * count, _LANES), np.float32)
     convolve(blocks, w, kernels, 0, count, np.empty((w + 2, _LANES), np.float32), features)
-    # The greatest sums of walks, with either sign, are as far as biases tell samples apart.
+    # The greatest sums of noise, with either sign, are as far as biases tell samples apart.
     far = np.median(features[1::2], axis=1)[:, None]
     return (far * np.linspace(-1, 1, each + 2)[1:-1]).astype(np.float32)
 

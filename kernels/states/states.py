@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 FOLDS = 5
 MOST_SAMPLES = 1000
 
+# Samples follow each other by a quarter of a window, and a fold has some that reach over about
+# three windows: it takes one window on both sides from what is trained with.
+_STEPS = 2
+_BLOCK = 2 * _STEPS
+
 # A sample is level whose standard deviation is at most this part of the whole channel's.
 _LEVEL = 1e-3
 
@@ -129,14 +134,15 @@ def folds(
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Return (training, test) samples of each fold, which share no point of the series.
 
-    A fold has the same fifth of each segment. Samples that overlap with one of the fold are not
-    trained with.
+    Blocks of samples of a segment that follow each other go to the folds in turn, each as many.
+    Samples that overlap with one of the fold are not trained with.
     """
     fold_of = np.empty(len(starts), np.int64)
     for each in np.unique(classes):
         of_class = np.flatnonzero(classes == each)
+        blocks = FOLDS * max(round(len(of_class) / (FOLDS * _BLOCK)), 1)
         count = max(len(of_class), FOLDS)
-        fold_of[of_class] = np.arange(len(of_class)) * FOLDS // count
+        fold_of[of_class] = np.arange(len(of_class)) * blocks // count % FOLDS
     found = []
     for fold in np.unique(fold_of):
         test = np.flatnonzero(fold_of == fold)

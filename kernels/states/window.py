@@ -23,18 +23,16 @@ def window_width(points: NDArray[np.float64]) -> int:
 
     A channel without variation has the least window.
     """
-    from raydb.kernels.states.loops.window_loops import window_score  # noqa: PLC0415  (numba)
-
     count = len(points)
     low, high = points.min(), points.max()
     if count <= 2 * _LEAST or low == high:
         return min(2 * _LEAST, max(count, 1))
     scaled = (points - low) / (high - low)
-    ends = np.empty((2, count), np.int64)
-    mean, deviation = float(scaled.mean()), float(scaled.std())
+    # Sums of the first points (n + 1), of their squares too.
+    sums = np.concatenate((np.zeros((2, 1)), np.cumsum((scaled, scaled**2), axis=1)), axis=1)
 
     def score(w: int) -> float:
-        return float(window_score(scaled, w, mean, deviation, ends))
+        return _score(scaled, sums, w)
 
     most, least = score(1), score(count - 1)
     if most == least:
@@ -57,3 +55,30 @@ def window_width(points: NDArray[np.float64]) -> int:
         else:
             high_w = w - 1
     return 2 * low_w
+
+
+def _score(scaled: NDArray[np.float64], sums: NDArray[np.float64], w: int) -> float:
+    """Return how far the windows of w points are from the whole series, on average.
+
+    The distance is that of (mean, standard deviation, range), over sqrt(w); points are between 0
+    and 1. The first window does not count: SuSS, as it is known, leaves it out.
+    """
+    means, squares = (sums[:, w + 1 :] - sums[:, 1:-w]) / w
+    deviations = np.sqrt(np.maximum(squares - means**2, 0))
+    ranges = _greatest(scaled, w) + _greatest(-scaled, w)
+    far = (means - scaled.mean()) ** 2 + (deviations - scaled.std()) ** 2 + (ranges[1:] - 1) ** 2
+    return float(np.sqrt(far).mean() / np.sqrt(w))
+
+
+def _greatest(points: NDArray[np.float64], w: int) -> NDArray[np.float64]:
+    """Return the greatest value of each window of w points (n - w + 1).
+
+    A window is the end of one block of w points and the beginning of the next.
+    """
+    count = len(points)
+    blocks = np.full((-(-count // w), w), -np.inf)
+    blocks.ravel()[:count] = points
+    to_here = np.maximum.accumulate(blocks, axis=1).ravel()
+    from_here = np.maximum.accumulate(blocks[:, ::-1], axis=1)[:, ::-1].ravel()
+    found: NDArray[np.float64] = np.maximum(from_here[: count - w + 1], to_here[w - 1 : count])
+    return found

@@ -1,6 +1,6 @@
 """How right and how fast states of series are found, over a folder of series with known states.
 
-    python tests/bench/bench_states.py datasets/TSSB --seeds 3
+    python tests/bench/bench_states.py datasets/TSSB --seeds 3 --table
     python tests/bench/bench_states.py datasets/TSSB --claspy other/bin/python
     python tests/bench/bench_states.py --points 20000 --points 100000
 
@@ -76,9 +76,13 @@ class Known(NamedTuple):
 def read_folder(folder: Path) -> list[Known]:
     """Return the series of a folder, in the order of desc.txt."""
     lines = [line.split(",") for line in (folder / "properties.txt").read_text().splitlines()]
-    # TSSB's have three properties more before the states.
-    first = 4 if any(word in ("true", "false") for word in lines[0]) else 1
-    states = {words[0]: [int(word) for word in words[first:]] for words in lines}
+    # TSSB's have three properties more before the states. The second one says how many classes of
+    # the data that a series was made of are one state, less 1: with 2, classes 0, 1 and 2 are.
+    are_more = any(word in ("true", "false") for word in lines[0])
+    states = {}
+    for name, *words in lines:
+        own, classes = (words[3:], 1 + int(words[1])) if are_more else (words, 1)
+        states[name] = [int(word) // classes for word in own]
     arrays = folder / "data.npz"
     loaded = np.load(arrays, allow_pickle=True) if arrays.exists() else None
     found = []
@@ -168,6 +172,22 @@ def run_claspy(python: str, series: list[Known], what: str) -> dict[str, list]:
     return {row[0]: row[1:] for row in map(json.loads, done.stdout.splitlines())}
 
 
+def print_table(folder: Path, seeds: int, classifier: str) -> None:
+    """Print the table of docs/states.md: a line for each series, with the means over seeds."""
+    con = raydb.connect()
+    rows = []
+    for each in read_folder(folder):
+        runs = [run_raydb(con, each, seed, classifier) for seed in range(1, seeds + 1)]
+        rated = [scores(each, starts, states) for _, starts, states, _ in runs]
+        rows.append(100 * np.mean(rated, axis=0))
+        count, known = each.points.shape[1], len(each.changes) + 1
+        states = len(set(each.states.tolist()))
+        shown = f"{known} ({states}) | {rows[-1][0]:.1f} | {rows[-1][1]:.1f}"
+        print(f"| {each.name} | {count:,} | {shown} |", flush=True)
+    mean = np.mean(rows, axis=0)
+    print(f"| mean of {len(rows)} | | | {mean[0]:.2f} | {mean[1]:.2f} |")
+
+
 def compare(folder: Path, seeds: int, classifier: str, python: str | None) -> None:
     """Print a line for each series, and the means over all."""
     series = read_folder(folder)
@@ -224,9 +244,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--classifier", default="rocket")
     parser.add_argument("--claspy", help="the Python of an environment with claspy")
+    parser.add_argument("--table", action="store_true", help="no times, as in docs/states.md")
     parser.add_argument("--points", type=int, action="append", default=[])
     asked = parser.parse_args()
-    if asked.folder is not None:
+    if asked.table:
+        print_table(asked.folder, asked.seeds, asked.classifier)
+    elif asked.folder is not None:
         compare(asked.folder, asked.seeds, asked.classifier, asked.claspy)
     for points in asked.points:
         scale(points)

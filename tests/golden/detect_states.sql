@@ -76,9 +76,9 @@ SELECT * FROM detect_states((SELECT n, x FROM sensor WHERE n < 0), time => n);
 -- Why the first and the third segment became one state.
 SELECT step, states, round(cgain, 3), label, segments, predicted_label, windows, round(share, 2), merged_next
 FROM state_profile((SELECT n, x FROM sensor), time => n, window => 40) WHERE label <> predicted_label AND (windows > 0 OR merged_next) ORDER BY step, label, predicted_label;
--- 0 | 4 | 0.414 | 1 | [1] | 2 | 1 | 0.07 | false
--- 0 | 4 | 0.414 | 1 | [1] | 3 | 14 | 0.93 | true
--- 0 | 4 | 0.414 | 3 | [3] | 1 | 4 | 0.17 | true
+-- 0 | 4 | 0.396 | 1 | [1] | 2 | 1 | 0.07 | false
+-- 0 | 4 | 0.396 | 1 | [1] | 3 | 14 | 0.93 | true
+-- 0 | 4 | 0.396 | 3 | [3] | 1 | 7 | 0.29 | true
 -- 1 | 3 | 0.651 | 1 | [1, 3] | 2 | 1 | 0.03 | false
 SELECT step, states, sum(windows), max(cgain) = min(cgain), bool_or(merged_next) FROM state_profile((SELECT n, x FROM sensor), time => n, window => 40, n_states => 1) GROUP BY step, states ORDER BY step;
 -- 0 | 4 | 66 | true | true

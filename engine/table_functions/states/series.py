@@ -103,12 +103,13 @@ def _numeric(rows: Rows, numbers: NDArray[np.int64]) -> NDArray[Any]:
     found: NDArray[Any] = some.to_numpy(zero_copy_only=False)
     is_far = ~np.isfinite(found) if found.dtype.kind == "f" else np.abs(found // 2) >= 2**61
     if is_far.any():
-        value = _text(rows.times[int(numbers[int(is_far.argmax())])])
+        value = text_of(rows.times[int(numbers[int(is_far.argmax())])])
         raise DataError(f"a time of {rows.function}() is {value}, which is in no series")
     return found if found.dtype.kind == "f" else found.astype(np.int64)
 
 
-def _text(value: pa.Scalar) -> str:
+def text_of(value: pa.Scalar) -> str:
+    """Return a time or a name as a text, in the time zone of the session."""
     return str(cast_values(value, pa.string(), session_zone()).as_py())
 
 
@@ -117,7 +118,7 @@ def _series(
 ) -> Series:
     title = f"the series of {rows.function}()"
     if rows.partition is not None:
-        title += f" for {_text(joined(rows.partition)[int(numbers[0])])}"
+        title += f" for {text_of(joined(rows.partition)[int(numbers[0])])}"
     values = rows.channels[numbers]
     if np.isinf(values).any():
         channel = rows.names[int(np.isinf(values).any(axis=0).argmax())]
@@ -143,7 +144,7 @@ def _series(
     if asked.gaps == "error" and (missing.any() or len(ends)):
         place = int(missing.argmax()) if missing.any() else int(ends[0])
         what = "lacks a value at" if missing.any() else "has a gap behind"
-        when = _text(rows.times[int(numbers[first_row[place]])])
+        when = text_of(rows.times[int(numbers[first_row[place]])])
         raise DataError(
             f"{title} {what} {when}; gaps => 'split' or 'interpolate' takes series with gaps"
         )
@@ -164,7 +165,7 @@ def _places(
         return np.zeros(len(times), np.int64)
     same = steps <= 0
     if same.any():
-        when = _text(rows.times[int(numbers[int(same.argmax())])])
+        when = text_of(rows.times[int(numbers[int(same.argmax())])])
         raise DataError(
             f"{title} has several rows at {when}; resample takes the mean of them, and "
             "partition_by tells series apart"
@@ -174,7 +175,7 @@ def _places(
     uneven = np.abs(steps / middle - counts) > _JITTER
     if uneven.any():
         at = int(uneven.argmax())
-        before, behind = (_text(rows.times[int(numbers[i])]) for i in (at, at + 1))
+        before, behind = (text_of(rows.times[int(numbers[i])]) for i in (at, at + 1))
         raise DataError(
             f"the times of {title} are uneven, as between {before} and {behind}; resample => "
             "with a step, such as '1s', makes them even"

@@ -15,8 +15,8 @@ import pyarrow as pa
 from raydb.engine.context.progress import report, report_compiling
 from raydb.engine.operators.relation import Relation, joined
 from raydb.engine.table_functions.paired_rows import PairedRows
-from raydb.engine.table_functions.states.picture import draw
-from raydb.engine.table_functions.states.series import Rows, numbers_of, series_of
+from raydb.engine.table_functions.states.picture import Drawn, draw
+from raydb.engine.table_functions.states.series import Rows, numbers_of, series_of, text_of
 from raydb.interrupts import beside, check_interrupt
 from raydb.kernels.backends.cpu.threads import run_slices
 from raydb.kernels.states.changes import find_changes, least_points
@@ -27,8 +27,6 @@ from raydb.planner.expressions.casts.cast import literal_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
 
     from raydb.engine.operators.run import Sources
     from raydb.engine.table_functions.states.question import Question
@@ -87,7 +85,7 @@ def state_rows(
     if sources.trace is not None:
         sources.trace.note(plan, _how(jobs, found))
         sources.trace.pictures.append(
-            draw(_drawn(job, each, rows) for job, each in zip(jobs, found, strict=True))
+            draw([_drawn(job, each, rows) for job, each in zip(jobs, found, strict=True)])
         )
     answers = _as_columns(plan, made, rows)
     every = {**queries.take(pa.array(asking, pa.int64())).columns, **answers}
@@ -298,16 +296,18 @@ def _as_columns(plan: SearchRows, made: Sequence[dict[str, Any]], rows: Rows) ->
     return found
 
 
-def _drawn(
-    job: Job, found: Found, rows: Rows
-) -> tuple[str, Sequence[str], NDArray[np.float64], list[tuple[int, int, int]]]:
+def _drawn(job: Job, found: Found, rows: Rows) -> Drawn:
     """Return what a picture shows of a series; without states, each segment is one."""
     count = len(found.segments)
     states = range(1, count + 1) if found.states is None else found.states.states.tolist()
     stretches = [
         (start, end, state) for (start, end, _), state in zip(found.segments, states, strict=True)
     ]
-    return job.series.title, rows.names, job.series.points, stretches
+    times = [
+        text_of(rows.times[_span(job.series, start, end)["start_time"]])
+        for start, end, _ in stretches
+    ]
+    return Drawn(job.series.title, rows.names, job.series.points, stretches, times)
 
 
 def _notes(jobs: Sequence[Job], found: Sequence[Found], unasked: int) -> list[str]:
@@ -316,14 +316,17 @@ def _notes(jobs: Sequence[Job], found: Sequence[Found], unasked: int) -> list[st
     if unasked:
         told.append(f"rows without an answer because an argument is NULL: {unasked}")
     short = [
-        job.series
+        (job.series, each.window, least)
         for job, each in zip(jobs, found, strict=True)
-        if job.series.points.shape[1] < least_points(compared_points(each.window))
+        if job.series.points.shape[1] < (least := least_points(compared_points(each.window)))
     ]
     if short:
-        more = f", and so do {len(short) - 1} others" if len(short) > 1 else ""
-        count = short[0].points.shape[1]
-        told.append(f"{short[0].title} has too few points for a change, {count}{more}")
+        series, window, least = short[0]
+        more = f"; so it is with {_count(len(short) - 1, 'more', 'more')}" if len(short) > 1 else ""
+        told.append(
+            f"{series.title} has {_count(series.points.shape[1], 'point')}, and a change needs "
+            f"{least} at a window of {window}{more}"
+        )
     return told
 
 

@@ -27,14 +27,12 @@ LANES = 16
 
 
 class Subsequences(NamedTuple):
-    """A series (d, n) by channel, and what is known of its m subsequences of w points (d, m).
+    """What is known of the m subsequences of w points of a series, by channel (d, m).
 
     inverse: 1 / (standard deviation * sqrt(w)); 0 where the subsequence is level. ahead, aside: the
     factors of the steps along a diagonal. first: the covariance with subsequence 0.
     """
 
-    points: NDArray[np.float64]
-    means: NDArray[np.float64]
     inverse: NDArray[np.float64]
     ahead: NDArray[np.float64]
     aside: NDArray[np.float64]
@@ -46,66 +44,13 @@ class Room(NamedTuple):
 
     covariance (d, m + end - start - 1): of each diagonal, that of j - i at j - i + end - 1.
     rows (1 or 2, m): of correlations; two where there are several channels. sums (2, LANES).
-    values (k): the greatest of a row. levels: the level subsequences of the first channel.
+    values (k): the greatest of a row.
     """
 
     covariance: NDArray[np.float64]
     rows: NDArray[np.float64]
     sums: NDArray[np.float64]
     values: NDArray[np.float64]
-    levels: NDArray[np.int32]
-
-
-@compiled
-def describe(known: Subsequences, w: int, least: float) -> None:
-    """Describe the subsequences of w points: all of `known` but its points.
-
-    least: the standard deviation up to which a subsequence is level.
-    """
-    channels, m = known.means.shape
-    for channel in range(channels):
-        row, means = known.points[channel], known.means[channel]
-        total = 0.0
-        for place in range(w - 1):
-            total += row[place]
-        for i in range(m):
-            total += row[i + w - 1]
-            means[i] = total / w
-            total -= row[i]
-            squares, products = 0.0, 0.0
-            for place in range(w):
-                distance = row[i + place] - means[i]
-                squares += distance * distance
-                products += distance * (row[place] - means[0])
-            deviation = np.sqrt(squares / w)
-            inverse = 1.0 / (deviation * np.sqrt(float(w))) if deviation > least else 0.0
-            known.inverse[channel, i] = inverse
-            known.first[channel, i] = products
-            known.ahead[channel, i] = known.aside[channel, i] = 0.0
-            if i > 0:
-                known.ahead[channel, i] = 0.5 * (row[i + w - 1] - row[i - 1])
-                ends = (row[i + w - 1] - means[i]) + (row[i - 1] - means[i - 1])
-                known.aside[channel, i] = ends
-
-
-@compiled
-def begin(
-    known: Subsequences, w: int, start: int, end: int, covariance: NDArray[np.float64]
-) -> None:
-    """Set the covariances (d, m + end - start - 1) to those of a row before the run of its rows.
-
-    A step along the diagonals gives those of the row itself.
-    """
-    channels, m = known.means.shape
-    for channel in range(channels):
-        row, means = known.points[channel], known.means[channel]
-        ahead, aside = known.ahead[channel], known.aside[channel]
-        for j in range(m):
-            products = 0.0
-            for place in range(w):
-                products += (row[start + place] - means[start]) * row[j + place]
-            step = ahead[start] * aside[j] + ahead[j] * aside[start]
-            covariance[channel, j - start + end - 1] = products - step
 
 
 @leaf
@@ -198,26 +143,6 @@ def _choose(
 
 
 @leaf
-def _choose_level(
-    i: int, radius: int, levels: NDArray[np.int32], places: NDArray[np.int32]
-) -> bool:
-    """Set places (k) to level subsequences, none near i; tell if there are enough of them.
-
-    All of them are equally near. Each has those in the middle of all and on both sides of it, so
-    that a level stretch looks the same everywhere, and from both ends.
-    """
-    k, count = len(places), len(levels)
-    if count < 2 * radius + 1 + k:
-        return False
-    for each in range(k):
-        rank = (each + 1) * (count - 1) // (k + 1)
-        while abs(levels[rank] - i) <= radius:
-            rank = (rank + 1) % count
-        places[each] = levels[rank]
-    return True
-
-
-@leaf
 def _bound(i: int, radius: int, row: NDArray[np.float64], before: NDArray[np.int32]) -> float:
     """Return a value that k places of a row reach: those behind the ones of the row before."""
     bound = np.inf
@@ -241,26 +166,43 @@ def find_neighbours(
 ) -> None:
     """Set places (m, k) of the rows first .. last to the nearest subsequences, the nearest first.
 
-    The rows start .. end of a run are found in their order, each once, after `begin`. radius:
-    subsequences up to so far away do not count. Over several channels, a row is the sum of theirs,
-    each less its mean and over its deviation.
+    The rows start .. end of a run are found in their order, each once; at first, covariances are
+    those of the row before it. radius: subsequences up to so far away do not count. There is one
+    channel.
     """
-    channels, m = known.means.shape
-    total = room.rows[0]
+    inverse, ahead, aside = known.inverse[0], known.ahead[0], known.aside[0]
+    row = room.rows[0]
     for i in range(first, last):
-        for channel in range(channels):
-            row = total if channels == 1 else room.rows[1]
-            here = room.covariance[channel, end - 1 - i : end - 1 - i + m]
-            # The first of a row has none before it on its diagonal.
+        here = room.covariance[0, end - 1 - i : end - 1 - i + len(row)]
+        # The first of a row has none before it on its diagonal.
+        here[0] = known.first[0, i]
+        _correlate(i, inverse, ahead, aside, here, row)
+        bound = _bound(i, radius, row, places[i - 1]) if i > first else -np.inf
+        _choose(i, radius, row, bound, places[i], room.values)
+
+
+@compiled
+def find_together(
+    known: Subsequences,
+    first: int,
+    last: int,
+    end: int,
+    radius: int,
+    room: Room,
+    places: NDArray[np.int32],
+) -> None:
+    """Do the same for several channels, which is compiled for those who have them.
+
+    A row is the sum of the rows of channels, each less its mean and over its deviation.
+    """
+    total, row = room.rows[0], room.rows[1]
+    for i in range(first, last):
+        total[:] = 0.0
+        for channel in range(len(known.inverse)):
+            here = room.covariance[channel, end - 1 - i : end - 1 - i + len(row)]
             here[0] = known.first[channel, i]
             inverse = known.inverse[channel]
             _correlate(i, inverse, known.ahead[channel], known.aside[channel], here, row)
-            if channels > 1:
-                if channel == 0:
-                    total[:] = 0.0
-                _add_standard(i, radius, row, room.sums, total)
-        is_level = channels == 1 and known.inverse[0, i] == 0.0
-        if is_level and _choose_level(i, radius, room.levels, places[i]):
-            continue
+            _add_standard(i, radius, row, room.sums, total)
         bound = _bound(i, radius, total, places[i - 1]) if i > first else -np.inf
         _choose(i, radius, total, bound, places[i], room.values)

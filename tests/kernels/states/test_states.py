@@ -11,9 +11,11 @@ import pytest
 from raydb.kernels.states.merging import gain, macro_f1, merge, merge_states
 from raydb.kernels.states.ridge import PENALTIES, predict
 from raydb.kernels.states.rocket import (
+    KERNELS,
     fixed_kernels,
     in_lanes,
     likeness,
+    noise,
     random_kernels,
     standard,
 )
@@ -43,6 +45,15 @@ def test_planted_states_are_found(classifier: str) -> None:
     found = find_states(points, segments, _WIDTH, classifier)
     assert found.states.tolist() == [1, 2, 3, 1, 2]
     assert (found.right / found.samples > 0.8).all()
+
+
+@pytest.mark.parametrize("classifier", ["rocket", "minirocket"])
+def test_planted_states_are_found_among_channels_of_noise(classifier: str) -> None:
+    (first, segments), (second, _) = _planted(6), _planted(7)
+    noise = np.random.default_rng(8).normal(0, 50, first.shape)
+    level = np.full(first.shape, 4.0)
+    points = np.concatenate((first, noise, 1e4 * second - 3e5, level))
+    assert find_states(points, segments, _WIDTH, classifier).states.tolist() == [1, 2, 3, 1, 2]
 
 
 def test_equal_segments_are_one_state() -> None:
@@ -105,6 +116,19 @@ def test_samples_lie_in_their_segments() -> None:
 
 
 # -- features
+
+
+@pytest.mark.parametrize("classifier", ["rocket", "minirocket"])
+def test_features_of_noise_vary_alike(classifier: str) -> None:
+    """The products of like noise with itself are about as many as there are features."""
+    every = noise(1, 30, 1)
+    products = likeness(every, classifier, 1)
+    values = products - products.mean(axis=0) - products.mean(axis=1)[:, None] + products.mean()
+    assert (
+        0.7
+        < np.diagonal(values).mean() / (2 * KERNELS if classifier == "rocket" else KERNELS)
+        < 1.1
+    )
 
 
 def _plain_features(
