@@ -272,7 +272,7 @@ def _chance(places: NDArray[np.int32], w: int, split: int) -> float:
     """Return how often the labels on both sides of a split would differ as much by chance.
 
     It is the p-value of the two-sided rank-sum test in its normal approximation, without a
-    correction for ties.
+    correction for ties; 1 where labels are wrong more often than right, which tells of no change.
     """
     ones = np.count_nonzero(places >= split, axis=1) * 2 > places.shape[1]
     ones[split - w : split] = True
@@ -282,4 +282,4 @@ def _chance(places: NDArray[np.int32], w: int, split: int) -> float:
     left_ones = int(ones[:split].sum())
     ranks = left_ones * one_rank + (split - left_ones) * zero_rank
     deviation = math.sqrt(split * (m - split) * (m + 1) / 12)
-    return math.erfc(abs(ranks - split * (m + 1) / 2) / deviation / math.sqrt(2))
+    return math.erfc(max(split * (m + 1) / 2 - ranks, 0) / deviation / math.sqrt(2))

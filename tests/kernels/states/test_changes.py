@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from raydb.kernels.states.changes import find_changes, least_points, nearest, profile
+from raydb.kernels.states.changes import _chance, find_changes, least_points, nearest, profile
 from raydb.kernels.states.window import window_width
 
 if TYPE_CHECKING:
@@ -110,6 +110,13 @@ def test_planted_changes_are_found(seed: int) -> None:
 def test_noise_has_no_change() -> None:
     assert find_changes(np.random.default_rng(3).normal(size=(1, 600)), _WIDTH) == []
     assert find_changes(np.zeros((1, 600)), _WIDTH) == []
+
+
+def test_neighbours_on_the_other_side_are_no_sign_of_a_change() -> None:
+    places = np.repeat((np.arange(400)[::-1])[:, None], 3, axis=1).astype(np.int32)
+    assert profile(places, _WIDTH, 200, 201)[0] < 0.05
+    assert _chance(places, _WIDTH, 200) == 1
+    assert _chance(places[::-1].copy(), _WIDTH, 200) < 1e-50
 
 
 def test_shift_and_scale_keep_changes() -> None:
