@@ -94,6 +94,8 @@ EXPLAIN SELECT start_row FROM detect_changes((SELECT kind, n, p FROM wave), time
 -- '      ScanTable: wave (n, p, kind)'
 
 -- What is refused.
+SELECT * FROM detect_changes((SELECT n * n AS n, x FROM sensor), time => n);
+-- error: DataError: the times of the series of detect_changes() are uneven, as between 2025 and 2116; resample => with a step, such as 0.5, makes them even
 SELECT * FROM detect_changes((SELECT n, x FROM sensor));
 -- error: ProgrammingError: detect_changes() needs time => (line 1, column 15)
 SELECT * FROM detect_changes((SELECT n FROM sensor), time => n);

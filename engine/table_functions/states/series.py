@@ -176,9 +176,10 @@ def _places(
     if uneven.any():
         at = int(uneven.argmax())
         before, behind = (text_of(rows.times[int(numbers[i])]) for i in (at, at + 1))
+        step = "'1s'" if pa.types.is_temporal(rows.times.type) else "0.5"
         raise DataError(
             f"the times of {title} are uneven, as between {before} and {behind}; resample => "
-            "with a step, such as '1s', makes them even"
+            f"with a step, such as {step}, makes them even"
         )
     return np.concatenate(([0], np.cumsum(counts.astype(np.int64))))
 

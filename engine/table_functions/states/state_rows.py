@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # What a search holds for a point, neighbours and who has it as one, and for each of its channels;
 # beside that what it holds of samples, their features and the products of all pairs.
-_POINT_BYTES, _CHANNEL_BYTES, _SAMPLE_BYTES = 64, 72, 2**26
+_POINT_BYTES, _CHANNEL_BYTES, _SAMPLE_BYTES = 128, 96, 2**26
 
 
 class Job(NamedTuple):
