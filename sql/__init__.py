@@ -37,6 +37,7 @@ from raydb.sql.bind.statements.upsert import bind_conflict as bind_conflict
 from raydb.sql.bind.statements.upsert import bind_upsert as bind_upsert
 from raydb.sql.bind.table_functions.opened_tables import files_of as files_of
 from raydb.sql.bind.table_functions.opened_tables import opened_calls as opened_calls
+from raydb.sql.bind.table_functions.opened_tables import sources_in as sources_in
 from raydb.sql.bind.table_functions.opened_tables import tables_in as tables_in
 from raydb.sql.bind.table_functions.opened_tables import tables_named as tables_named
 from raydb.sql.called import make_callable

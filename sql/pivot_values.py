@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
-from sqlglot import exp
+from sqlglot import TokenType, exp
 
 from raydb.names import fold
 from raydb.sql.ast import Select
-from raydb.sql.parse.nodes import nodes_of
+from raydb.sql.parse.nodes import may_have, nodes_of
 from raydb.sql.statement_trees import map_trees
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 def asks_values(tree: exp.Expr) -> bool:
     """Tell whether a PIVOT in a tree lists no values."""
+    if not may_have(tree, TokenType.PIVOT, TokenType.UNPIVOT):
+        return False
     return any(any(_open_fields(pivot)) for pivot in nodes_of(tree, exp.Pivot))
 
 

@@ -223,7 +223,9 @@ def whole_limit(text: str, name: str = "memory_limit") -> int | None:
     if text.lower() == "none":
         return None
     share, size_bytes = _size_of(text, name)
-    return int(share * machine_memory()) if size_bytes is None else size_bytes
+    if size_bytes is not None:
+        return size_bytes
+    return share.numerator * machine_memory() // share.denominator
 
 
 def parse_device_memory(text: str, name: str = "device_memory") -> DeviceMemory:

@@ -163,6 +163,8 @@ def for_each_morsel(
 
 def morsel_rows(relation: Relation, memory: Memory) -> int:
     """Return how many rows a morsel of a relation has at most."""
+    if relation.row_count <= _MIN_ROWS:
+        return MORSEL_ROWS  # no fewer rows are computed at a time, however wide they are
     room = memory.room() // (_MORSEL_SHARE * pa.cpu_count())
     return min(MORSEL_ROWS, relation.rows_within(room))
 

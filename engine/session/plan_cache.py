@@ -1,9 +1,10 @@
 """The plan cache: statements that ran before start further on the next time.
 
     the same text and parameters     the physical plan, ready to run
-    the same but for constants       the template: its rules have run, literals are filled in, and
-                                     how the query runs is chosen; or the query that was prepared
-                                     of it, whose star is filled
+    the same but for constants       from the second text on, or with parameters, the template: its
+                                     rules have run, literals are filled in, and how the query runs
+                                     is chosen; or the query that was prepared of it, whose star is
+                                     filled
     the same text, writing rows      the parsed statement
 
 Plans, templates and the catalog are right for one snapshot; a new one empties the cache.
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
 MAX_PLANS = 1024
 MAX_SHAPES = 256
 MAX_STATEMENTS = 256
+
+# Shapes that were there once.
+MAX_KNOWN = 4096
 
 # Of one shape: literals of other types, and constants that the plan depends on.
 MAX_TEMPLATES = 8
@@ -160,6 +164,7 @@ class PlanCache:
 
     def __init__(self) -> None:
         self._plans: OrderedDict[Hashable, tuple[PreparedPlan, int]] = OrderedDict()
+        self._shapes: OrderedDict[int, None] = OrderedDict()  # by their hashes
         self._templates: OrderedDict[str, list[sql.Template]] = OrderedDict()
         self._queries: WeakKeyDictionary[sql.OpenPlan, dict[PlannerOptions, Preparing]]
         self._queries = WeakKeyDictionary()
@@ -175,6 +180,7 @@ class PlanCache:
         is_new = self._snapshot is not snapshot
         if is_new:
             self._plans.clear()
+            self._shapes.clear()
             self._templates.clear()
             self._forget_queries()
             self._searches.clear()
@@ -222,6 +228,15 @@ class PlanCache:
                 self._templates.move_to_end(shape.key)
                 return filled
         return None
+
+    def knows(self, shape: sql.Shape) -> bool:
+        """Tell whether a text of a shape was there before: the first one makes no template."""
+        key = hash(shape.key)
+        is_known = key in self._shapes
+        self._shapes[key] = None
+        if len(self._shapes) > MAX_KNOWN:
+            self._shapes.popitem(last=False)
+        return is_known
 
     def keep_template(self, shape: sql.Shape, template: sql.Template) -> None:
         """Keep a template; of a shape that has many already, for a while."""

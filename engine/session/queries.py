@@ -119,7 +119,8 @@ class Queries:
     def ask(self, select: ast.Select, caching: Caching, context: StatementContext) -> Result:
         """Run the query of a text that is not known, and keep its plan and its template."""
         shape = caching.shape
-        if shape is None:
+        if shape is None or not (context.parameters or self.cache.knows(shape)):
+            # Most texts without parameters never come again with other constants.
             return self._run_new(self._prepare(select, context), caching, context)
         files, catalog = self._describe(select, context)
         template = sql.bind_template(select, catalog, context.parameters, shape)

@@ -33,9 +33,10 @@ def open_sources(statement: ast.Select | ast.Dml, context: StatementContext) -> 
     """
     snapshot, parameters, settings = context.all_databases, context.parameters, context.settings
     relations = snapshot.relations
-    named = sql.tables_named(statement)
+    sources = sql.sources_in(statement.tree)
+    named = sql.tables_named(statement, sources)
     tables = {name: context.given[name] for name in named if name in context.given}
-    written = list(sql.tables_in(statement.tree, relations))
+    written = list(sql.tables_in(sources, relations))
     for name, source in sql.files_of(statement, written, parameters).items():
         for path in source.patterns:
             check_file(path, settings)

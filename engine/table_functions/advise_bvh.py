@@ -213,7 +213,7 @@ def _stars(statement: ast.Statement, catalog: CatalogInfo) -> list[Star] | str:
     """Return the stars of a query, or why it has none."""
     if not isinstance(statement, ast.Select):
         return "it is not a query"
-    tables = list(sql.tables_in(statement.tree, catalog.relations))
+    tables = list(sql.tables_in(sql.sources_in(statement.tree), catalog.relations))
     if sql.files_of(statement, tables) or sql.opened_calls(statement, tables):
         return "it reads what is not a table of the database"
     plan = optimize(sql.bind_select(statement, catalog), catalog)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.collations import collation_of
 from raydb.planner.expressions.nodes import Column, Expression
-from raydb.sql.bind.expression.expression import AggregateList, Context
+from raydb.sql.bind.expression.expression import AggregateList, Context, Resolve
 from raydb.sql.bind.scope import Outer, Scope, find, resolve
 from raydb.values import dataclass
 
@@ -93,17 +93,23 @@ def context_of(
     binding: Binding, scope: Scope, clause: str, aggregates: AggregateList | None = None
 ) -> Context:
     """Return the context of an expression that sees the names of a scope, and those outside."""
+    resolve_name = resolver(binding, scope)
+    return Context(
+        resolve_name, binding.parameters, clause, aggregates, scope=scope, binding=binding
+    )
+
+
+def resolver(binding: Binding, scope: Scope) -> Resolve:
+    """Return what finds the names of a scope, and those outside."""
     outer = binding.outer
 
     def resolve_name(name: str, table: str | None) -> Expression:
-        if outer is not None and find(scope, name, table) is None:
-            column = outer.find(name, table)
-            if column is not None:
-                return column
+        if outer is not None:
+            found = find(scope, name, table) or outer.find(name, table)
+            if found is not None:
+                return found
         # The message names the tables of this query, if it has any.
         near = scope if scope.tables or outer is None else outer.scope
         return resolve(near, name, table)
 
-    return Context(
-        resolve_name, binding.parameters, clause, aggregates, scope=scope, binding=binding
-    )
+    return resolve_name

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sqlglot import Token
+    from sqlglot.tokens import Tokenizer
 
 
 _Read = TypeVar("_Read")
@@ -91,6 +92,15 @@ class _Nesting(threading.local):
 
 
 _nesting = _Nesting()
+
+
+class _Splitting(threading.local):
+    """The tokenizer of a thread, which holds the text that it splits."""
+
+    tokenizer: Tokenizer | None = None
+
+
+_splitting = _Splitting()
 
 
 def _nested(read: Callable[[PostgresParser], _Read]) -> Callable[[PostgresParser], _Read]:
@@ -394,7 +404,9 @@ class UnexpectedToken(Exception):  # noqa: N818
 
 def split_tokens(text: str) -> list[Token]:
     """Return the tokens of a text; raises sqlglot's TokenError."""
-    return _DIALECT.tokenize(text)
+    if _splitting.tokenizer is None:  # to make one takes as long as to split a short text
+        _splitting.tokenizer = _DIALECT.tokenizer()
+    return _splitting.tokenizer.tokenize(text)
 
 
 def parse_tokens(

@@ -91,7 +91,7 @@ def locate(error: Error, node: exp.Expr) -> None:
 
 
 # What most arguments of nodes are; no node is below them.
-_LEAVES = frozenset({str, bool, type(None), exp.Identifier, exp.Literal})
+_LEAVES = frozenset({str, bool, type(None), exp.Identifier, exp.Literal, exp.Null, exp.Boolean})
 
 
 def before_dot(node: exp.Expr) -> exp.Expr:
@@ -118,11 +118,43 @@ def nodes_of(tree: exp.Expr, *kinds: type[_Node]) -> list[_Node]:
             found.append(node)
         for value in node.args.values():
             kind = type(value)
+            if kind in _LEAVES:
+                continue
             if kind is list:
-                waiting += [each for each in value if isinstance(each, exp.Expr)]
-            elif kind not in _LEAVES and isinstance(value, exp.Expr):
+                waiting += [
+                    each
+                    for each in value
+                    if type(each) not in _LEAVES and isinstance(each, exp.Expr)
+                ]
+            elif isinstance(value, exp.Expr):
                 waiting.append(value)
     return found
+
+
+_WORDS = "words"
+
+
+class _Words:
+    """The kinds of tokens that a tree was made of; a copy, which may be changed, knows none."""
+
+    __slots__ = ("kinds",)
+
+    def __init__(self, kinds: frozenset[TokenType]) -> None:
+        self.kinds = kinds
+
+    def __deepcopy__(self, _: object) -> None:
+        return None
+
+
+def note_words(tree: exp.Expr, tokens: Sequence[Token]) -> None:
+    """Let a tree know the kinds of tokens that it was made of."""
+    tree.meta[_WORDS] = _Words(frozenset([token.token_type for token in tokens]))
+
+
+def may_have(tree: exp.Expr, *kinds: TokenType) -> bool:
+    """Tell whether nodes that are written by one of these words may be in a tree."""
+    words = tree.meta.get(_WORDS)
+    return words is None or not words.kinds.isdisjoint(kinds)
 
 
 @contextmanager

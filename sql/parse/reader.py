@@ -18,7 +18,7 @@ from raydb.sql.parse.dialect import (
     parse_tokens,
     split_tokens,
 )
-from raydb.sql.parse.nodes import MOST_NESTED, nodes_of, refuse_deep_tokens
+from raydb.sql.parse.nodes import MOST_NESTED, nodes_of, note_words, refuse_deep_tokens
 from raydb.sql.parse.rewritten_tokens import (
     CLOSING,
     OPENING,
@@ -43,6 +43,10 @@ _Part = TypeVar("_Part")
 ROW_ID = "rowid"
 _NAME_TOKENS = identifier_tokens()
 _CLOSED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
+# What a text has where a number may run into a word, or nothing may stand before a comma: where
+# neither is found no token need be looked at.
+_GLUED = re.compile(r"(?<!\w)\.?[0-9][0-9_.]*[^\W0-9]")
+_EMPTY = re.compile(r"(?:[,(/\r\n]|select)\s*,", re.IGNORECASE)
 _BEFORE_NO_COMMA = (TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT)
 _OPENERS = {"'": "string", '"': "quoted name", "/*": "comment"}
 
@@ -76,10 +80,10 @@ def _prepared(text: str, tokens: list[Token]) -> list[Token]:
         refuse_deep_tokens(tokens)
     if TokenType.UNNEST in kinds and TokenType.OFFSET in kinds:
         _refuse_offsets(text, tokens)
-    if TokenType.NUMBER in kinds:
+    if TokenType.NUMBER in kinds and _GLUED.search(text):
         tokens = part_exponents(tokens)
         _refuse_glued(text, tokens)
-    if TokenType.COMMA in kinds:
+    if TokenType.COMMA in kinds and _EMPTY.search(text):
         _refuse_empty(text, tokens)
     if TokenType.ROW in kinds:
         tokens = row_types(tokens)
@@ -196,6 +200,7 @@ def _parse(
     if tree is None:
         raise syntax_error(text, after, last=last)
     _settle(tree, text)
+    note_words(tree, tokens)
     tree.meta[ROW_ID] = ROW_ID in text.lower()
     if (placed := null_order()) is not None:
         _place_nulls(tree, parse_tokens(tokens, text, into, nulls_are_small=True), placed)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sqlglot import exp
+from sqlglot import TokenType, exp
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import find_name
@@ -27,7 +27,7 @@ from raydb.planner.expressions.types import INTERVAL, TIMESTAMPTZ, common_type
 from raydb.planner.expressions.typing_rules import unify
 from raydb.planner.expressions.vector_value import Vector
 from raydb.running import cuts_nanoseconds
-from raydb.sql.parse.nodes import nodes_of
+from raydb.sql.parse.nodes import may_have, nodes_of
 from raydb.storage.formats.cast_columns import nanoseconds_lost
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID
@@ -52,8 +52,14 @@ def bind_parameters(tree: exp.Expr, parameters: Parameters) -> Mapping[str, Lite
 
     Raises ProgrammingError if a value is missing, left over or of a type that SQL does not have.
     """
+    if not parameters and not may_have(tree, *_OPENING):
+        return {}
     nodes = nodes_of(tree, exp.Parameter, exp.Placeholder)
     return bind_values({parameter_key(node) for node in nodes}, parameters)
+
+
+# What begins a parameter: $1, $name, ?, :name.
+_OPENING = (TokenType.PARAMETER, TokenType.PLACEHOLDER, TokenType.COLON)
 
 
 def bind_values(wanted: Set[str], parameters: Parameters) -> Mapping[str, Literal]:

@@ -6,7 +6,7 @@ import pytest
 
 from raydb.errors import ProgrammingError
 from raydb.planner.catalog import CatalogInfo
-from raydb.sql import files_of, parse, tables_in
+from raydb.sql import files_of, parse, sources_in, tables_in
 from raydb.sql.ast import CopyTo, Select
 from raydb.storage.formats.sources import FileSource
 
@@ -30,7 +30,7 @@ def test_files_of(sql: str, files: tuple[str, ...]) -> None:
         tuple(
             path
             for found in files_of(
-                select, tables_in(select.tree, CatalogInfo({}).relations)
+                select, tables_in(sources_in(select.tree), CatalogInfo({}).relations)
             ).values()
             for path in found.patterns
         )
@@ -77,7 +77,9 @@ def test_files_of_views() -> None:
     }
     (select,) = parse("SELECT 1 WHERE EXISTS (SELECT 1 FROM V AS x)")
     assert isinstance(select, Select)
-    assert files_of(select, tables_in(select.tree, CatalogInfo({}, views).relations)) == {
+    assert files_of(
+        select, tables_in(sources_in(select.tree), CatalogInfo({}, views).relations)
+    ) == {
         "'v.csv'": FileSource(("v.csv",)),
         "read_csv('w.csv', header => TRUE)": FileSource(("w.csv",), "csv", (("header", True),)),
     }

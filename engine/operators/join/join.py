@@ -83,6 +83,9 @@ _MANY_PAIRS = 2**20
 # Fewer pairs at a time take longer to begin than to make.
 FEWEST_PAIRS = 2**12
 
+# A thread takes longer to begin than to fetch a column of so many pairs.
+_FEW_PAIRS = 2**14
+
 
 def run_join(plan: HashJoin, columns: Sequence[Column], sources: Sources) -> Relation:
     """Return some columns of a join's rows."""
@@ -364,7 +367,9 @@ def fetch_pairs(
 def fetch_in_threads(
     left: Relation, right: Relation, pairs: Pairs, columns: Sequence[Column]
 ) -> Relation:
-    """Return columns of the pairs, each column in a thread."""
+    """Return columns of the pairs, each column in a thread where they are many."""
+    if pairs.count() <= _FEW_PAIRS:
+        return fetch_pairs(left, right, pairs, columns)
 
     def fetch() -> Relation:
         with ThreadPoolExecutor(pa.cpu_count()) as threads:

@@ -26,7 +26,7 @@ from raydb.planner.expressions.nodes import (
 )
 from raydb.planner.plan.common_tables import separate_subqueries
 from raydb.planner.plan.nodes import Aggregate, Filter, Plan, Unnest, Window
-from raydb.sql.bind.binding import Binding, context_of
+from raydb.sql.bind.binding import Binding, resolver
 from raydb.sql.bind.expression.expression import (
     AggregateList,
     Context,
@@ -62,14 +62,19 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
     unnests = UnnestList(binding.numbers)
     items: list[Item] = []
 
+    resolve = with_aliases(resolver(binding, scope), scope, items)
+
     def context(clause: str) -> Context:
-        within = replace(
-            context_of(binding, scope, clause),
+        return Context(
+            resolve,
+            binding.parameters,
+            clause,
             aggregates=None if clause in ("WHERE", "GROUP BY") else aggregates,
             windows=None if clause in ("WHERE", "GROUP BY", "HAVING") else windows,
             unnests=unnests if clause == "SELECT" else None,
+            scope=scope,
+            binding=binding,
         )
-        return with_aliases(within, scope, items)
 
     bind_items(node.expressions, scope, context("SELECT"), items)
     where, having, qualify = (

@@ -20,7 +20,7 @@ from raydb.planner.expressions.functions.nested.structs import struct_field
 from raydb.planner.expressions.functions.patterns import match
 from raydb.planner.expressions.nodes import Call, Column, Literal
 from raydb.planner.expressions.types import is_struct
-from raydb.sql.bind.expression.expression import Context, bind_expression
+from raydb.sql.bind.expression.expression import Context, Resolve, bind_expression
 from raydb.sql.bind.scope import Scope, Visible, find_table, made_name
 from raydb.sql.bind.scope import find_name as find_column
 from raydb.sql.parse.dialect import text_of
@@ -243,20 +243,22 @@ def item_at(node: exp.Expr, items: Sequence[Item], clause: str) -> Item | None:
     return items[int(node.name) - 1]
 
 
-def with_aliases(context: Context, scope: Scope, items: Sequence[Item]) -> Context:
-    """Return the context in which a name may also be an alias of the select list.
+def with_aliases(resolve: Resolve, scope: Scope, items: Sequence[Item]) -> Resolve:
+    """Return what finds a name that may also be an alias of the select list.
 
     Columns of FROM come first, then those of the queries around this one, then aliases.
     """
 
     def find(name: str, table: str | None) -> Expression:
-        if table is not None or find_column(scope, name) is not None:
-            return context.resolve(name, table)
+        if table is not None:
+            return resolve(name, table)
+        if (column := find_column(scope, name)) is not None:
+            return column
         try:
-            return context.resolve(name, None)
+            return resolve(name, None)
         except ProgrammingError:
             if (item := only_item(name, items)) is None:
                 raise
             return item.expression
 
-    return replace(context, resolve=find)
+    return find

@@ -41,7 +41,7 @@ def files_of(
     Whoever binds the statement puts each of them into the catalog, under its name here.
 
     >>> (select,) = parse("SELECT * FROM 'a.csv' JOIN t USING (id)")
-    >>> files_of(select, tables_in(select.tree, CatalogInfo({}).relations))
+    >>> files_of(select, tables_in(sources_in(select.tree), CatalogInfo({}).relations))
     {"'a.csv'": FileSource(patterns=('a.csv',), kind=None, options=())}
     """
     files = [table for table in tables if is_file(table)]
@@ -78,15 +78,22 @@ def _values(
     return bind_parameters(tree, parameters) if is_open else {}
 
 
-def tables_named(statement: ast.Select | ast.Dml) -> Sequence[str]:
-    """Return the names of tables in a statement, each as it is written.
+def sources_in(tree: exp.Expr) -> list[exp.CTE | exp.Table]:
+    """Return the tables and the common table expressions in a tree."""
+    return nodes_of(tree, exp.CTE, exp.Table)
+
+
+def tables_named(
+    statement: ast.Select | ast.Dml, nodes: Sequence[exp.CTE | exp.Table]
+) -> Sequence[str]:
+    """Return the names of tables in a statement, each as it is written; nodes: its sources.
 
     Common table expressions are left out, and so is what views name.
 
-    >>> tables_named(parse("WITH c AS (SELECT 1) SELECT * FROM C, Orders, 'a.csv'")[0])
+    >>> (select,) = parse("WITH c AS (SELECT 1) SELECT * FROM C, Orders, 'a.csv'")
+    >>> tables_named(select, sources_in(select.tree))
     ['Orders']
     """
-    nodes = nodes_of(statement.tree, exp.CTE, exp.Table)
     common = {fold(node.args["alias"].this.name) for node in nodes if isinstance(node, exp.CTE)}
     written = None if isinstance(statement, ast.Select) else statement.tree.this
     if isinstance(written, exp.Schema):
@@ -100,16 +107,21 @@ def tables_named(statement: ast.Select | ast.Dml) -> Sequence[str]:
     return list(dict.fromkeys(name for name in names if fold(name) not in common))
 
 
-def tables_in(tree: exp.Expr, relations: Relations) -> Iterator[exp.Table]:
-    """Yield the tables in a statement, and those in the views that it names."""
-    return _tables(tree, relations, None, set())
+def tables_in(nodes: Sequence[exp.CTE | exp.Table], relations: Relations) -> Iterator[exp.Table]:
+    """Yield the tables in a statement with these sources, and those in the views that it names."""
+    return _tables(nodes, relations, None, set())
 
 
 def _tables(
-    tree: exp.Expr, relations: Relations, inside: Place | None, seen: set[str]
+    nodes: Sequence[exp.CTE | exp.Table],
+    relations: Relations,
+    inside: Place | None,
+    seen: set[str],
 ) -> Iterator[exp.Table]:
-    """Yield the tables in a tree; inside: the place of the view that it is of, None for no view."""
-    for table in nodes_of(tree, exp.Table):
+    """Yield the tables of sources; inside: the place of the view that they are of, if any."""
+    for table in nodes:
+        if not isinstance(table, exp.Table):
+            continue
         yield table
         if not relations.views or not isinstance(table.this, exp.Identifier):
             continue
@@ -121,4 +133,4 @@ def _tables(
             assert isinstance(view, ast.Select), "a view holds a query"
             within = None if found.place[0] == TEMP else found.place
             tree = expand_tree(view.tree, relations, within)
-            yield from _tables(tree, relations, within, seen)
+            yield from _tables(sources_in(tree), relations, within, seen)

@@ -72,11 +72,11 @@ def test_texts_parameters_and_execute_take_one_way(
 ) -> None:
     for region in range(5):
         assert con.execute(QUERY.format(f"'r{region}'", 9)).fetchall() == expected(f"r{region}", 9)
-    assert filled == [True] * 4
+    assert filled == [True] * 3, "the second text makes the template"
     for day in range(5):
         asked = con.execute(QUERY.format("?", "?"), ["r1", day])
         assert asked.fetchall() == expected("r1", day)
-    assert filled == [True] * 8
+    assert filled == [True] * 7
     con.execute(f"PREPARE ask AS {QUERY.format('$1', '$2')}")
     for day in range(5):
         assert con.execute(f"EXECUTE ask ('r2', {day})").fetchall() == expected("r2", day)
@@ -89,7 +89,7 @@ def test_a_star_over_a_table_with_an_enum_is_filled(
     con.execute("CREATE TYPE mood AS ENUM ('sad', 'ok'); ALTER TABLE store ADD COLUMN m mood")
     for region in range(4):
         assert con.execute(QUERY.format(f"'r{region}'", 9)).fetchall() == expected(f"r{region}", 9)
-    assert filled == [True] * 3
+    assert filled == [True] * 2
 
 
 def test_constants_that_ask_for_another_plan_are_planned(
@@ -173,7 +173,7 @@ def test_prepared_queries_take_no_more_than_a_cache_may(
     monkeypatch.setattr("raydb.engine.session.plan_cache.MAX_BYTES", 20_000)
     for number in range(40):
         text = f"SELECT sum(amount) AS a{number} FROM sale WHERE day < {{}}"
-        for day in (2, 3, 4):
+        for day in (2, 3, 4, 5):
             wanted = sum(row % 97 for row in range(5000) if row % 31 < day)
             assert con.execute(text.format(day)).fetchall() == [(wanted,)]
     assert filled == [True] * 80
