@@ -33,11 +33,16 @@ class PlannerOptions:
     nprobe: int | None = None
 
 
-def plan_query(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan:
-    """Optimize a bound plan and choose how to run each part of it."""
+def plan_query(
+    plan: Plan,
+    catalog: CatalogInfo,
+    options: PlannerOptions,
+    found: frozenset[type | str] | None = None,
+) -> PhysicalPlan:
+    """Optimize a bound plan and choose how to run each part of it; found: see `optimize`."""
     from raydb.planner.optimizer import optimize
 
-    return choose_plan(optimize(plan, catalog), catalog, options)
+    return choose_plan(optimize(plan, catalog, found), catalog, options)
 
 
 def choose_plan(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan:

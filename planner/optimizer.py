@@ -6,9 +6,27 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Subquery
-from raydb.planner.plan.common_tables import contents, map_queries
+from raydb.planner.plan.common_tables import (
+    DATE_CASTS,
+    FILTERS,
+    INNER_PROJECTS,
+    contents,
+    map_queries,
+)
 from raydb.planner.plan.enum_codes import coded
-from raydb.planner.plan.nodes import Apply, CommonTable, Limit, NoStar, OuterJoin, SemiJoin, Union
+from raydb.planner.plan.nodes import (
+    Aggregate,
+    Apply,
+    CommonTable,
+    Filter,
+    InnerJoin,
+    Limit,
+    NoStar,
+    OuterJoin,
+    SemiJoin,
+    Sort,
+    Union,
+)
 from raydb.planner.rules.compare_dates import compare_dates
 from raydb.planner.rules.compare_instants import compare_instants
 from raydb.planner.rules.factor_disjunctions import factor_disjunctions
@@ -39,7 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.plan.nodes import Aggregate, Plan
+    from raydb.planner.plan.nodes import Plan
 
     Rule = Callable[[Plan, CatalogInfo], Plan]
 
@@ -75,20 +93,32 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-# Rules that change nothing in a plan without a node or a function, which a look at it tells.
-# Of them only unnesting makes a new one.
-NEEDS: Mapping[Rule, type | str] = {
-    fix_clock: "now",
-    compare_instants: "cast_in_zone",
-    compare_dates: "cast",
-    factor_disjunctions: "or",
-    strengthen_joins: OuterJoin,
-    filter_common_tables: CommonTable,
-    split_unions: Union,
-    split_outer_joins: OuterJoin,
-    lift_outer_joins: OuterJoin,
-    push_down_semi_joins: SemiJoin,
-    push_down_limits: Limit,
+# What an inner join may come of.
+_JOINED = (InnerJoin, OuterJoin, SemiJoin, Union, CommonTable, FILTERS)
+
+# Rules that change nothing in a plan without one of some nodes or functions, which a look at it
+# tells. Of them only unnesting makes new ones.
+NEEDS: Mapping[Rule, tuple[type | str, ...]] = {
+    fix_clock: ("now",),
+    compare_instants: ("cast_in_zone",),
+    compare_dates: (DATE_CASTS,),
+    factor_disjunctions: ("or",),
+    remove_redundant: (Filter, Aggregate, Sort, InnerJoin, OuterJoin, SemiJoin),
+    inline_projects: (INNER_PROJECTS, Union, OuterJoin, CommonTable),
+    strengthen_joins: (OuterJoin,),
+    merge_joins: _JOINED,
+    filter_common_tables: (CommonTable,),
+    split_unions: (Union,),
+    split_outer_joins: (OuterJoin,),
+    match_stars: (Aggregate,),
+    imply_filters: _JOINED,
+    push_down_filters: (Filter, *_JOINED),
+    lift_outer_joins: (OuterJoin,),
+    push_down_semi_joins: (SemiJoin,),
+    push_down_limits: (Limit,),
+    order_joins: _JOINED,
+    reduce_group_keys: (Aggregate,),
+    reduce_pairs: _JOINED,
 }
 
 # Rules that look at a query together with those of WITH that it reads.
@@ -111,7 +141,7 @@ def optimize(plan: Plan, catalog: CatalogInfo, found: frozenset[type | str] | No
         plan = _apply(inline_common_tables, catalog, plan)
         plan = _apply(unnest_subqueries, catalog, plan)
         found = contents(plan)
-    rules = [rule for rule in RULES if rule not in NEEDS or NEEDS[rule] in found]
+    rules = _needed(RULES, found)
     if CommonTable not in found:
         for rule in rules:
             plan = _apply(rule, catalog, plan)
@@ -130,9 +160,14 @@ def optimize_unfused(plan: Aggregate, catalog: CatalogInfo) -> Plan:
 
 def optimize_apart(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Apply the rules that leave a star alone to a subquery that was a part of one."""
-    for rule in _PLACING_RULES:
+    for rule in _needed(_PLACING_RULES, contents(plan)):
         plan = _apply(rule, catalog, plan)
     return plan
+
+
+def _needed(rules: tuple[Rule, ...], found: frozenset[type | str]) -> list[Rule]:
+    """Return the rules that may change something in a plan with these contents."""
+    return [rule for rule in rules if rule not in NEEDS or not found.isdisjoint(NEEDS[rule])]
 
 
 def _apply(rule: Rule, catalog: CatalogInfo, plan: Plan) -> Plan:

@@ -59,6 +59,11 @@ class PostAggregate:
 
 def prepare_post_aggregate(plan: PhysicalPlan) -> PostAggregate | None:
     """Return how to come from a plan's fused job to its rows, None where it is no such plan."""
+    job = plan
+    while isinstance(job, Project | Filter | Limit | Sort):
+        job = job.source
+    if not isinstance(job, FusedScanAggregate | FusedTableScan):
+        return None
     live = frozenset(plan.columns)
     names = tuple(map(column_name, plan.columns))
     nodes: list[Project | Filter | Limit | Sort] = []

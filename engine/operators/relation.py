@@ -154,7 +154,7 @@ def for_each_morsel(
         return compute_rows(compute, relation.slice(start, stop - start).combined(), columns)
 
     if relation.row_count <= step:
-        return concatenate([compute_piece((0, step))], columns)
+        return compute_rows(compute, relation.combined(), columns).select(columns)
     collector = Collector(memory, columns, relation)
     for part in in_order(compute_piece, morsels(relation, step), one_by_one=one_by_one):
         collector.add(part)

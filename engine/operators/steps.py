@@ -19,6 +19,7 @@ from raydb.engine.operators.relation import (
 )
 from raydb.engine.operators.scan.scan import (
     ScanBlocks,
+    is_decoded,
     large_scan,
     lookup_rows,
     scan_matches,
@@ -57,6 +58,10 @@ if TYPE_CHECKING:
 
 # Where at most one row in so many is left, the rest of a predicate is evaluated for these.
 _FEW = 4
+
+# To ask which of so many rows, which are there already, are left out takes longer than to filter
+# them.
+_SMALL = 2**11
 
 # A join that is not cut into pieces gives its pairs and the rows of both sides that are in none.
 # They wait for each other where they take no more than this share of the room.
@@ -271,6 +276,8 @@ def scan_steps(steps: Steps, sources: Sources) -> Relation | ScanBlocks | None:
         return known or scan_matches(some, read, lowest, memory)
 
     if trace is None:
+        if is_decoded(table, read) and table.rows.row_count <= _SMALL:
+            return scan_table(table, read, memory)
         blocks = find() or large_scan(some, read, memory, lowest)
         return blocks or scan_table(some, read, memory, lowest)
     return trace.run(node, lambda: find() or scan_table(some, read, memory, lowest))

@@ -258,7 +258,7 @@ class Queries:
         if Aggregate in found:
             self._changes.use_bvhs(tables_of(logical), context)
         catalog = self.cache.catalog(self._changes.newest(context).with_changes(files))
-        plan = plan_query(logical, catalog, context.settings.planner)
+        plan = plan_query(logical, catalog, context.settings.planner, found)
         return _prepared(plan, logical.columns, files, reads_clock=reads_clock or "now" in found)
 
     def _plan_filled(self, filled: sql.Filled, context: StatementContext) -> PreparedPlan:
@@ -268,7 +268,7 @@ class Queries:
         filling = filled.optimized(catalog)
         reads_clock = "now" in template.contents
         if filling is None:
-            plan = plan_query(filled.bound(), catalog(), options)
+            plan = plan_query(filled.bound(), catalog(), options, template.contents)
             return _prepared(plan, template.columns, reads_clock=reads_clock)
         kept = self.cache.preparing(filling, options)
         first = kept.first

@@ -95,5 +95,7 @@ def collated_key(expression: Expression, collation: str | None = None) -> Expres
 
 def collated_keys(operands: Sequence[Expression]) -> tuple[Expression, ...]:
     """Return what texts beside each other are compared by."""
+    if all(operand.type != TEXT for operand in operands):
+        return tuple(operands)
     collation = common_collation(operands)
     return tuple(collated_key(operand, collation) for operand in operands)

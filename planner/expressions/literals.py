@@ -18,7 +18,9 @@ from raydb.planner.expressions.columns.zones import session_zone
 from raydb.planner.expressions.nodes import Literal
 from raydb.planner.expressions.slots import records_conversion
 from raydb.planner.expressions.types import (
+    BIGINT,
     COMPARED_PRECISION,
+    INTEGER,
     MAX_PRECISION,
     TIMESTAMP,
     TIMESTAMPTZ,
@@ -43,15 +45,18 @@ _DATE = re.compile(r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(
     r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?"
 )
+# So many digits fit any integer that has a literal: most constants are shorter.
+_PLAIN_DIGITS = 19
 # A number that it would have to round, or that is longer, is an error.
 _EXACT = decimal.Context(prec=COMPARED_PRECISION, traps=[decimal.Inexact, decimal.InvalidOperation])
 
 
 def integer_literal(value: int) -> Literal:
     """Return a literal of the narrowest of INTEGER, BIGINT and HUGEINT that holds a value."""
-    for data_type in (pa.int32(), pa.int64()):
-        if fits_integer(value, data_type):
-            return Literal(value, data_type)
+    if -(2**31) <= value < 2**31:
+        return Literal(value, INTEGER)
+    if -(2**63) <= value < 2**63:
+        return Literal(value, BIGINT)
     if abs(value) >= 10**MAX_PRECISION:
         raise ProgrammingError(f"a number has more than {MAX_PRECISION} digits")
     return Literal(decimal.Decimal(value), pa.decimal128(MAX_PRECISION, 0))
@@ -85,6 +90,8 @@ def constant(text: str, *, is_string: bool) -> Literal:
 
 def number_literal(text: str) -> Literal:
     """Return the literal of a number as written: 1 is an integer, 0.05 a decimal, 1e3 a double."""
+    if len(text) < _PLAIN_DIGITS and text.isascii() and text.isdigit():
+        return integer_literal(int(text))
     text = text.replace("_", "")
     if "e" in text.lower():
         value = float(text)

@@ -227,12 +227,13 @@ def _leaves_of(expression: Expression, kind: type[_Leaf]) -> list[_Leaf]:
     found: list[_Leaf] = []
     waiting = [expression]
     while waiting:
-        part = waiting.pop()
-        if isinstance(part, kind):
+        part: Any = waiting.pop()
+        its_kind = type(part)  # nothing is derived from these
+        if its_kind is kind:
             found.append(part)
-        elif isinstance(part, Call):
+        elif its_kind is Call:
             waiting += part.arguments
-        elif isinstance(part, Subquery):
+        elif its_kind is Subquery:
             waiting += [argument for _, argument in part.arguments]
     return found
 

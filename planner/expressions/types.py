@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BOOLEAN, BLOB, TEXT = pa.bool_(), pa.binary(), pa.string()
-INTEGER, BIGINT, DOUBLE = pa.int32(), pa.int64(), pa.float64()
+INTEGER, BIGINT, REAL, DOUBLE = pa.int32(), pa.int64(), pa.float32(), pa.float64()
 DATE, TIME, TIMESTAMP = pa.date32(), pa.time64("us"), pa.timestamp("us")
 # An instant. In which zone it is shown and read is the session's.
 TIMESTAMPTZ = pa.timestamp("us", "UTC")
@@ -61,7 +61,7 @@ def is_decimal(data_type: pa.DataType) -> bool:
 
 def is_float(data_type: pa.DataType) -> bool:
     """Say whether a type is REAL or DOUBLE."""
-    return bool(data_type in (pa.float32(), pa.float64()))
+    return bool(data_type in (REAL, DOUBLE))
 
 
 def is_number(data_type: pa.DataType) -> bool:

@@ -135,6 +135,9 @@ def unify(
     an integer column if it fits, so that the column needs no cast. Raises ProgrammingError,
     "cannot <verb> 'a' (VARCHAR) with 5 (INTEGER)", if there is no common type.
     """
+    kind = operands[0].type if operands else pa.null()
+    if not pa.types.is_null(kind) and all(each.type == kind for each in operands):
+        return tuple(operands)
     firm: list[Expression] = [each for each in operands if not isinstance(each, Literal)]
     firm = firm or [operand for operand in operands if is_unsigned(operand.type)]
     beside = _common(

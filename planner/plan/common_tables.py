@@ -19,7 +19,18 @@ from raydb.planner.expressions.nodes import (
     Subquery,
     rewrite,
 )
-from raydb.planner.plan.nodes import Apply, CommonTable, Node, Plan, Scan, WorkingTable
+from raydb.planner.expressions.types import DATE
+from raydb.planner.plan.nodes import (
+    Aggregate,
+    Apply,
+    CommonTable,
+    Filter,
+    Node,
+    Plan,
+    Project,
+    Scan,
+    WorkingTable,
+)
 from raydb.storage.enums import EnumType, has_enums
 
 if TYPE_CHECKING:
@@ -56,17 +67,30 @@ def _collect_subqueries(expression: Expression, found: list[Plan]) -> None:
         found.append(expression.plan)
 
 
+# What is in a plan beside kinds of nodes and functions: several filters, a projection that is not
+# at the top, or below an aggregate that another one reads, and casts of dates.
+FILTERS = "several filters"
+INNER_PROJECTS = "projections below others"
+DATE_CASTS = "casts of dates"
+
+
 def contents(plan: Plan) -> frozenset[type | str]:
     """Return the kinds of nodes in a plan, the functions called there, and whether a Subquery is.
 
-    EnumType is there where values of it are, or values that have such ones in them.
+    EnumType is there where values of it are, or values that have such ones in them; FILTERS,
+    INNER_PROJECTS and DATE_CASTS where these are.
     Those in subqueries and in the queries of common tables are there too.
     """
     found: set[type | str] = set()
     queries: dict[int, Plan] = {}
     nodes = [plan]
     for node in nodes:
-        found.add(type(node))
+        kind = type(node)
+        if kind in found and kind is Filter:
+            found.add(FILTERS)
+        elif (kind is Project and node is not plan) or (kind is Aggregate and kind in found):
+            found.add(INNER_PROJECTS)
+        found.add(kind)
         nodes += node.sources
         if not node.sources and any(has_enums(column.type) for column in node.columns):
             found.add(EnumType)
@@ -79,6 +103,8 @@ def contents(plan: Plan) -> frozenset[type | str]:
                 found.add(part.function)
                 if part.function in _MAKE_ENUMS:
                     found.add(EnumType)
+                elif part.function == "cast" and part.arguments[0].type == DATE:
+                    found.add(DATE_CASTS)
                 expressions += part.arguments
             elif isinstance(part, Literal):
                 if has_enums(part.type):

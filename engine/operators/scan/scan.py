@@ -42,7 +42,7 @@ from raydb.storage.tables.table import ROW_NUMBER
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -291,7 +291,7 @@ def scan_matches(
         return None  # All columns of a text file are read together.
     comparisons = comparisons_of(predicate)
     read = columns_of(predicate)
-    if all(_is_decoded(table, column) for column in {*columns, *read}):
+    if is_decoded(table, {*columns, *read}):
         return None
     room = memory.room() // 2
     if _decoded_bytes(table.rows, read, room) + _MATCH_BYTES * table.row_count > room:
@@ -367,7 +367,7 @@ def _text_codes(table: Table, column: Column) -> tuple[NDArray[np.int32], pa.Arr
     kind = column.type
     if not (pa.types.is_string(kind) or pa.types.is_binary(kind)):
         return None
-    if _is_decoded(table, column) or is_small(table.sample(column.name)) is None:
+    if is_decoded(table, (column,)) or is_small(table.sample(column.name)) is None:
         return None
     coded = table.rows.dictionary(column.name)
     if coded is None:
@@ -407,7 +407,7 @@ def scan_slice(table: Table, columns: Sequence[Column], offset: int, count: int)
 
     None where that is no better than a slice of the whole table.
     """
-    if all(_is_decoded(table, column) for column in columns):
+    if is_decoded(table, columns):
         return None
     if not table.rows.is_counted:
         found = table.rows.head([column.name for column in columns], offset + count)
@@ -422,8 +422,12 @@ def scan_slice(table: Table, columns: Sequence[Column], offset: int, count: int)
     return fetch_rows(table, columns, numbers)
 
 
-def _is_decoded(table: Table, column: Column) -> bool:
-    return column.name == ROW_NUMBER or table.rows.is_decoded(column.name)
+def is_decoded(table: Table, columns: Iterable[Column]) -> bool:
+    """Tell whether columns of a table, whose rows are counted, cost nothing to read."""
+    rows = table.rows
+    return rows.is_counted and all(
+        column.name == ROW_NUMBER or rows.is_decoded(column.name) for column in columns
+    )
 
 
 def _are_few(count: int, table: Table) -> bool:

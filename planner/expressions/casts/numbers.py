@@ -57,6 +57,8 @@ def _float_to_integer(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 def _float_to_float(array: pa.Array, target: pa.DataType) -> pa.Array:
     converted = pc.cast(array, target)
+    if target.bit_width > array.type.bit_width:
+        return converted
     lost = pc.and_(pc.is_inf(converted), pc.invert(pc.is_inf(array)))
     if pc.any(lost).as_py():
         raise pa.ArrowInvalid("overflow")

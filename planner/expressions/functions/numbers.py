@@ -178,6 +178,8 @@ def _narrows(call: Call) -> bool:
         if not pt.is_decimal(target):
             return not (wider or pt.is_floating(target) or pt.is_string(target))
         source = as_decimal_type(source)
+    if pt.is_floating(source) and pt.is_floating(target):
+        return bool(target.bit_width < source.bit_width)
     if pt.is_decimal(source) and pt.is_decimal(target):
         whole = source.precision - source.scale <= target.precision - target.scale
         return not (whole and source.scale <= target.scale)

@@ -206,6 +206,8 @@ def _check_places(
     conditions: Mapping[str, Expression | None],
 ) -> None:
     """Raise ProgrammingError for an alias that brings a result to where it is not computed yet."""
+    if not (aggregates.calls or aggregates.groupings or windows.calls or unnests.lists):
+        return
     folded = frozenset((*aggregates.calls.values(), *aggregates.groupings.values()))
     windowed = frozenset(windows.calls.values())
     read = {clause: columns_of(each) for clause, each in conditions.items() if each is not None}
