@@ -143,11 +143,12 @@ def named_scope(
         raise ProgrammingError(
             f"'{table}' has {len(columns)} columns, but its alias names {len(names)}"
         )
-    all_names = (*names, *(name for name, _ in columns[len(names) :]))
-    named = tuple(zip(all_names, (column for _, column in columns), strict=True))
+    named = tuple(columns)
+    if names:
+        named = (*zip(names, (column for _, column in named), strict=False), *named[len(names) :])
     return Scope(
         (ScopeTable(table, named, written, place, row_id),),
-        tuple(Visible(name, column, table) for name, column in named),
+        tuple([Visible(name, column, table) for name, column in named]),
     )
 
 

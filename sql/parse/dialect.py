@@ -448,22 +448,37 @@ def text_of(tree: exp.Expr) -> str:
         dialect=_DIALECT, normalize_functions="lower", unsupported_level=ErrorLevel.IGNORE
     )
     generator._dispatch = _writers()
-    _refuse_deep(tree)
-    return generator.generate(tree)
+    # A copy takes as long as all of the rest: positions are copied, too.
+    return generator.generate(tree, copy=not _kinds_in(tree) <= _LEFT_ALONE)
 
 
-def _refuse_deep(tree: exp.Expr) -> None:
-    """Raise RecursionError for a tree that sqlglot, which calls itself at each level, cannot write.
+# Nodes that sqlglot writes as they are; before it writes others it may change them.
+_LEFT_ALONE = frozenset(
+    {
+        *(exp.Column, exp.Identifier, exp.Star, exp.Literal, exp.Null, exp.Boolean),
+        *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Anonymous),
+        *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Not),
+        *(exp.Between, exp.In, exp.Is, exp.Case, exp.If),
+    }
+)
 
-    It does not for AND and OR.
+
+def _kinds_in(tree: exp.Expr) -> set[type[exp.Expr]]:
+    """Return the kinds of nodes in a tree.
+
+    Raises RecursionError for one that sqlglot, which calls itself at each level, but not for AND
+    and OR, cannot write.
     """
+    kinds: set[type[exp.Expr]] = set()
     waiting = [(tree, 0)]
     for node, level in waiting:
+        kinds.add(type(node))
         if level > _MOST_LEVELS:
             raise RecursionError
         for part in node.iter_expressions():
             is_same = type(part) is type(node) and isinstance(part, exp.Connector)
             waiting.append((part, level if is_same else level + 1))
+    return kinds
 
 
 @cache

@@ -12,7 +12,7 @@ from raydb.names import fold
 from raydb.sql import ast
 from raydb.sql.parse.nodes import refuse_deep_nesting
 from raydb.sql.parse.query import QUERY_WORDS, read_query, select_columns, summary_of
-from raydb.sql.parse.reader import TokenReader, parse_tree, tokenize
+from raydb.sql.parse.reader import TokenReader, parse_tree, tokenize, word_of
 from raydb.sql.parse.statements.calibrate import read_calibrate
 from raydb.sql.parse.statements.changes import (
     as_query_or_change,
@@ -89,13 +89,14 @@ def _parse_statement(text: str, tokens: tuple[Token, ...]) -> ast.Statement:
     reader = TokenReader(text, tokens)
     if reader.at_any(*QUERY_WORDS):
         return as_query_or_change(parse_tree(reader.text, reader.rest()))
-    for word, read in _STATEMENTS.items():
-        if reader.accept(word):
-            statement = read(reader)
-            reader.finish()
-            if reader.place and isinstance(statement, ast.Definition | ast.Write):
-                return ast.InPlace(reader.place, statement)
-            return statement
+    read = _STATEMENTS.get(word_of(tokens[0]))
+    if read is not None:
+        reader.take()
+        statement = read(reader)
+        reader.finish()
+        if reader.place and isinstance(statement, ast.Definition | ast.Write):
+            return ast.InPlace(reader.place, statement)
+        return statement
     word = tokens[0].text.upper()
     if reader.at_any(*_UNSUPPORTED.split()):
         raise NotSupportedError(f"{word} is not supported")

@@ -271,8 +271,10 @@ class TokenReader:
     def accept(self, *words: str) -> bool:
         """Read the words (or signs) if they come next; quoted names and strings are no words."""
         ahead = self._tokens[self._index : self._index + len(words)]
+        if not ahead or word_of(ahead[0]) != words[0]:
+            return False
         if len(ahead) < len(words) or any(
-            _word(token) != word for token, word in zip(ahead, words, strict=True)
+            word_of(token) != word for token, word in zip(ahead, words, strict=True)
         ):
             return False
         self._index += len(words)
@@ -281,11 +283,16 @@ class TokenReader:
     def at_any(self, *words: str) -> bool:
         """Say whether one of the words comes next, without reading it."""
         token = self.peek()
-        return token is not None and _word(token) in words
+        return token is not None and word_of(token) in words
 
     def accept_any(self, *words: str) -> str | None:
         """Read one of the words if it comes next, and return it."""
-        return next((word for word in words if self.accept(word)), None)
+        token = self.peek()
+        found = "" if token is None else word_of(token)
+        if found not in words:
+            return None
+        self._index += 1
+        return found
 
     def expect(self, *words: str) -> None:
         """Read the words, one after the other."""
@@ -452,7 +459,7 @@ class TokenReader:
         """Read up to the comma, the parenthesis or the word that ends an expression."""
         start, depth, ends = self._index, 0, (TokenType.COMMA, TokenType.R_PAREN)
         while (token := self.peek()) is not None:
-            if depth == 0 and (token.token_type in ends or _word(token) in words):
+            if depth == 0 and (token.token_type in ends or word_of(token) in words):
                 break
             depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
             self._index += 1
@@ -464,7 +471,8 @@ class TokenReader:
             raise self.error("the end of the statement")
 
 
-def _word(token: Token) -> str:
+def word_of(token: Token) -> str:
+    """Return the word or the sign that a token is; quoted names and strings are none."""
     if token.token_type in (TokenType.IDENTIFIER, TokenType.STRING):
         return ""
     return " ".join(token.text.upper().split())

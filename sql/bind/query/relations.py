@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.names import fold, is_same
 from raydb.planner.catalog import CATALOG, MAIN, TEMP
+from raydb.planner.expressions.nodes import Column
 from raydb.planner.plan.nodes import Plan, Scan
 from raydb.sql.ast import Select
-from raydb.sql.bind.binding import new_column
 from raydb.sql.bind.query.with_clause import name_query, refer
 from raydb.sql.macros import expand_tree
 from raydb.sql.parse.parser import parse
@@ -21,9 +22,10 @@ from raydb.storage.enums import typed_schema
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from sqlglot import exp
 
-    from raydb.planner.catalog import Place
+    from raydb.planner.catalog import Place, TableInfo
     from raydb.sql.bind.binding import Binding
 
 
@@ -77,8 +79,17 @@ def bind_relation(node: exp.Table, binding: Binding) -> Relation:
 
 def scan_table(table: str, binding: Binding) -> Scan:
     """Return the rows of a table of the catalog, by its key."""
-    schema = typed_schema(binding.catalog.tables[table].definition.schema)
-    return Scan(table, tuple(new_column(binding, field.name, field.type) for field in schema))
+    known = binding.catalog.tables[table]
+    columns = _columns.get(known)
+    if columns is None:
+        schema = typed_schema(known.definition.schema)
+        columns = _columns[known] = tuple(zip(schema.names, schema.types, strict=True))
+    numbers = binding.numbers
+    return Scan(table, tuple([Column(next(numbers), name, kind) for name, kind in columns]))
+
+
+# The names and types of tables' columns, which each statement asks for.
+_columns: WeakKeyDictionary[TableInfo, tuple[tuple[str, pa.DataType], ...]] = WeakKeyDictionary()
 
 
 def _bind_system_view(written: str, is_named: bool, binding: Binding) -> Relation | None:
