@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from raydb.errors import ProgrammingError
-from raydb.names import Unquoted, find_object, is_same
+from raydb.names import Unquoted, find_object, fold, is_same
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -192,6 +192,15 @@ class Relations:
             if found is not None and self.schema_of(found, place[0]) == place[1]:
                 return Found(place, found, known[found])
         return None
+
+    def has(self, name: str, places: Iterable[Place]) -> bool:
+        """Tell whether a table or a view is called exactly so, or by the name in lower case."""
+        exact = fold(name) if isinstance(name, Unquoted) else name
+        for database, schema in places:
+            whole = in_schema(exact, schema)
+            if whole in self.databases.get(database, ()):
+                return self.schema_of(whole, database) == schema
+        return False
 
     def schema_of(self, name: str, database: str) -> str:
         """Return the schema that a name of a database is in."""

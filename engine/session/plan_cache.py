@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from raydb.engine.table_functions.vector.prepared_search import FilledSearch, OpenSearch
     from raydb.kernels.backends.backend import PreparedJob
     from raydb.planner import PlannerOptions
-    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.catalog import CatalogInfo, Relations
     from raydb.planner.plan.nodes import PhysicalPlan
     from raydb.planner.stars.deferred import DeferredScan
     from raydb.planner.stars.delta import DeltaScan
@@ -197,6 +197,12 @@ class PlanCache:
         if self._catalog is None:
             self._catalog = snapshot.describe()
         return self._catalog
+
+    def relations(self, snapshot: Snapshot) -> Relations:
+        """Return which table or view a name means; that of the expected snapshot is kept."""
+        if snapshot is self._snapshot and self._catalog is not None:
+            return self._catalog.relations
+        return snapshot.relations
 
     def plan(self, key: Hashable | None) -> PreparedPlan | None:
         """Return the plan of a key."""

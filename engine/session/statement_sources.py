@@ -32,7 +32,7 @@ def open_sources(statement: ast.Select | ast.Dml, context: StatementContext) -> 
     and the functions raise.
     """
     snapshot, parameters, settings = context.all_databases, context.parameters, context.settings
-    relations = snapshot.relations
+    relations = context.queries.cache.relations(snapshot)
     sources = sql.sources_in(statement.tree)
     named = sql.tables_named(statement, sources)
     tables = {name: context.given[name] for name in named if name in context.given}
@@ -44,9 +44,11 @@ def open_sources(statement: ast.Select | ast.Dml, context: StatementContext) -> 
             raise ProgrammingError(f"the table '{name}' is called as the file is; rename it")
         rows = open_rows(source, context.whole_sample)
         tables[name] = Table(TableDefinition(name, rows.schema), rows, 0)
-    known = [index_names(relations.names_at(place)) for place in relations.places()]
-    others = [name for name in named if name not in tables]
-    unknown = [name for name in others if not any(each.places(name) for each in known)]
+    places = relations.places()
+    unknown = [name for name in named if name not in tables and not relations.has(name, places)]
+    if unknown:
+        known = [index_names(relations.names_at(place)) for place in places]
+        unknown = [name for name in unknown if not any(each.places(name) for each in known)]
     if unknown and context.python is not None:
         with_variables = settings[REPLACEMENT_SCANS] and settings[EXTERNAL_ACCESS]
         tables |= context.python.find(unknown, with_variables=with_variables)

@@ -95,9 +95,10 @@ _nesting = _Nesting()
 
 
 class _Splitting(threading.local):
-    """The tokenizer of a thread, which holds the text that it splits."""
+    """The tokenizer and the parser of a thread, which hold the text that was read last."""
 
     tokenizer: Tokenizer | None = None
+    parser: PostgresParser | None = None
 
 
 _splitting = _Splitting()
@@ -421,7 +422,11 @@ def parse_tokens(
     exp.Condition is a scalar expression, exp.ColumnDef an entry of CREATE TABLE, exp.DataType a
     type.
     """
-    parser = _parser(_SMALL_NULLS if nulls_are_small else _DIALECT)
+    if nulls_are_small:
+        parser = _parser(_SMALL_NULLS)
+    else:
+        # One is enough for a thread: to read a statement never asks for another one to be read.
+        parser = _splitting.parser = _splitting.parser or _parser(_DIALECT)
     try:
         if into is None:
             return parser.parse(tokens, text)[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import Token, TokenType, exp
@@ -11,7 +10,7 @@ from sqlglot import Token, TokenType, exp
 from raydb.errors import Error, NotSupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 
@@ -157,13 +156,27 @@ def may_have(tree: exp.Expr, *kinds: TokenType) -> bool:
     return words is None or not words.kinds.isdisjoint(kinds)
 
 
-@contextmanager
-def refuse_deep_nesting() -> Iterator[None]:
-    """Turn Python's limit on recursion into an error about the statement."""
-    try:
-        yield
-    except RecursionError:
-        raise _too_deep() from None
+class _RefuseDeepNesting:
+    """What every statement enters some times: a generator would take longer."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
+        if error is not None and isinstance(error, RecursionError):
+            raise _too_deep() from None
+
+
+_REFUSING = _RefuseDeepNesting()
+
+
+def refuse_deep_nesting() -> _RefuseDeepNesting:
+    """Turn Python's limit on recursion, within, into an error about the statement."""
+    return _REFUSING
 
 
 def _too_deep() -> NotSupportedError:
