@@ -43,7 +43,6 @@ from raydb.sql.bind.table_functions.opened_tables import tables_named as tables_
 from raydb.sql.called import make_callable
 from raydb.sql.macros import expand_macros as expand_macros
 from raydb.sql.macros import macro_key as macro_key
-from raydb.sql.parse.dialect import text_of as text_of
 from raydb.sql.parse.nodes import refuse_deep_nesting as refuse_deep_nesting
 from raydb.sql.parse.parser import each_statement as each_statement
 from raydb.sql.parse.parser import parse as parse
@@ -57,6 +56,7 @@ from raydb.sql.parse.stored_expressions import renamed_columns as renamed_column
 from raydb.sql.parse.stored_expressions import renamed_sequence as renamed_sequence
 from raydb.sql.parse.stored_expressions import sequences_of as sequences_of
 from raydb.sql.parse.stored_expressions import types_named as types_named
+from raydb.sql.parse.written import text_of as text_of
 from raydb.sql.pivot_values import asks_values as asks_values
 from raydb.sql.pivot_values import with_values as with_values
 from raydb.sql.placed import check_bare as check_bare

@@ -18,11 +18,11 @@ from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import fold
 from raydb.planner.expressions.aggregates import AGGREGATES, WINDOW_FUNCTIONS
 from raydb.planner.expressions.registry import SCALARS
-from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import before_dot, locate, nodes_of
 from raydb.sql.parse.query import qualifiers_of
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.statements.macro import forget_places, macro_of
+from raydb.sql.parse.written import text_of
 from raydb.sql.statement_trees import map_trees
 from raydb.values import dataclass
 

@@ -225,15 +225,9 @@ class Session:
             result = _again_where_due(lambda some: self.queries.ask(select, known, some), context)
             self._save_sequences()
             return result
-        begun = [context] if len(statements) == 1 else []
-
-        def begin() -> StatementContext:
-            return begun.pop() if begun else self._begin(parameters, running, warnings)
-
         for statement in statements:
-            if not begun:
-                self.databases.catch_up()
-            result = self._execute(statement, begin)
+            self.databases.catch_up()
+            result = self._execute(statement, lambda: self._begin(parameters, running, warnings))
         return result
 
     def _save_sequences(self) -> None:

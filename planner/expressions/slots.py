@@ -110,7 +110,8 @@ class SlotLiteral(Literal):
         return bool(self.type == other.type and self.value == other.value)
 
     def __hash__(self) -> int:
-        return hash((self.value, self.type))
+        self.slot.is_pinned = True
+        return hash(self.slot.values[self.place])
 
 
 class Hole(SlotLiteral):

@@ -7,13 +7,11 @@ them; its methods stay as they are, for where it is compiled they cannot be repl
 from __future__ import annotations
 
 import threading
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from sqlglot import TokenType, exp
 from sqlglot.dialects.postgres import Postgres
-from sqlglot.errors import ErrorLevel, ParseError
-from sqlglot.generators.postgres import PostgresGenerator
+from sqlglot.errors import ParseError
 from sqlglot.parsers.postgres import PostgresParser
 
 from raydb.errors import ProgrammingError
@@ -75,9 +73,6 @@ class RayDialect(Postgres):
 
 # The text of the bracket that stands for the word.
 LAMBDA = "lambda"
-
-# How many levels of a tree are written as text; each takes up to 1 KB of the stack.
-_MOST_LEVELS = 500
 
 _MOST_HEX_DIGITS = 1000  # zeros in front included; more stand for no number that SQL has
 
@@ -379,7 +374,7 @@ class _Tables(PostgresParser):
     }
 
 
-_DIALECT = RayDialect()
+DIALECT = RayDialect()
 _SMALL_NULLS = RayDialect()
 _SMALL_NULLS.NULL_ORDERING = "nulls_are_small"
 
@@ -406,7 +401,7 @@ class UnexpectedToken(Exception):  # noqa: N818
 def split_tokens(text: str) -> list[Token]:
     """Return the tokens of a text; raises sqlglot's TokenError."""
     if _splitting.tokenizer is None:  # to make one takes as long as to split a short text
-        _splitting.tokenizer = _DIALECT.tokenizer()
+        _splitting.tokenizer = DIALECT.tokenizer()
     return _splitting.tokenizer.tokenize(text)
 
 
@@ -426,7 +421,7 @@ def parse_tokens(
         parser = _parser(_SMALL_NULLS)
     else:
         # One is enough for a thread: to read a statement never asks for another one to be read.
-        parser = _splitting.parser = _splitting.parser or _parser(_DIALECT)
+        parser = _splitting.parser = _splitting.parser or _parser(DIALECT)
     try:
         if into is None:
             return parser.parse(tokens, text)[0]
@@ -444,87 +439,3 @@ def parse_tokens(
 def identifier_tokens() -> frozenset[TokenType]:
     """Return the kinds of tokens that may stand for a name."""
     return frozenset(PostgresParser.ID_VAR_TOKENS) | {TokenType.IDENTIFIER}
-
-
-def text_of(tree: exp.Expr) -> str:
-    """Return a tree as SQL, for names of columns and messages."""
-    # PostgreSQL lacks some of what we write, such as IGNORE NULLS: no reason for a warning.
-    generator = PostgresGenerator(
-        dialect=_DIALECT, normalize_functions="lower", unsupported_level=ErrorLevel.IGNORE
-    )
-    generator._dispatch = _writers()
-    # A copy takes as long as all of the rest: positions are copied, too.
-    return generator.generate(tree, copy=not _kinds_in(tree) <= _LEFT_ALONE)
-
-
-# Nodes that sqlglot writes as they are; before it writes others it may change them.
-_LEFT_ALONE = frozenset(
-    {
-        *(exp.Column, exp.Identifier, exp.Star, exp.Literal, exp.Null, exp.Boolean),
-        *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Anonymous),
-        *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Not),
-        *(exp.Between, exp.In, exp.Is, exp.Case, exp.If),
-    }
-)
-
-
-def _kinds_in(tree: exp.Expr) -> set[type[exp.Expr]]:
-    """Return the kinds of nodes in a tree.
-
-    Raises RecursionError for one that sqlglot, which calls itself at each level, but not for AND
-    and OR, cannot write.
-    """
-    kinds: set[type[exp.Expr]] = set()
-    waiting = [(tree, 0)]
-    for node, level in waiting:
-        kinds.add(type(node))
-        if level > _MOST_LEVELS:
-            raise RecursionError
-        for part in node.iter_expressions():
-            is_same = type(part) is type(node) and isinstance(part, exp.Connector)
-            waiting.append((part, level if is_same else level + 1))
-    return kinds
-
-
-@cache
-def _writers() -> dict[type[exp.Expr], Callable[..., str]]:
-    """Return what writes each kind of node."""
-    return {
-        **PostgresGenerator()._dispatch,
-        # As they are read, where PostgreSQL or its drivers write POWER(a, b) and %(name)s.
-        exp.Pow: lambda generator, node: generator.binary(node, "^"),
-        exp.Adjacent: lambda generator, node: generator.binary(node, "<=>"),
-        exp.DistanceNd: lambda generator, node: generator.binary(node, "<#>"),
-        exp.Placeholder: lambda _, node: f":{node.name}",
-        exp.Interval: _interval_text,
-        # What PostgreSQL does not have.
-        exp.IntDiv: lambda generator, node: generator.binary(node, "//"),
-        exp.JSONExtract: lambda generator, node: generator.binary(node, "->"),
-        exp.JSONExtractScalar: lambda generator, node: generator.binary(node, "->>"),
-        exp.Lambda: lambda generator, node: (
-            f"lambda {generator.expressions(node, flat=True)}: {generator.sql(node, 'this')}"
-        ),
-        exp.TryCast: lambda generator, node: (
-            f"TRY_CAST({generator.sql(node, 'this')} AS {generator.sql(node, 'to')})"
-        ),
-        exp.Struct: _struct_text,
-        exp.Map: _map_text,
-    }
-
-
-def _interval_text(generator: PostgresGenerator, node: exp.Expr) -> str:
-    unit = generator.sql(node, "unit")
-    return f"INTERVAL {generator.sql(node, 'this')}{unit and ' '}{unit}"
-
-
-def _struct_text(generator: PostgresGenerator, node: exp.Expr) -> str:
-    fields = (
-        f"'{each.this.name}': {generator.sql(each, 'expression')}" for each in node.expressions
-    )
-    return f"{{{', '.join(fields)}}}"
-
-
-def _map_text(generator: PostgresGenerator, node: exp.Expr) -> str:
-    keys, values = (node.args[name].expressions for name in ("keys", "values"))
-    pairs = zip(map(generator.sql, keys), map(generator.sql, values), strict=True)
-    return f"MAP {{{', '.join(f'{key}: {value}' for key, value in pairs)}}}"

@@ -9,10 +9,10 @@ from sqlglot import TokenType, exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import find_name, fold, is_same
-from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import nodes_of, refuse_deep_nesting
 from raydb.sql.parse.query import refuse_parameters, refuse_queries
 from raydb.sql.parse.reader import name_in, parse_scalar, tokenize
+from raydb.sql.parse.written import text_of
 from raydb.storage.tables.table import Check, Generated
 
 if TYPE_CHECKING:

@@ -37,9 +37,9 @@ from raydb.sql.bind.expression.computed import compute_constant
 from raydb.sql.bind.expression.expression import Context, bind_expression
 from raydb.sql.bind.query.select_list import Item, item_at, only_item
 from raydb.sql.bind.scope import Scope
-from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.sql.parse.reader import name_in
+from raydb.sql.parse.written import text_of
 from raydb.values import dataclass
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import fold
 from raydb.planner.expressions.aggregates import is_aggregate
 from raydb.sql.bind.query.select_list import matching_columns
-from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import require_only
+from raydb.sql.parse.written import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

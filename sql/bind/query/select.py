@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -30,6 +31,7 @@ from raydb.sql.bind.binding import Binding, resolver
 from raydb.sql.bind.expression.expression import (
     AggregateList,
     Context,
+    Resolve,
     UnnestList,
     WindowList,
     bind_condition,
@@ -45,6 +47,8 @@ from raydb.sql.parse.nodes import require_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from raydb.sql.bind.scope import Scope
 
 _ARGUMENTS = (
     *("with_", "expressions", "from_", "joins", "laterals", "where", "group", "having"),
@@ -62,20 +66,13 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
     unnests = UnnestList(binding.numbers)
     items: list[Item] = []
 
-    resolve = with_aliases(resolver(binding, scope), scope, items)
-
-    def context(clause: str) -> Context:
-        return Context(
-            resolve,
-            binding.parameters,
-            clause,
-            aggregates=None if clause in ("WHERE", "GROUP BY") else aggregates,
-            windows=None if clause in ("WHERE", "GROUP BY", "HAVING") else windows,
-            unnests=unnests if clause == "SELECT" else None,
-            scope=scope,
-            binding=binding,
-        )
-
+    context = partial(
+        _context,
+        with_aliases(resolver(binding, scope), scope, items),
+        (aggregates, windows, unnests),
+        scope,
+        binding,
+    )
     bind_items(node.expressions, scope, context("SELECT"), items)
     where, having, qualify = (
         _condition(node, clause, context) for clause in ("where", "having", "qualify")
@@ -125,6 +122,27 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
         distinct_on=[over(typed(key)) for key in distinct_on],
     )
     return separate_subqueries(plan, binding.numbers)
+
+
+def _context(
+    resolve: Resolve,
+    lists: tuple[AggregateList, WindowList, UnnestList],
+    scope: Scope,
+    binding: Binding,
+    clause: str,
+) -> Context:
+    """Return the context of a clause: whether it may have aggregates, window functions, unnest."""
+    aggregates, windows, unnests = lists
+    return Context(
+        resolve,
+        binding.parameters,
+        clause,
+        aggregates=None if clause in ("WHERE", "GROUP BY") else aggregates,
+        windows=None if clause in ("WHERE", "GROUP BY", "HAVING") else windows,
+        unnests=unnests if clause == "SELECT" else None,
+        scope=scope,
+        binding=binding,
+    )
 
 
 def _named_windows(node: exp.Expr) -> dict[str, exp.Expr]:

@@ -23,9 +23,9 @@ from raydb.planner.expressions.types import is_struct
 from raydb.sql.bind.expression.expression import Context, Resolve, bind_expression
 from raydb.sql.bind.scope import Scope, Visible, find_table, made_name
 from raydb.sql.bind.scope import find_name as find_column
-from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import nodes_of, require_only
 from raydb.sql.parse.reader import name_in
+from raydb.sql.parse.written import text_of
 from raydb.values import dataclass
 
 if TYPE_CHECKING:

@@ -26,9 +26,9 @@ from raydb.planner.plan.enum_codes import coded
 from raydb.planner.stars.star import canonical
 from raydb.running import knowing_types
 from raydb.sql.bind.expression.expression import Context, bind_expression
-from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import refuse_deep_nesting, require_only
 from raydb.sql.parse.reader import name_in, parse_scalar, tokenize
+from raydb.sql.parse.written import text_of
 from raydb.storage.enums import typed_schema
 from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass

@@ -11,8 +11,8 @@ from raydb.sql.bind.expression.row_values import row_nodes
 from raydb.sql.bind.statements.assignment import field_of, target_definition
 from raydb.sql.bind.statements.merge import action_words
 from raydb.sql.bind.statements.upsert import bind_conflict
-from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.reader import name_in
+from raydb.sql.parse.written import text_of
 from raydb.values import dataclass
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from raydb.sql.bind.statements.constraint import bind_default
 from raydb.sql.bind.statements.generated import with_generated
 from raydb.sql.bind.statements.returning import bind_returning, written_name
 from raydb.sql.bind.statements.value import bind_value
-from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.sql.parse.reader import name_in
+from raydb.sql.parse.written import text_of
 from raydb.storage.tables.table import ROW_NUMBER
 from raydb.values import dataclass
 

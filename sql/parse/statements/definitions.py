@@ -10,7 +10,6 @@ from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import is_same
 from raydb.planner.catalog import MAIN, TEMP
 from raydb.sql import alter, ast
-from raydb.sql.parse.dialect import text_of
 from raydb.sql.parse.options import SWITCH, one_of, read_options, whole_number
 from raydb.sql.parse.query import query_of, refuse_parameters, refuse_queries
 from raydb.sql.parse.reader import TokenReader
@@ -18,6 +17,7 @@ from raydb.sql.parse.statements.macro import read_macro
 from raydb.sql.parse.statements.sequence import read_alter_sequence, read_restart, read_sequence
 from raydb.sql.parse.statements.table_definition import define, read_table
 from raydb.sql.parse.stored_expressions import stored_text
+from raydb.sql.parse.written import text_of
 from raydb.sql.types import data_type_of
 from raydb.storage.enums import enum_of
 from raydb.storage.tables.table import Index, IvfOptions
