@@ -130,7 +130,7 @@ def _search(name: str, jobs: Sequence[Job], sources: Sources) -> list[Found]:
     need = (_POINT_BYTES + _CHANNEL_BYTES * len(largest)) * largest.shape[1]
     need += _SAMPLE_BYTES * with_states
     sources.memory.check(need, f"{name}() of a series of {largest.shape[1]} points")
-    _make_ready()
+    _make_ready(len(largest) > 1)
     for classifier in {job.asked.classifier for job in jobs if with_states}:
         _make_classifier_ready(classifier)
     found: list[Found | None] = [None] * len(jobs)
@@ -149,12 +149,14 @@ def _search(name: str, jobs: Sequence[Job], sources: Sources) -> list[Found]:
 
 
 @cache
-def _make_ready() -> None:
-    """Load the compiled loops, or compile them, on a thread that an interrupt leaves alone."""
+def _make_ready(are_several: bool) -> None:
+    """Load the compiled loops, or compile them, on a thread that an interrupt leaves alone.
+
+    are_several: whether there are several channels, which have a loop of their own.
+    """
     report_compiling()
-    points = np.sin(np.arange(120.0))[None]
+    points = np.tile(np.sin(np.arange(120.0)), (1 + are_several, 1))
     beside(partial(find_changes, points, 5))
-    beside(partial(window_width, points[0]))
 
 
 @cache
