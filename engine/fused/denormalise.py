@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from raydb.storage.take_rows import take_rows
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
 
     from raydb.planner.expressions.nodes import Attribute
     from raydb.storage.tables.table import ForeignKey, Table
+
+# Of a column in chunks Arrow joins all of them first, to take few rows or many.
+FEW_OF = 32
 
 
 def follow_path(
@@ -46,10 +51,23 @@ def fetch(
     if not attribute.path:
         values = tables[fact].rows.column(attribute.name)
         if row_ids is not None:
-            values = values.take(pa.array(row_ids))
+            values = _take(values, row_ids)
     else:
         rows = follow_path(tables, fact, attribute.path, row_ids)
         column = tables[attribute.path[-1].table].rows.column(attribute.name)
         values = column.take(pa.array(rows, mask=rows < 0))
     # A foreign key may be a narrower integer than the key that it stands for.
     return values if values.type == attribute.type else values.cast(attribute.type)
+
+
+def _take(column: pa.ChunkedArray, row_ids: NDArray[np.uint32]) -> pa.ChunkedArray:
+    """Return a column's values in some rows, in the order of their numbers."""
+    if len(row_ids) * FEW_OF > len(column):
+        return column.take(pa.array(row_ids))
+    if (row_ids[1:] >= row_ids[:-1]).all():
+        return take_rows(column, row_ids.astype(np.int64))
+    order = np.argsort(row_ids)
+    found = take_rows(column, row_ids[order].astype(np.int64))
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return found.take(pa.array(places))
