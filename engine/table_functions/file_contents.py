@@ -1,6 +1,7 @@
 """Files as they are, and what Parquet files say of themselves.
 
 read_text('notes/*.md'), read_blob('images/*')    a row a file, with its bytes
+sniff_csv('a.csv')                                what is found out of a file of text
 parquet_metadata('a.parquet')                     a row for each column of each row group
 parquet_schema('a.parquet')                       a row for each group of columns and each column
 parquet_file_metadata, parquet_kv_metadata        a row a file, and one for each key in it
@@ -23,8 +24,10 @@ from raydb.planner.expressions.types import TIMESTAMPTZ
 from raydb.planner.plan.function_arguments import NAME, Argument
 from raydb.planner.plan.table_function import OpenedFunction
 from raydb.room import check_room
+from raydb.storage.formats.delimited.csv_file import CSV
 from raydb.storage.formats.paths import check_file as check_kind
 from raydb.storage.formats.paths import describe_failure, expand
+from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -182,6 +185,45 @@ def _keys(path: str) -> Iterator[Row]:
             yield path, key, value
 
 
+def _sniffed(path: str) -> Iterator[Row]:
+    found, newline = CSV.sniff(path)
+    layout, ending = found.layout, newline.encode("unicode_escape").decode()
+    columns = [(each.name, sql_type_name(each.type)) for each in found.schema]
+    options = {
+        "auto_detect": "false",
+        "delim": _written(layout.delimiter),
+        "quote": _written(layout.quote),
+        "escape": _written(layout.quote),
+        "header": str(found.has_header).lower(),
+        "columns": f"{{{', '.join(f'{_written(a)}: {_written(b)}' for a, b in columns)}}}",
+    }
+    listed = ", ".join(f"{name}={value}" for name, value in options.items())
+    prompt = f"FROM read_csv({_written(path)}, {listed});"
+    described = [{"name": name, "type": kind} for name, kind in columns]
+    quote = layout.quote
+    yield (
+        *(layout.delimiter, quote, quote, ending, "", 0, found.has_header, described),
+        *(None, None, "", prompt),
+    )
+
+
+def _written(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+_SNIFFED = pa.schema(
+    [
+        *((name, pa.string()) for name in ("Delimiter", "Quote", "Escape", "NewLineDelimiter")),
+        ("Comment", pa.string()),
+        ("SkipRows", pa.uint64()),
+        ("HasHeader", pa.bool_()),
+        ("Columns", pa.list_(pa.struct({"name": pa.string(), "type": pa.string()}))),
+        *((name, pa.string()) for name in ("DateFormat", "TimestampFormat", "UserArguments")),
+        ("Prompt", pa.string()),
+    ]
+)
+
+
 def _schema(text: str) -> pa.Schema:
     kinds = {"t": pa.string(), "i": pa.int64(), "b": pa.binary()}
     parts = (each.split(":") for each in text.split())
@@ -200,6 +242,7 @@ def _of_content(kind: pa.DataType) -> pa.Schema:
 
 
 FILE_CONTENTS = (
+    FileRows("sniff_csv", _SNIFFED, _sniffed),
     FileRows("read_text", _of_content(pa.string()), _text),
     FileRows("read_blob", _of_content(pa.binary()), _blob),
     FileRows(

@@ -339,8 +339,15 @@ AGGREGATE_TABLE = _table(
         _count_distinct,
     ),
     (
-        "histogram(a: key)",
-        "how often each value occurs, a MAP: histogram(t) FROM s -> {'a': 1, 'b': 2}",
+        "histogram(a [, bins])",
+        "how often each value occurs, a MAP; with a list of bins how many values are up to each,"
+        " and beyond: histogram(t) FROM s -> {'a': 1, 'b': 2}",
+        _no_call,
+    ),
+    (
+        "histogram_exact(a, bins)",
+        "how often each value of a list occurs, a MAP, and all others:"
+        " histogram_exact(t, ['b']) FROM s -> {'': 1, 'b': 2}",
         _no_call,
     ),
     (

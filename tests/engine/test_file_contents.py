@@ -90,3 +90,24 @@ def test_a_parquet_file_tells_its_schema(tmp_path):
     assert kept["element"] == ["FIXED_LEN_BYTE_ARRAY", "1", None, "DECIMAL", 1, 2]
     assert kept["s"][2] == 2
     assert kept["c"][:1] == ["BYTE_ARRAY"]
+
+
+@pytest.mark.parametrize(
+    ("text", "delimiter", "newline", "header", "types"),
+    [
+        ("a,b\n1,x\n", ",", "\\n", True, ["BIGINT", "VARCHAR"]),
+        ("a b;it's\r\n1;2020-01-01\r\n", ";", "\\r\\n", True, ["BIGINT", "DATE"]),
+        ("1\t1.5\n2\t2.5\n", "\t", "\\n", False, ["BIGINT", "DOUBLE"]),
+    ],
+)
+def test_a_text_file_is_sniffed(tmp_path, text, delimiter, newline, header, types):
+    path = tmp_path / "it's.csv"
+    path.write_text(text, newline="")
+    con = raydb.connect()
+    sniff = f"""FROM sniff_csv('{str(path).replace("'", "''")}')"""
+    row = con.execute(f"SELECT delimiter, newlinedelimiter, hasheader, columns, prompt {sniff}")
+    *found, columns, prompt = row.fetchone()
+    assert found == [delimiter, newline, header]
+    assert [each["type"] for each in columns] == types
+    plain = f"""FROM '{str(path).replace("'", "''")}'"""
+    assert con.execute(prompt).fetchall() == con.execute(plain).fetchall()

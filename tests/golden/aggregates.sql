@@ -116,3 +116,38 @@ FROM (VALUES ('a', 1), ('a', 2), ('b', 3), ('b', NULL), ('c', NULL)) AS t (g, x)
 SELECT sum(true) OVER (ORDER BY x), sum(x = 2) FILTER (WHERE x > 0) OVER () FROM (VALUES (1), (2)) AS t (x);
 -- 1 | 1
 -- 2 | 1
+
+-- How many values are up to each bin, and beyond the last.
+SELECT histogram(x, [1, 3]), histogram(x, [3, 1, 1]) FILTER (WHERE x < 3), histogram(x::DOUBLE, [0.5]) FROM (VALUES (1), (2), (NULL), (7)) AS t (x);
+-- {1: 1, 3: 1, 2147483647: 1} | {1: 1, 3: 1} | {0.5: 0, inf: 3}
+
+SELECT histogram(x, ['b', 'd']), histogram_exact(x, ['b', 'd']) FROM (VALUES ('a'), ('b'), ('c'), ('z')) AS t (x);
+-- {'b': 2, 'd': 1, '': 1} | {'b': 1, 'd': 0, '': 3}
+
+SELECT histogram(x, [DATE '2020-01-01'])::VARCHAR FROM (VALUES (DATE '2019-05-01'), ('2021-01-01')) AS t (x);
+-- '{2020-01-01=1, infinity=1}'
+
+SELECT g, histogram(x, [2.5]) FROM (VALUES (1, 1.5), (1, 2.5), (2, 9.5)) AS t (g, x) GROUP BY g ORDER BY g;
+-- 1 | {Decimal('2.5'): 2}
+-- 2 | {Decimal('2.5'): 0, Decimal('9.9'): 1}
+
+SELECT histogram(x, [1]) FROM (VALUES (1)) AS t (x) WHERE false;
+-- NULL
+
+SELECT histogram(x, []) FROM (VALUES (1)) AS t (x);
+-- {2147483647: 1}
+
+SELECT histogram(x, [1, NULL]) FROM (VALUES (1)) AS t (x);
+-- error: DataError: the bins of histogram() are a list without NULL
+
+SELECT histogram(x, 1) FROM (VALUES (1)) AS t (x);
+-- error: ProgrammingError: histogram() needs a list, not 1 (INTEGER) (line 1, column 8)
+
+SELECT histogram(x, [[1]]) FROM (VALUES ([2])) AS t (x);
+-- error: NotSupportedError: histogram() of INTEGER[] with bins is not supported (line 1, column 8)
+
+SELECT histogram_exact(x, ['']) FROM (VALUES ('a')) AS t (x);
+-- error: DataError: histogram_exact() counts all others at '', a bin
+
+SELECT histogram_exact(x) FROM (VALUES ('a')) AS t (x);
+-- error: ProgrammingError: histogram_exact() takes 2 arguments, not 1 (line 1, column 8)

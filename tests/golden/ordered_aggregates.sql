@@ -85,7 +85,7 @@ SELECT histogram(v) FROM (VALUES (0.0::DOUBLE), (-0.0::DOUBLE), ('nan'::DOUBLE),
 SELECT histogram([x]) FROM q;
 -- error: NotSupportedError: histogram() of INTEGER[] is not supported (line 1, column 8)
 SELECT histogram(x, 3) FROM q;
--- error: ProgrammingError: histogram() takes 1 argument, not 2 (line 1, column 8)
+-- error: ProgrammingError: histogram() needs a list, not 3 (INTEGER) (line 1, column 8)
 SELECT histogram(x) FROM q WHERE histogram(x) IS NULL;
 -- error: ProgrammingError: WHERE cannot contain the aggregate histogram (line 1, column 34)
 

@@ -137,9 +137,49 @@ SELECT unnest(id) FROM t;
 SELECT * FROM t, unnest(id);
 -- error: ProgrammingError: unnest() needs a list, not 'id' (INTEGER) (line 1, column 25)
 SELECT unnest(l, l) FROM t;
--- error: ProgrammingError: unnest() takes 1 argument here, not 2 (line 1, column 8)
+-- error: ProgrammingError: unnest() takes a list here, and recursive := true or max_depth := a number (line 1, column 8)
 SELECT id, (SELECT sum(x) FROM unnest(t.l) AS u (x)) FROM t;
 -- 1 | 3
 -- 2 | NULL
 -- 3 | NULL
 -- 4 | 7
+
+-- Lists in lists, structs in them and in structs, level by level.
+SELECT unnest([[1, NULL], NULL, [], [3]], recursive := true) + 1 AS x;
+-- 2
+-- 4
+-- NULL
+
+SELECT unnest([[[1, 2]], [[3], [4]]], max_depth := 2) AS x;
+-- [1, 2]
+-- [3]
+-- [4]
+
+SELECT unnest({'a': 1, 'b': {'c': 2}}, recursive := true);
+-- 1 | 2
+
+SELECT * FROM (SELECT unnest([[{'a': 1, 'b': {'c': 5}}], [{'a': 2, 'b': {'c': 6}}]], recursive := true)) WHERE c > a;
+-- 1 | 5
+-- 2 | 6
+
+SELECT * FROM (SELECT unnest([{'a': 1, 'b': {'c': 5}}], max_depth := 2)) WHERE b.c > a;
+-- 1 | {'c': 5}
+
+SELECT n, unnest(l, recursive := true) FROM (VALUES (1, [[1, 2]]), (2, [[3], [4]])) AS t (n, l) ORDER BY ALL;
+-- 1 | 1
+-- 1 | 2
+-- 2 | 3
+-- 2 | 4
+
+SELECT unnest([1, 2], recursive := false);
+-- 1
+-- 2
+
+SELECT unnest(1, recursive := true);
+-- error: ProgrammingError: unnest() needs a list, not 1 (INTEGER) (line 1, column 8)
+
+SELECT unnest([1], depth := 5);
+-- error: ProgrammingError: unnest() takes a list here, and recursive := true or max_depth := a number (line 1, column 8)
+
+SELECT unnest([1], max_depth := 0);
+-- error: ProgrammingError: unnest() takes a list here, and recursive := true or max_depth := a number (line 1, column 8)

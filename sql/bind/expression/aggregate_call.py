@@ -23,7 +23,7 @@ from raydb.planner.expressions.aggregates import (
 from raydb.planner.expressions.collations import collated_key, collation_of
 from raydb.planner.expressions.functions.nested.list_statistics import mad_of
 from raydb.planner.expressions.functions.nested.lists import list_of
-from raydb.planner.expressions.functions.nested.maps import histogram_of
+from raydb.planner.expressions.functions.nested.maps import binned_histogram_of, histogram_of
 from raydb.planner.expressions.nodes import (
     AggregateCall,
     Call,
@@ -145,9 +145,14 @@ def bind_composed(
 
     column_of: returns the column that holds the result of an aggregate.
     """
-    if written.name == "histogram":
-        check_count("histogram", 1, 1, len(written.arguments))
-        return histogram_of(column_of(replace(written, name="list")))
+    if written.name in ("histogram", "histogram_exact"):
+        is_exact = written.name == "histogram_exact"
+        check_count(written.name, 1 + is_exact, 2, len(written.arguments))
+        value, *bins = written.arguments
+        listed = column_of(replace(written, name="list", arguments=(value,)))
+        if not bins:
+            return histogram_of(listed)
+        return binned_histogram_of(written.name, listed, bind_expression(bins[0], context))
     if written.name == "mad":
         check_count("mad", 1, 1, len(written.arguments))
         return mad_of(column_of(replace(written, name="list")))

@@ -9,12 +9,14 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import DataError, ProgrammingError, did_you_mean
+from raydb.names import fold
 from raydb.planner.expressions.aggregates import AGGREGATES, WINDOW_FUNCTIONS, is_aggregate
 from raydb.planner.expressions.functions.time import date_part
 from raydb.planner.expressions.functions.zones import at_time_zone, current_moment
 from raydb.planner.expressions.nodes import Literal
 from raydb.planner.expressions.registry import SCALARS
 from raydb.planner.expressions.signature import require_list
+from raydb.planner.expressions.types import is_list
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, SearchFunction
 from raydb.sql.bind.expression.aggregate_call import (
     bind_aggregate_call,
@@ -60,6 +62,10 @@ _SYNTAX: dict[type[exp.Expr], tuple[str, tuple[str, ...]]] = {
     exp.StrPosition: ("position", ("this", "substr")),
     exp.Substring: ("substring", ("this", "start", "length")),
 }
+
+
+# More levels than a type may have.
+_ALL_LEVELS = 100
 
 
 def _call(name: str, arguments: Sequence[Expression]) -> Expression:
@@ -179,12 +185,38 @@ def _unnest(node: exp.Expr, context: Context) -> Expression:
         raise ProgrammingError(
             f"{context.clause} cannot contain unnest(), which is for FROM and the select list"
         )
-    if len(node.expressions) != 1:
-        raise ProgrammingError(f"unnest() takes 1 argument here, not {len(node.expressions)}")
+    depth = unnest_depth(node)
     inner = replace(context, clause="unnest()", unnests=None)
-    return context.unnests.column_of(
-        require_list("unnest()", bind_expression(node.expressions[0], inner))
+    lists = require_list("unnest()", bind_expression(node.expressions[0], inner))
+    while depth > 1 and is_list(lists.type.value_type):
+        lists, depth = _call("flatten", [lists]), depth - 1
+    return context.unnests.column_of(lists)
+
+
+def unnest_depth(node: exp.Anonymous) -> int:
+    """Return how many levels unnest(list, recursive := true) or max_depth := n takes apart."""
+    _, *options = node.expressions or [None]
+    if not options:
+        if node.expressions:
+            return 1
+        raise ProgrammingError("unnest() takes 1 argument here, not 0")
+    match options:
+        case [exp.PropertyEQ() | exp.Kwarg() as option]:
+            name, value = fold(option.this.name), option.expression
+            if name == "recursive" and isinstance(value, exp.Boolean):
+                return _ALL_LEVELS if value.this else 1
+            if name == "max_depth" and value.is_int and int(value.name) > 0:
+                return min(int(value.name), _ALL_LEVELS)
+    raise ProgrammingError(
+        "unnest() takes a list here, and recursive := true or max_depth := a number"
     )
+
+
+def inside_lists(kind: pa.DataType, depth: int) -> tuple[pa.DataType, int]:
+    """Return what is in a list after so many levels at most, and how many of these are left."""
+    while depth and is_list(kind):
+        kind, depth = kind.value_type, depth - 1
+    return kind, depth
 
 
 @binds(exp.Window, reads=" ".join(exp.Window.arg_types))

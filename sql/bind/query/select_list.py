@@ -20,16 +20,17 @@ from raydb.planner.expressions.functions.nested.structs import struct_field
 from raydb.planner.expressions.functions.patterns import match
 from raydb.planner.expressions.nodes import Call, Column, Literal
 from raydb.planner.expressions.types import is_struct
+from raydb.sql.bind.expression.calls import inside_lists, unnest_depth
 from raydb.sql.bind.expression.expression import Context, Resolve, bind_expression
 from raydb.sql.bind.scope import Scope, Visible, find_table, made_name
 from raydb.sql.bind.scope import find_name as find_column
-from raydb.sql.parse.nodes import nodes_of, require_only
+from raydb.sql.parse.nodes import locate, nodes_of, require_only
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.written import text_of
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from raydb.planner.expressions.nodes import Expression
 
@@ -62,9 +63,8 @@ def bind_items(
                 items.append(
                     Item(node.args["alias"].name, node.this, bind_expression(node.this, context))
                 )
-            case _ if (struct := _unnested(node, context)) is not None:
-                fields = (each.name for each in struct.type)
-                items += [Item(name, node, struct_field(struct, name)) for name in fields]
+            case _ if (found := _unnested(node, context)) is not None:
+                items += [Item(name, node, field) for name, field in _fields(*found)]
             case _:
                 expression = bind_expression(node, context)
                 items.append(Item(_name_of(node, expression, scope), node, expression))
@@ -72,13 +72,33 @@ def bind_items(
         raise ProgrammingError("SELECT needs at least one column")
 
 
-def _unnested(node: exp.Expr, context: Context) -> Expression | None:
-    """Return the struct of unnest(struct), whose fields become columns; None for anything else."""
-    match node:
-        case exp.Anonymous(expressions=[operand]) if fold(node.name) == "unnest":
-            found = bind_expression(operand, replace(context, clause="unnest()"))
-            return found if is_struct(found.type) else None
-    return None
+def _unnested(node: exp.Expr, context: Context) -> tuple[Expression, int] | None:
+    """Return the struct of unnest(struct), and how deep its fields become columns.
+
+    None for anything else. It may be in lists that are taken apart as well.
+    """
+    if not isinstance(node, exp.Anonymous) or fold(node.name) != "unnest" or not node.expressions:
+        return None
+    try:
+        depth = unnest_depth(node)
+    except ProgrammingError as error:
+        locate(error, node)
+        raise
+    found = bind_expression(node.expressions[0], replace(context, clause="unnest()"))
+    inside, left = inside_lists(found.type, depth)
+    if not is_struct(inside) or not left:
+        return None
+    return (found if left == depth else bind_expression(node, context)), left
+
+
+def _fields(struct: Expression, levels: int) -> Iterator[tuple[str, Expression]]:
+    """Yield the fields of a struct, and those of structs in it as far as `levels` says."""
+    for each in struct.type:
+        field = struct_field(struct, each.name)
+        if levels > 1 and is_struct(field.type):
+            yield from _fields(field, levels - 1)
+        else:
+            yield each.name, field
 
 
 def _columns_of(

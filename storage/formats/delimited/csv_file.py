@@ -7,7 +7,12 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, BinaryIO
 
 from raydb.errors import ProgrammingError
-from raydb.storage.formats.delimited.infer import open_inferred
+from raydb.storage.formats.delimited.infer import (
+    Columns,
+    Inferred,
+    infer_columns,
+    open_inferred,
+)
 from raydb.storage.formats.delimited.read import open_delimited, read_whole_tables
 from raydb.storage.formats.delimited.records import Layout
 from raydb.storage.formats.format import ANY, Format, Setting, Use
@@ -34,6 +39,8 @@ if TYPE_CHECKING:
 
 _READING = (Use.READ, Use.QUERY)
 _QUERY = (Use.QUERY,)
+# In so many bytes the first line mostly ends.
+_FIRST_BYTES = 2**16
 
 
 class Csv(Format):
@@ -95,6 +102,14 @@ class Csv(Format):
         text = self.text_settings(path, settings)
         file, columns = _open_text(path, text), columns_of(settings, text.header)
         return open_inferred(file, text.layout, columns, text.delimiter_given, text.skipped_lines)
+
+    def sniff(self, path: str) -> tuple[Inferred, str]:
+        """Return what is found out of a file, and what its lines end with."""
+        text = self.text_settings(path, {})
+        file = _open_text(path, text)
+        found = infer_columns(file, text.layout, Columns(), text.delimiter_given, 0)
+        with file.view() as data:
+            return found, "\r\n" if data[:_FIRST_BYTES].find(b"\r\n") >= 0 else "\n"
 
     def reader(
         self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report

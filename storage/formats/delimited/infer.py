@@ -71,14 +71,27 @@ class Columns:
     exact: bool = False
 
 
-def open_inferred(
-    file: TextFile, layout: Layout, columns: Columns, delimiter_given: bool, skipped_lines: int
-) -> tuple[pa.Schema, Part]:
-    """Return the columns of a delimited file and its rows.
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """What the first records of a file tell of it.
 
-    Raises DataError naming file and line for a broken record, ProgrammingError for names of columns
-    that the file lacks, and OSError.
+    schema: its columns, of which `guessed` are those whose types the sample tells. body: the first
+    record behind the header, and stop: where records end.
     """
+
+    layout: Layout
+    has_header: bool
+    schema: pa.Schema
+    guessed: frozenset[str]
+    body: Record
+    stop: int
+    sample: _Sample
+
+
+def infer_columns(
+    file: TextFile, layout: Layout, columns: Columns, delimiter_given: bool, skipped_lines: int
+) -> Inferred:
+    """Return what the first records of a delimited file tell; errors as of `open_inferred`."""
     start = file.skip(skipped_lines)
     if start >= file.size_bytes:
         raise DataError(f"file '{file.path}' is empty")
@@ -111,8 +124,21 @@ def open_inferred(
     schema = pa.schema(zip(names, kinds, strict=True))
     check_types(schema)
     guessed = frozenset(names) - by_name.keys()
-    text = DelimitedText(file, layout, schema, body, stop, guessed)
-    size_bytes, seen_bytes = stop - body.start, sample.stop - body.start
+    return Inferred(layout, has_header, schema, guessed, body, stop, sample)
+
+
+def open_inferred(
+    file: TextFile, layout: Layout, columns: Columns, delimiter_given: bool, skipped_lines: int
+) -> tuple[pa.Schema, Part]:
+    """Return the columns of a delimited file and its rows.
+
+    Raises DataError naming file and line for a broken record, ProgrammingError for names of columns
+    that the file lacks, and OSError.
+    """
+    found = infer_columns(file, layout, columns, delimiter_given, skipped_lines)
+    schema, guessed, body, sample = found.schema, found.guessed, found.body, found.sample
+    text = DelimitedText(file, found.layout, schema, body, found.stop, guessed)
+    size_bytes, seen_bytes = found.stop - body.start, sample.stop - body.start
     if seen_bytes >= size_bytes or columns.sample is None:
         rows = read_delimited(replace(text, guessed=frozenset()))
         rows = _without_empty_types(rows, guessed)

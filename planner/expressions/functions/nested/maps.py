@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ from raydb.planner.expressions.columns.lists import (
 )
 from raydb.planner.expressions.columns.order import canonical_floats
 from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.functions.nested.lists import list_of
+from raydb.planner.expressions.functions.nested.lists import element_of, list_of
 from raydb.planner.expressions.literals import is_bare_null
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
 from raydb.planner.expressions.registry import scalar
@@ -327,3 +328,70 @@ def _histogram(call: Call, array: pa.Array) -> pa.Array:
         pa.struct([("key", call.type.key_type), ("value", call.type.item_type)]),
     )
     return make_maps(array_of_lists(entries, lengths, lengths > 0), call.type)
+
+
+def binned_histogram_of(name: str, values: Expression, bins: Expression) -> Expression:
+    """Return how many values of a list are in each bin, NULL where there is no list.
+
+    A bin is from behind the one before it up to its own value; of histogram_exact() it is that
+    value alone. What is in none is counted at the greatest value of the type, at '' for texts.
+    """
+    bins = require_list(f"{name}()", bins)
+    kind = closed(unify((element_of(values), element_of(bins)), "combine")[0].type)
+    if _beyond(kind) is None:
+        raise NotSupportedError(f"{name}() of {sql_type_name(kind)} with bins is not supported")
+    lists = (cast(each, pa.list_(kind)) for each in (values, bins))
+    known = "histogram_exact" if name == "histogram_exact" else "histogram_bins"
+    return Call(known, tuple(lists), pa.map_(kind, pa.uint64()))
+
+
+def _beyond(kind: pa.DataType) -> object:
+    """Return what stands for all values that are in no bin, None for a type that lacks it."""
+    if pt.is_decimal(kind):
+        return Decimal(10**kind.precision - 1).scaleb(-kind.scale)
+    if pt.is_floating(kind):
+        return float("inf")
+    if pt.is_integer(kind):
+        return 2 ** (kind.bit_width - pt.is_signed_integer(kind)) - 1
+    if pt.is_date(kind) or pt.is_timestamp(kind):
+        return 2 ** (kind.bit_width - 1) - 1
+    return "" if pt.is_string(kind) else None
+
+
+@scalar(name="histogram_exact", can_fail=True)
+@scalar(name="histogram_bins", can_fail=True)
+@of_columns
+def _binned(call: Call, array: pa.Array, given: pa.Array) -> pa.Array:
+    is_exact = call.function == "histogram_exact"
+    kind = call.type.key_type
+    beyond = pa.array([_beyond(kind)], pa.int64() if pt.is_temporal(kind) else kind)
+    beyond = beyond.cast(pa.int32()).view(kind) if pt.is_date(kind) else beyond.view(kind)
+    valid = array.is_valid().to_numpy(zero_copy_only=False)
+    keys, counts, lengths = [], list[int](), []
+    for row in range(len(array)):
+        if not valid[row]:
+            lengths.append(0)
+            continue
+        bins = given[row].values
+        if bins is None or bins.null_count:
+            raise DataError("the bins of histogram() are a list without NULL")
+        bins = pc.unique(canonical_floats(bins))
+        bins = bins.take(pc.sort_indices(bins))
+        values = array[row].values.drop_null()
+        compare = pc.equal if is_exact else pc.less_equal
+        found = [pc.sum(compare(values, each)).as_py() or 0 for each in bins]
+        inside = sum(found) if is_exact else max(found, default=0)
+        if not is_exact:
+            found = list(np.diff([0, *found]))
+        rest = len(values) - inside
+        if rest and pc.is_in(beyond, bins)[0].as_py():
+            raise DataError(f"histogram_exact() counts all others at '{beyond[0]}', a bin")
+        keys += [bins] + [beyond] * bool(rest)
+        counts += found + [rest] * bool(rest)
+        lengths.append(len(bins) + bool(rest))
+    joined = pa.concat_arrays(keys) if keys else pa.array([], kind)
+    entries = make_structs(
+        [joined, pa.array(counts, pa.uint64())],
+        pa.struct([("key", kind), ("value", pa.uint64())]),
+    )
+    return make_maps(array_of_lists(entries, np.array(lengths, np.int64), valid), call.type)
