@@ -183,3 +183,17 @@ EXPLAIN MERGE INTO stock USING sale USING (item) WHEN MATCHED AND sold = count T
 -- '    ComputeColumns: ''UPDATE'' AS merge_action, row number, item, sold AS count, note, item'
 -- '      FilterRows: (when = 1)'
 -- '        SharedRows: merge, as above'
+
+-- The number of a row is one of the table's, as in other statements.
+CREATE TABLE numbered (id INTEGER, val INTEGER);
+
+INSERT INTO numbered VALUES (1, 10), (2, 20), (3, 30);
+
+MERGE INTO numbered AS n USING (VALUES (3)) AS s (id) ON n.id = s.id WHEN MATCHED THEN UPDATE SET val = 31 RETURNING n.rowid, n.id, val;
+-- 2 | 3 | 31
+
+MERGE INTO numbered AS n USING (VALUES (2)) AS s (id) ON n.id = s.id WHEN MATCHED THEN DELETE RETURNING rowid, n.id, val;
+-- 1 | 2 | 20
+
+MERGE INTO numbered AS n USING (VALUES (7)) AS s (id) ON n.id = s.id WHEN NOT MATCHED THEN INSERT VALUES (7, 70) RETURNING rowid, n.id;
+-- NULL | 7

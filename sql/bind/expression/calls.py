@@ -193,7 +193,7 @@ def _unnest(node: exp.Expr, context: Context) -> Expression:
     return context.unnests.column_of(lists)
 
 
-def unnest_depth(node: exp.Anonymous) -> int:
+def unnest_depth(node: exp.Expr) -> int:
     """Return how many levels unnest(list, recursive := true) or max_depth := n takes apart."""
     _, *options = node.expressions or [None]
     if not options:

@@ -103,6 +103,7 @@ def _over(scope: Scope, columns: Mapping[Column, Expression]) -> Scope:
         replace(
             table,
             columns=tuple((name, columns[_column(each)]) for name, each in table.columns),
+            row_id=None if table.row_id is None else substitute(table.row_id, columns),
         )
         for table in scope.tables
     )

@@ -3,7 +3,7 @@
 A string where a table could stand names files, and so does a call of one of these functions:
 
     read_csv, read_parquet, read_json, read_flat    paths or patterns, then options by name
-    read_csv_auto, read_json_auto, parquet_scan     the same, as DuckDB calls them too
+    read_csv_auto, read_json_auto, read_ndjson, parquet_scan    the same, as DuckDB calls them
     glob                                            the files that match, one row each
 
 `=`, `=>` and `:=` mean the same between the name of an option and its value.
@@ -56,6 +56,8 @@ FILE_FUNCTIONS = (
     ),
     FileFunction("read_csv_auto", "csv"),
     FileFunction("read_json_auto", "json"),
+    FileFunction("read_ndjson", "json"),
+    FileFunction("read_ndjson_auto", "json"),
     FileFunction("parquet_scan", "parquet"),
     FileFunction("glob", "glob"),
 )
