@@ -114,3 +114,13 @@ DELETE FROM shop USING shop;
 
 DELETE FROM rate, shop;
 -- error: NotSupportedError: a join in UPDATE or DELETE is not supported
+
+CREATE TABLE several (i INTEGER);
+
+INSERT INTO several VALUES (1), (2), (3);
+
+DELETE FROM several USING (VALUES (1), (2)) AS a (i), (VALUES (2), (3)) AS b (i) WHERE several.i = a.i AND several.i = b.i RETURNING *;
+-- 2 | 2 | 2
+
+DELETE FROM several USING (SELECT 1 AS i) AS a, several AS other, (VALUES (5)) AS c (k) WHERE several.i = a.i AND other.i > several.i AND k > 4 RETURNING several.i;
+-- 1

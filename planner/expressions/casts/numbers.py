@@ -128,7 +128,7 @@ def _text_to_integer(array: pa.Array, target: pa.DataType) -> pa.Array:
         numbers = pc.cast(array, target)
     except pa.ArrowInvalid:
         text = pc.replace_substring_regex(
-            pc.utf8_trim_whitespace(array), pattern=r"^\+([0-9])", replacement=r"\1"
+            pc.utf8_trim_whitespace(array), pattern=r"^\+([0-9])|^-(0+)$", replacement=r"\1\2"
         )
         numbers = pc.cast(text, target)
     # Arrow reads 0x1A, and 0xFFFFFFFFFFFFFFFF as -1.

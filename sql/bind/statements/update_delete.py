@@ -92,10 +92,12 @@ def bind_delete(delete: Delete, catalog: CatalogInfo, parameters: Parameters = (
     require_only(tree, "this", "using", "where", "with_", "returning")
     with statement_binding(tree, catalog, parameters) as outer:
         binding = with_queries(tree, outer)
-        using = tree.args.get("using") or []
-        if len(using) > 1:
-            raise unsupported(using[1])
-        source = exp.From(this=using[0]) if using else None
+        first, *others = tree.args.get("using") or [None]
+        if others:
+            first = first.copy()
+            commas = [exp.Join(this=each.copy()) for each in others]
+            first.set("joins", [*(first.args.get("joins") or ()), *commas])
+        source = None if first is None else exp.From(this=first)
         matching = bind_matching(delete, source, binding)
         returning = bind_returning(tree, matching.scope(matching.columns), binding)
     return Project(matching.plan, ((matching.number, matching.number), *returning))
