@@ -334,7 +334,10 @@ SYSTEM_MACROS = {
         " (text, pattern, options) AS unnest(regexp_split_to_array(text, pattern, options))"
     ),
     "set_config": "(name, value, is_local) AS value",
-    "generate_subscripts": "(list, dimension) AS unnest(range(1, len(list) + 1))",
+    "generate_subscripts": (
+        "(list, dimension) AS unnest(CASE dimension WHEN 1 THEN range(1, len(list) + 1)"
+        " ELSE error('generate_subscripts() knows dimension 1 alone') END)"
+    ),
     "_pg_expandarray": (
         "(list) AS unnest(list_transform(list, lambda value, place: {'x': value, 'n': place}))"
     ),

@@ -194,6 +194,9 @@ SELECT * FROM (SELECT generate_subscripts([7, 8], 1));
 -- 1
 -- 2
 
+SELECT generate_subscripts([[7, 8], [9, 0]], 2);
+-- error: DataError: generate_subscripts() knows dimension 1 alone
+
 -- The tables of pg_catalog are behind all others.
 CREATE TABLE pg_class (a INTEGER);
 
