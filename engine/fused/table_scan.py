@@ -45,7 +45,7 @@ from raydb.planner.expressions.nodes import (
     rewrite,
 )
 from raydb.planner.stars.instants import CODED_UNITS, MOMENT, by_unit
-from raydb.planner.stars.table_scan import is_small, key_of
+from raydb.planner.stars.table_scan import has_codes, is_small, key_of
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -116,7 +116,10 @@ class Image:
 
     def has_few_values(self, expression: Expression) -> bool:
         """Tell whether an expression has few values as far as samples know."""
-        return self._over_codes(expression)[1] is not None or all(
+        if self._over_codes(expression)[1] is not None:
+            return True
+        # A constant of a nested type has no codes, and no attribute that says so.
+        return has_codes(expression.type) and all(
             attribute.path or is_small(self.fact.sample(attribute.name)) is not None
             for attribute in attributes_of(expression)
         )

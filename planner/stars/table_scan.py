@@ -134,8 +134,11 @@ def _scan_obstacles(star: Star, catalog: CatalogInfo, least_rows: int | None) ->
         yield from _call_obstacles(call, star, catalog)
     for expression in (*star.predicates, *(key for _, key in star.keys)):
         for attribute in attributes_of(expression):
-            if not _has_codes(_table_of(attribute, star, catalog).sample[attribute.name].type):
+            if not has_codes(_table_of(attribute, star, catalog).sample[attribute.name].type):
                 yield f"'{attribute.name}' is of a type that has no codes"
+    for _, key in star.keys:
+        if not has_codes(key.type):
+            yield f"{show(key)} is of a type that has no codes"
     yield from _group_obstacles(star, catalog)
 
 
@@ -380,7 +383,7 @@ def is_small(sample: pa.Array) -> int | None:
 
     They are few where the sample repeats them, or where whole numbers, as dates are, span little.
     """
-    if not _has_codes(sample.type):
+    if not has_codes(sample.type):
         return None
     count: int = pc.count_distinct(sample).as_py()
     if count * 2 <= len(sample):
@@ -401,7 +404,7 @@ def _span(sample: pa.Array) -> int | None:
     return int(known.max()) - int(known.min()) + 1 if len(known) else None
 
 
-def _has_codes(data_type: pa.DataType) -> bool:
+def has_codes(data_type: pa.DataType) -> bool:
     """Whether a column becomes codes, which Arrow finds by sorting: neither lists nor intervals."""
     return not (pa.types.is_nested(data_type) or pa.types.is_interval(data_type))
 

@@ -294,3 +294,23 @@ def test_keys_without_codes_over_a_bvh(key: str) -> None:
         expected = [con.execute(query).fetchall() for query in queries]
         con.execute("CREATE BVH b ON t (SCAN (k, n), GROUP BY (k, n), AGGREGATE (i))")
         assert [con.execute(query).fetchall() for query in queries] == expected
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT [b] AS x, count(*) FROM t GROUP BY x ORDER BY x LIMIT 2",
+        "SELECT {'k': b} AS x, max({'i': b}) FROM t GROUP BY x ORDER BY x LIMIT 2",
+        "SELECT INTERVAL (b) DAY AS x, count(*) FROM t GROUP BY x ORDER BY x LIMIT 2",
+        "SELECT CASE WHEN b = 1 THEN [1] END AS x, count(*) FROM t GROUP BY x ORDER BY x",
+        "SELECT b % 2, min(NULL::INTEGER[]), max([1]), count(DISTINCT {'i': 1}) FROM t GROUP BY 1",
+        "SELECT min(NULL::INTEGER[3]), mode([1]), count(DISTINCT NULL::INTEGER[]) FROM t",
+        "SELECT DISTINCT NULL::STRUCT(i INTEGER), b FROM t ORDER BY b",
+    ],
+)
+def test_what_has_no_codes_over_many_rows(query: str) -> None:
+    with raydb.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT range AS a, range % 10 AS b FROM range(100000)")
+        found = con.execute(query).fetchall()
+        con.execute("SET fused_path = off")
+        assert sorted(map(repr, con.execute(query).fetchall())) == sorted(map(repr, found))

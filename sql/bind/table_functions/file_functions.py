@@ -57,7 +57,6 @@ FILE_FUNCTIONS = (
     FileFunction("read_csv_auto", "csv"),
     FileFunction("read_json_auto", "json"),
     FileFunction("read_ndjson", "json"),
-    FileFunction("read_ndjson_auto", "json"),
     FileFunction("parquet_scan", "parquet"),
     FileFunction("glob", "glob"),
 )
