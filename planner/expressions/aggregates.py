@@ -347,7 +347,7 @@ AGGREGATE_TABLE = _table(
     (
         "histogram_exact(a, bins)",
         "how often each value of a list occurs, a MAP, and all others:"
-        " histogram_exact(t, ['b']) FROM s -> {'': 1, 'b': 2}",
+        " histogram_exact(t, ['b']) FROM s -> {'b': 2, '': 1}",
         _no_call,
     ),
     (
