@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from raydb.kernels.states.changes import _chance, find_changes, least_points, nearest, profile
 from raydb.kernels.states.window import window_width
@@ -69,6 +70,16 @@ def test_level_subsequences_have_level_ones_from_all_of_the_series() -> None:
     assert found[10].tolist() == [35, 71, 154]
     assert found[33].tolist() == [39, 71, 154]
     assert set(found[90]) <= set(range(72, 120))
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_profile_is_the_roc_auc_of_scikit_learn(k: int) -> None:
+    places = np.random.default_rng(10 + k).integers(0, 150, (150, k), dtype=np.int32)
+    found = profile(places, _WIDTH, 40, 120)
+    for place, split in enumerate(range(40, 120)):
+        predicted = (places >= split).sum(axis=1) * 2 > k
+        predicted[split - _WIDTH : split] = True
+        assert abs(found[place] - roc_auc_score(np.arange(150) >= split, predicted)) < 1e-12
 
 
 def _plain_profile(

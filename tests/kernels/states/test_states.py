@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from sklearn.linear_model import RidgeClassifierCV
 
 from raydb.kernels.states.merging import gain, macro_f1, merge, merge_states
 from raydb.kernels.states.ridge import PENALTIES, predict
@@ -228,6 +229,17 @@ def test_ridge_is_the_direct_solution(seed: int) -> None:
     train, test = np.arange(45), np.arange(45, 60)
     found = predict(features @ features.T, train, test, labels)
     assert (found == _direct_labels(features, train, test, labels)).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ridge_is_that_of_scikit_learn(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    labels = draw.integers(0, 4, 200)
+    features = draw.normal(size=(200, 50)) + 0.4 * labels[:, None] * draw.normal(size=50)
+    train, test = np.arange(150), np.arange(150, 200)
+    judge = RidgeClassifierCV(PENALTIES).fit(features[train], labels[train])
+    found = predict(features @ features.T, train, test, labels)
+    assert (found == judge.predict(features[test])).all()
 
 
 def test_ridge_reads_no_label_of_the_test_samples() -> None:
