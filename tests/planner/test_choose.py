@@ -53,7 +53,7 @@ def star() -> Any:
         {
             "day": rng.integers(0, 1000, 1000),
             "shop": rng.integers(0, 400, 1000),
-            "ticket": numbers,
+            "ticket": numbers * 1_000_000,
             "at": np.datetime64("2020-01-01", "us") + numbers * np.timedelta64(1020, "s"),
             "price": numbers % 83,
         }
