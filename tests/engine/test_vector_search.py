@@ -294,8 +294,8 @@ def test_other_vectors_in_the_text_fill_the_same_plan(monkeypatch):
         numbers = ", ".join(map(str, query))
         for written in (f"[{numbers}]", f"'[{numbers}]'"):
             assert con.execute(text.format(written)).fetchall() == expected
-    # With a parameter, in brackets and in quotes.
-    assert len(parsed) == 3
+    # With a parameter once, in brackets and in quotes twice: the second text makes the template.
+    assert len(parsed) == 5
     with pytest.raises(raydb.Error, match="vectors of 12 numbers, the query has 11"):
         con.execute(text.format([1.5] * 11))
     whole = "[" + ", ".join(["1"] * 11)

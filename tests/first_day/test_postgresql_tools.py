@@ -65,7 +65,7 @@ def inspector() -> Iterator[Any]:
     registry.register("postgresql_over_raydb", __name__, "PostgreSQL")
     engine = sa.create_engine("postgresql_over_raydb:///:memory:", poolclass=sa.pool.StaticPool)
     with warnings.catch_warnings(), engine.connect() as connection:
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", sa.exc.SAWarning)
         connection.exec_driver_sql(MADE)
         yield sa.inspect(connection)
     engine.dispose()

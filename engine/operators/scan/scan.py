@@ -407,7 +407,7 @@ def scan_slice(table: Table, columns: Sequence[Column], offset: int, count: int)
 
     None where that is no better than a slice of the whole table.
     """
-    if is_decoded(table, columns):
+    if not columns or is_decoded(table, columns):
         return None
     if not table.rows.is_counted:
         found = table.rows.head([column.name for column in columns], offset + count)
