@@ -69,10 +69,12 @@ def find_changes(
 ) -> list[Change]:
     """Return the change points of a series, in order.
 
-    points (d, n): by channel, all finite. w: the points of a subsequence. keep_going: is told the
-    share that is done; what it raises ends the search.
+    points (d, n): by channel, all finite; channels that never change tell nothing. w: the points of
+    a subsequence. keep_going: is told the share that is done; what it raises ends the search.
     """
     count = points.shape[1]
+    moves = (points != points[:, :1]).any(axis=1)
+    points = points[moves] if moves.any() else points[:1]
     least = SEGMENT_WIDTHS * w
     found: list[Change] = []
     waiting: list[tuple[float, int, int, int]] = []

@@ -127,6 +127,39 @@ SELECT * FROM detect_changes((SELECT n, CASE WHEN n = 7 THEN 'Infinity'::DOUBLE 
 SELECT * FROM detect_changes((SELECT n, CAST(NULL AS DOUBLE) AS x FROM sensor), time => n);
 -- error: DataError: the series of detect_changes() has no value in 'x'
 SELECT * FROM detect_changes((SELECT CASE WHEN n = 7 THEN TIMESTAMP 'infinity' ELSE ts END AS ts, x FROM sensor), time => ts);
--- error: DataError: a time of detect_changes() is infinity, which is in no series
+-- error: DataError: a time of detect_changes() is infinity; times are finite, and within 2**62 units of 0
 SELECT * FROM detect_changes((SELECT n, x FROM sensor), time => n, classifier => 'rocket');
 -- error: ProgrammingError: detect_changes() takes no argument 'classifier'; it takes time, partition_by, window, gaps, resample, seed (line 1, column 15)
+
+-- Channels that never change tell nothing; decimal and real steps are exact.
+SELECT change, start_row FROM detect_changes((SELECT n, x, 7 AS y FROM sensor), time => n, window => 20);
+-- 1 | 309
+-- 2 | 602
+SELECT change, start_row FROM detect_changes((SELECT (n * 0.1)::DECIMAL(10, 1) AS t, x FROM sensor), time => t, resample => 0.1, window => 20);
+-- 1 | 309
+-- 2 | 602
+SELECT change, start_row FROM detect_changes((SELECT n * 0.1::DOUBLE AS t, x FROM sensor), time => t, resample => 0.1::DOUBLE, window => 20);
+-- 1 | 309
+-- 2 | 602
+SELECT count(*) FROM detect_changes((SELECT ts, x FROM sensor), time => ts, resample => INTERVAL '106751992 days', window => 20);
+-- 0
+SELECT count(*) FROM detect_changes((SELECT n, x FROM sensor), time => n, resample => 10000000000000000000, window => 20);
+-- 0
+
+-- What is too large, too far or in no channel.
+SELECT * FROM detect_changes((SELECT n, CASE WHEN n % 2 = 0 THEN x END AS x, CASE WHEN n % 2 = 1 THEN x END AS y FROM sensor), time => n, gaps => 'split');
+-- error: DataError: the series of detect_changes() has no time with a value in every channel
+SELECT * FROM detect_changes((SELECT n::DOUBLE AS n, x FROM sensor), time => n, resample => 'inf'::DOUBLE);
+-- error: ProgrammingError: resample of detect_changes() is a number above 0 for the DOUBLE column 'n', not inf (DOUBLE) (line 1, column 15)
+SELECT * FROM detect_changes((SELECT n::DOUBLE AS n, x FROM sensor UNION ALL SELECT 1e19, 0), time => n, gaps => 'split');
+-- error: DataError: the series of detect_changes() spans 1e+19 steps, which is more than 2**53
+SELECT * FROM detect_changes((SELECT n::DOUBLE AS n, x FROM sensor), time => n, resample => 1e-300, gaps => 'interpolate');
+-- error: DataError: the series of detect_changes() spans 8.99e+302 steps, which is more than 2**53
+SELECT * FROM detect_changes((SELECT n, x * 1e155 AS x FROM sensor), time => n);
+-- error: DataError: the series of detect_changes() has values up to 1.1e+155 in 'x'; what is compared lies between 1e-150 and 1e+150
+SELECT * FROM detect_changes((SELECT n, x * 1e-162 AS x FROM sensor), time => n);
+-- error: DataError: the series of detect_changes() has values up to 1.1e-162 in 'x'; what is compared lies between 1e-150 and 1e+150
+SELECT * FROM detect_changes((SELECT n::HUGEINT + 100000000000000000000 AS n, x FROM sensor), time => n);
+-- error: DataError: a time of detect_changes() is 100000000000000000000; times are finite, and within 2**62 units of 0
+SELECT * FROM detect_changes((SELECT n::UBIGINT + 18000000000000000000 AS n, x FROM sensor), time => n);
+-- error: DataError: a time of detect_changes() is 18000000000000000000; times are finite, and within 2**62 units of 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 # The least window: half of it is compared, and three points are the least that have a shape.
 _LEAST_WINDOW = 6
+
+# Times and steps of so many units, or further from 0, are no integers of 64 bits that are added up.
+MOST_UNITS = 2**62
 
 _DAY_NANOSECONDS = 86_400 * 10**9
 _UNIT_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -75,17 +80,22 @@ class Question:
 
 
 def resample_step(function: str, given: Literal, time: Column) -> float:
-    """Return a step in units of the times; raises ProgrammingError for what is none."""
+    """Return a step in units of the times, of decimals in those of their last digit.
+
+    Raises ProgrammingError for what is none.
+    """
     kind = time.type
     column = f"the {sql_type_name(kind)} column '{time.name}'"
     value: Any = given.value
     if is_number(kind):
-        is_real = is_number(given.type) and not isinstance(value, bool) and float(value) > 0
-        if not is_real:
+        is_real = is_number(given.type) and not isinstance(value, bool)
+        if not is_real or not 0 < float(value) < inf:
             raise ProgrammingError(
                 f"resample of {function}() is a number above 0 for {column}, not {describe(given)}"
             )
-        return int(value) if value == int(value) else float(value)
+        units = Fraction(value) * 10 ** (kind.scale if pa.types.is_decimal(kind) else 0)
+        is_exact = units.denominator == 1 and units < MOST_UNITS
+        return int(units) if is_exact else float(units)
     interval = read_interval(value) if given.type == pa.string() else value
     if not isinstance(interval, pa.MonthDayNano):
         raise ProgrammingError(
@@ -99,7 +109,7 @@ def resample_step(function: str, given: Literal, time: Column) -> float:
             f"resample of {function}() is a step of one length in days or less, and at least a "
             f"unit of {column}; not {describe(given)}"
         )
-    return int(steps)
+    return int(steps) if steps < MOST_UNITS else float(steps)
 
 
 def check_time(function: str, time: Column) -> None:

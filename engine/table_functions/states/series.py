@@ -14,7 +14,9 @@ import pyarrow as pa
 
 from raydb.engine.operators.join.keys import encode_keys
 from raydb.engine.operators.relation import joined
+from raydb.engine.table_functions.states.question import MOST_UNITS
 from raydb.errors import DataError
+from raydb.kernels.codecs.arrow_numbers import words_of
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.zones import session_zone
 
@@ -30,6 +32,15 @@ if TYPE_CHECKING:
 
 # Steps are even where none is further from a multiple of the one in the middle, in parts of it.
 _JITTER = 0.1
+
+# A time is a multiple of a step if it is one but for so much of it, which is what doubles lose.
+_ROUNDING = 2.0**-50
+
+# So many steps are told apart by doubles.
+_MOST_STEPS = 2**53
+
+# The square of the greatest value, and of the inverse of the least, is a double.
+_LARGEST = 1e150
 
 # What a point of a gap takes for each channel, and beside them.
 _POINT_BYTES = 8
@@ -96,16 +107,31 @@ def _numeric(rows: Rows, numbers: NDArray[np.int64]) -> NDArray[Any]:
     if some.null_count:
         raise DataError(f"rows of {rows.function}() without a time: {some.null_count}")
     kind = some.type
+    found: NDArray[Any]
     if pa.types.is_decimal(kind) or pa.types.is_uint64(kind):
-        some = cast_values(some, pa.float64())
+        found = _units(some)
     elif pa.types.is_temporal(kind):
-        some = some.cast(pa.int64() if kind.bit_width == 64 else pa.int32())
-    found: NDArray[Any] = some.to_numpy(zero_copy_only=False)
-    is_far = ~np.isfinite(found) if found.dtype.kind == "f" else np.abs(found // 2) >= 2**61
+        found = some.cast(pa.int64() if kind.bit_width == 64 else pa.int32()).to_numpy()
+    else:
+        found = some.to_numpy(zero_copy_only=False)
+    is_real = found.dtype.kind == "f"
+    is_far = ~np.isfinite(found) if is_real else np.abs(found // 2) >= MOST_UNITS // 2
     if is_far.any():
         value = text_of(rows.times[int(numbers[int(is_far.argmax())])])
-        raise DataError(f"a time of {rows.function}() is {value}, which is in no series")
-    return found if found.dtype.kind == "f" else found.astype(np.int64)
+        raise DataError(
+            f"a time of {rows.function}() is {value}; times are finite, and within 2**62 units of 0"
+        )
+    return found if is_real else found.astype(np.int64)
+
+
+def _units(times: pa.Array) -> NDArray[np.int64]:
+    """Return decimals in units of their last digit, and UBIGINT; what is too far as MOST_UNITS."""
+    words = words_of(times)
+    if words.ndim == 1:
+        near: NDArray[np.int64] = np.minimum(words, MOST_UNITS).astype(np.int64)
+        return near
+    is_wide = words[:, 1] != words[:, 0] >> 63
+    return np.where(is_wide, MOST_UNITS, words[:, 0])
 
 
 def text_of(value: pa.Scalar) -> str:
@@ -126,13 +152,22 @@ def _series(
     unknown = np.isnan(values).all(axis=0)
     if unknown.any():
         raise DataError(f"{title} has no value in '{rows.names[int(unknown.argmax())]}'")
+    largest = np.nanmax(np.abs(values), axis=0)
+    is_beyond = (largest > _LARGEST) | ((largest > 0) & (largest < 1 / _LARGEST))
+    if is_beyond.any():
+        place = int(is_beyond.argmax())
+        raise DataError(
+            f"{title} has values up to {largest[place]:.3g} in '{rows.names[place]}'; what is "
+            f"compared lies between {1 / _LARGEST:.0e} and {_LARGEST:.0e}"
+        )
     if asked.resample is None:
         places = _places(rows, numbers, times, title)
         first_row = np.arange(len(numbers))
         last_row = first_row
     else:
         # Steps begin at multiples of their length, as those of time_bucket() do.
-        steps = np.floor_divide(times, asked.resample)
+        steps = _steps(times, asked.resample)
+        _check_span(title, steps[-1] - steps[0])
         first_row = np.flatnonzero(np.diff(steps, prepend=steps[0] - 1))
         last_row = np.append(first_row[1:], len(numbers)) - 1
         places = (steps[first_row] - steps[0]).astype(np.int64)
@@ -152,6 +187,8 @@ def _series(
     breaks = np.flatnonzero(np.diff(places[kept]) > 1) + 1
     bounds = [0, *breaks.tolist(), int(kept.sum())]
     pieces = [(start, end) for start, end in pairwise(bounds) if start < end]
+    if not pieces:
+        raise DataError(f"{title} has no time with a value in every channel")
     points = np.ascontiguousarray(values[kept].T)
     return Series(title, numbers, points, first_row[kept], last_row[kept], pieces)
 
@@ -170,9 +207,10 @@ def _places(
             f"{title} has several rows at {when}; resample takes the mean of them, and "
             "partition_by tells series apart"
         )
-    middle = np.sort(steps)[(len(steps) - 1) // 2]
-    counts = np.rint(steps / middle)
-    uneven = np.abs(steps / middle - counts) > _JITTER
+    with np.errstate(over="ignore", invalid="ignore"):
+        times_middle = steps / np.sort(steps)[(len(steps) - 1) // 2]
+        counts = np.rint(times_middle)
+        uneven = np.abs(times_middle - counts) > _JITTER
     if uneven.any():
         at = int(uneven.argmax())
         before, behind = (text_of(rows.times[int(numbers[i])]) for i in (at, at + 1))
@@ -181,7 +219,27 @@ def _places(
             f"the times of {title} are uneven, as between {before} and {behind}; resample => "
             f"with a step, such as {step}, makes them even"
         )
+    _check_span(title, counts.sum())
     return np.concatenate(([0], np.cumsum(counts.astype(np.int64))))
+
+
+def _steps(times: NDArray[Any], step: float) -> NDArray[Any]:
+    """Return the number of the step that each time lies in."""
+    if times.dtype.kind != "f":
+        found: NDArray[Any] = np.floor_divide(times, step)
+        return found
+    with np.errstate(over="ignore"):
+        parts = times / step
+    # 0.3 is the third step of 0.1, of which it is 2.9999999999999996.
+    near = np.rint(parts)
+    is_near = np.abs(parts - near) <= _ROUNDING * np.abs(near)
+    return np.where(is_near, near, np.floor(parts))
+
+
+def _check_span(title: str, span: float) -> None:
+    """Raise DataError where a series has more steps than numbers tell apart."""
+    if not span < _MOST_STEPS:
+        raise DataError(f"{title} spans {span:.3g} steps, which is more than 2**53")
 
 
 def _means(values: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
