@@ -249,10 +249,15 @@ _NAMED = (
     " ON n.oid = c.relnamespace WHERE "
 )
 _SEEN = "n.nspname IN (current_schema(), 'main', 'pg_temp')"
+_PART = '("(?:[^"]|"")+"|[^".]+)'
+_SCHEMA_PART, _OWN_PART = (
+    f"replace(regexp_replace(regexp_extract(name, '^(?:{_PART}[.])?{_PART}$', {group}),"
+    """ '^"(.*)"$', '\\1'), '""', '"')"""
+    for group in (1, 2)
+)
 _FOUND = (
-    f"({_NAMED.format('oid')} CASE WHEN position('.' IN name) = 0 THEN {_SEEN}"
-    " AND c.relname = replace(name, '\"', '')"
-    " ELSE n.nspname || '.' || c.relname = replace(name, '\"', '') END"
+    f"({_NAMED.format('oid')} c.relname = {_OWN_PART} AND"
+    f" CASE {_SCHEMA_PART} WHEN '' THEN {_SEEN} ELSE n.nspname = {_SCHEMA_PART} END"
     " ORDER BY CASE n.nspname WHEN 'pg_temp' THEN 0 WHEN current_schema() THEN 1 ELSE 2 END,"
     " CASE c.relkind WHEN 'i' THEN 1 ELSE 0 END LIMIT 1)"
 )
@@ -329,10 +334,7 @@ SYSTEM_MACROS = {
     "inet_client_addr": "() AS CAST(NULL AS VARCHAR)",
     "inet_client_port": "() AS CAST(NULL AS INTEGER)",
     "current_query": "() AS ''",
-    "regexp_split_to_table": (
-        "(text, pattern) AS unnest(regexp_split_to_array(text, pattern)),"
-        " (text, pattern, options) AS unnest(regexp_split_to_array(text, pattern, options))"
-    ),
+    "regexp_split_to_table": "(text, pattern) AS unnest(regexp_split_to_array(text, pattern))",
     "set_config": "(name, value, is_local) AS value",
     "generate_subscripts": (
         "(list, dimension) AS unnest(CASE dimension WHEN 1 THEN range(1, len(list) + 1)"

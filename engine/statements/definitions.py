@@ -20,6 +20,7 @@ from raydb.engine.statements.dependents import (
     kept_comments,
     renamed_comments,
     settle,
+    without_comments,
 )
 from raydb.engine.statements.load import append_batches, are_read, rows_of_query
 from raydb.engine.statements.macros import create_macro, drop_macros
@@ -319,6 +320,7 @@ def _create_view(statement: ast.CreateView, context: StatementContext) -> Snapsh
     bind_view(name, after, context)
     if old is None:
         return after
+    after = without_comments(after, "view", old)
     return settle(context, after, f"view '{name}' cannot be replaced")
 
 

@@ -203,6 +203,17 @@ def renamed_comments(
     return replace(snapshot, comments={moved(key): text for key, text in snapshot.comments.items()})
 
 
+def without_comments(snapshot: Snapshot, kind: str, name: str) -> Snapshot:
+    """Return a snapshot without the comments on what is replaced, and on its columns."""
+    kinds = (kind, "column") if kind == "view" else (kind,)
+    kept = {
+        key: text
+        for key, text in snapshot.comments.items()
+        if key[0] not in kinds or key[1] != name
+    }
+    return snapshot if len(kept) == len(snapshot.comments) else replace(snapshot, comments=kept)
+
+
 def kept_comments(snapshot: Snapshot) -> Snapshot:
     """Return a snapshot without the comments on what it does not have any more."""
     kept = {key: text for key, text in snapshot.comments.items() if _is_there(key, snapshot)}

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb import sql
+from raydb.engine.statements.dependents import without_comments
 from raydb.engine.statements.names import macros_of, names_to_drop
 from raydb.errors import ProgrammingError
 from raydb.names import find_object
@@ -23,6 +24,8 @@ def create_macro(statement: ast.CreateMacro, snapshot: Snapshot) -> Snapshot:
             return snapshot
         if not statement.or_replace:
             raise ProgrammingError(f"macro '{known}' exists already")
+        kind = "table macro" if statement.is_table else "macro"
+        snapshot = without_comments(snapshot, kind, known)
     key = sql.macro_key(known or statement.name, is_table=statement.is_table)
     return replace(snapshot, macros={**snapshot.macros, key: statement.text})
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from raydb import sql
-from raydb.engine.statements.dependents import renamed_comments
+from raydb.engine.statements.dependents import renamed_comments, without_comments
 from raydb.engine.statements.names import names_to_drop
 from raydb.errors import ProgrammingError
 from raydb.names import find_object, is_same, known_object
@@ -38,6 +38,7 @@ def create_sequence(statement: ast.CreateSequence, snapshot: Snapshot) -> Snapsh
         for table, column in _users(name, snapshot):
             if any(each.sequence == name for each in table.definition.identities):
                 raise _needed("replaced", name, table, column)
+        snapshot = without_comments(snapshot, "sequence", name)
     return snapshot.with_sequence(Sequence(name, statement.options))
 
 

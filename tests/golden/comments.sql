@@ -137,6 +137,48 @@ CREATE SCHEMA s;
 SELECT * FROM comments();
 -- (no rows)
 
+-- What replaces another begins without comments.
+CREATE OR REPLACE VIEW v AS SELECT a AS b FROM u;
+
+CREATE OR REPLACE SEQUENCE q;
+
+CREATE OR REPLACE MACRO f(x) AS x + 1;
+
+CREATE OR REPLACE MACRO g(x) AS TABLE SELECT x AS y;
+
+CREATE VIEW other_view AS SELECT a FROM u;
+
+COMMENT ON VIEW v IS 'old';
+
+COMMENT ON COLUMN v.b IS 'old';
+
+COMMENT ON VIEW other_view IS 'stays';
+
+COMMENT ON SEQUENCE q IS 'old';
+
+COMMENT ON MACRO f IS 'old';
+
+COMMENT ON MACRO TABLE g IS 'old';
+
+CREATE OR REPLACE VIEW V AS SELECT a AS c FROM u;
+
+CREATE OR REPLACE SEQUENCE q START 5;
+
+CREATE OR REPLACE MACRO f(x) AS x + 2;
+
+SELECT kind, name, comment FROM comments();
+-- 'table macro' | 'g' | 'old'
+-- 'view' | 'other_view' | 'stays'
+
+CREATE OR REPLACE MACRO g(x) AS TABLE SELECT x AS z;
+
+DROP VIEW other_view;
+
+DROP VIEW v;
+
+SELECT * FROM comments();
+-- (no rows)
+
 -- A rollback takes it back.
 BEGIN;
 

@@ -221,3 +221,17 @@ SELECT schemaname, tablename FROM pg_tables ORDER BY 1, 2;
 
 SELECT n.nspname ~ '^pg_temp', c.relpersistence FROM pg_catalog.pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE relname LIKE 'now%';
 -- true | 't'
+
+-- The name of a regclass is that of SQL: quotes make a dot or a doubled quote a part of it.
+CREATE TABLE "T.1" (a INTEGER);
+
+CREATE TABLE shop."d""q" (a INTEGER);
+
+SELECT '"T.1"'::regclass = (SELECT oid FROM pg_catalog.pg_class WHERE relname = 'T.1'), 'shop."d""q"'::regclass = (SELECT oid FROM pg_catalog.pg_class WHERE relname = 'd"q');
+-- true | true
+
+SELECT to_regclass('"shop"."sale"') = 'shop.sale'::regclass, to_regclass('"nation"') = 'nation'::regclass;
+-- true | true
+
+SELECT to_regclass('T.1'), to_regclass('"nation'), to_regclass('nation"'), to_regclass('na"tion"'), to_regclass('"shop.sale"'), to_regclass('');
+-- NULL | NULL | NULL | NULL | NULL | NULL

@@ -126,9 +126,25 @@ SELECT 'Bergen' ^@ 'Be', regexp_split_to_array('a1b22c', '\d+');
 -- true | ['a', 'b', 'c']
 
 SELECT string_split_regex('aaaäa', ''), string_split_regex('', ''), string_split_regex('a1b', '\d*');
--- ['a', 'a', 'a', 'ä', 'a'] | [''] | ['a', '', 'b']
+-- ['a', 'a', 'a', 'ä', 'a'] | [] | ['a', '', 'b']
 SELECT string_split_regex('abc', '(|abc)'), string_split_regex('a, b,c', ',? *'), string_split_regex('12', '\d*'), string_split_regex(NULL, 'x*');
 -- ['a', 'b', 'c'] | ['a', '', 'b', '', 'c'] | ['', ''] | NULL
+
+-- What matches nothing at some places alone ends the part before it.
+SELECT regexp_split_to_array('ab', '\b'), regexp_split_to_array('abc', '\B'), string_split_regex('axb', 'x|\b');
+-- ['a', 'b', ''] | ['a', 'b', 'c'] | ['a', '', 'b', '']
+SELECT regexp_split_to_array('abc', '$'), regexp_split_to_array('abc', '^'), regexp_split_to_array('ab', 'b|$');
+-- ['abc', ''] | ['a', 'bc'] | ['a', '']
+SELECT string_split_regex('ax--', 'x|\b'), string_split_regex('aab', '^a'), string_split_regex('', '$'), string_split_regex('ä-ä', '\B');
+-- ['a', '', '-', '-'] | ['', 'ab'] | [''] | ['ä', '-', 'ä']
+SELECT regexp_split_to_table('ab', '\b') AS part;
+-- 'a'
+-- 'b'
+-- ''
+SELECT regexp_split_to_table('', '');
+-- (no rows)
+SELECT regexp_split_to_table('a', 'b', 'i');
+-- error: ProgrammingError: regexp_split_to_table() takes (text, pattern), not such arguments (line 1, column 8)
 SELECT regexp_split_to_array('a', '(');
 -- error: DataError: '(' is not a valid regular expression: missing )
 

@@ -27,7 +27,7 @@ from raydb.planner.expressions.types import BOOLEAN, INTEGER, TEXT, is_list
 from raydb.planner.expressions.typing_rules import choose, label, typed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _OPERATORS = {
     "like": ("LIKE", "like"),
@@ -305,32 +305,57 @@ def _bind_split(name: str, text: Expression, pattern: Expression) -> Expression:
 @with_constants
 def _regexp_split(_: Call, text: Values, pattern: str) -> Values:
     try:
-        # Arrow (26.0) never ends at a match of nothing.
-        if not pc.match_substring_regex(pa.scalar(""), pattern).as_py():
+        # Arrow (26.0) never ends at a match of nothing, and takes each rest for a text of its own.
+        nothing = pc.match_substring_regex(pa.scalar(""), pattern).as_py()
+        if not nothing and not _PLACES.search(pattern):
             return pc.split_pattern_regex(text, pattern)
+        return each(text, lambda array: _split_by_marks(array, pattern), pa.list_(pa.string()))
     except pa.ArrowInvalid as error:
         raise _bad_pattern(pattern, error) from error
 
-    def split(array: pa.Array) -> pa.Array:
-        first, last = _marks(array)
-        marked = pc.replace_substring_regex(array, pattern, rf"{first}\0{last}")
-        parts = [None if each is None else _parts(each, first, last) for each in marked.to_pylist()]
-        return pa.array(parts, pa.list_(pa.string()))
 
-    return each(text, split, pa.list_(pa.string()))
+# What matches a place between characters: a pattern with one may match nothing there.
+_PLACES = re.compile(r"[$^]|\\[AbBz]")
 
 
-def _parts(marked: str, first: str, last: str) -> list[str]:
-    """Return the parts between marked matches of what also matches nothing, as DuckDB does.
+def _split_by_marks(texts: pa.Array, pattern: str) -> pa.Array:
+    """Return the parts of texts between matches that may be of nothing."""
+    first, last = _marks(texts)
+    marked = pc.replace_substring_regex(texts, pattern, rf"{first}\0{last}")
 
-    It matches before each character that is in no match: each of these is a part of its own.
+    @functools.cache
+    def matches_between(before: str, after: str) -> bool:
+        nothing = rf"\A(?s:.)(?:{pattern})(?s:.)\z"
+        return bool(pc.match_substring_regex(pa.scalar(before + after), nothing).as_py())
+
+    def parts(text: str | None) -> list[str] | None:
+        if not text or text == first + last:
+            # Without a text DuckDB has one part, and none by an empty pattern.
+            return None if text is None else [""] * bool(pattern)
+        return _parts(text.split(first), last, matches_between)
+
+    return pa.array(map(parts, marked.to_pylist()), pa.list_(pa.string()))
+
+
+def _parts(pieces: list[str], last: str, matches_between: Callable[[str, str], bool]) -> list[str]:
+    """Return the parts between marked matches, as DuckDB does.
+
+    A match of nothing where a part would begin makes the next character a part of its own. RE2
+    marks no such match right behind another match: `matches_between` two characters tells of it.
     """
+    part, *matches = pieces
     found: list[str] = []
-    for match in marked.split(first)[1:]:
+    is_open = True
+    for match in matches:
         matched, _, rest = match.partition(last)
-        found += ["", *rest] if matched else rest
-        ends_in_match = bool(matched) and not rest
-    return [*found, ""] if not found or ends_in_match else found
+        if matched or part:
+            found.append(part)
+            part, is_open = "", True
+        if rest and (not matched or matches_between(matched[-1], rest[0])):
+            found.append(rest[0])
+            rest, is_open = rest[1:], False
+        part += rest
+    return [*found, part] if part or is_open else found
 
 
 @scalar(
