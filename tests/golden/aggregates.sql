@@ -140,6 +140,16 @@ SELECT histogram(x, []) FROM (VALUES (1)) AS t (x);
 SELECT histogram(x, [1, NULL]) FROM (VALUES (1)) AS t (x);
 -- error: DataError: the bins of histogram() are a list without NULL
 
+SELECT histogram_exact(x, [1, NULL]) FROM (VALUES (1)) AS t (x);
+-- error: DataError: the bins of histogram_exact() are a list without NULL
+
+-- NaN is behind all others.
+SELECT histogram(x, ['nan'::DOUBLE, 1]), histogram_exact(x, ['nan'::DOUBLE, 1]), histogram(x, [1]) FROM (VALUES ('nan'::DOUBLE), (1)) AS t (x);
+-- {1.0: 1, nan: 1} | {1.0: 1, nan: 1} | {1.0: 1, inf: 1}
+
+SELECT histogram(x, ['inf'::DOUBLE]) FROM (VALUES ('nan'::DOUBLE)) AS t (x);
+-- error: DataError: histogram() counts all others at 'inf', a bin
+
 SELECT histogram(x, 1) FROM (VALUES (1)) AS t (x);
 -- error: ProgrammingError: histogram() needs a list, not 1 (INTEGER) (line 1, column 8)
 

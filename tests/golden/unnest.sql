@@ -181,5 +181,8 @@ SELECT unnest(1, recursive := true);
 SELECT unnest([1], depth := 5);
 -- error: ProgrammingError: unnest() takes a list here, and recursive := true or max_depth := a number (line 1, column 8)
 
+SELECT unnest([[[1, 2]]], max_depth := -1);
+-- error: ProgrammingError: unnest() takes a list here, and recursive := true or max_depth := a number (line 1, column 8)
+
 SELECT unnest([1], max_depth := 0);
 -- error: ProgrammingError: unnest() takes a list here, and recursive := true or max_depth := a number (line 1, column 8)

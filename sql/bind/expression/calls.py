@@ -205,7 +205,8 @@ def unnest_depth(node: exp.Expr) -> int:
             name, value = fold(option.this.name), option.expression
             if name == "recursive" and isinstance(value, exp.Boolean):
                 return _ALL_LEVELS if value.this else 1
-            if name == "max_depth" and value.is_int and int(value.name) > 0:
+            is_count = isinstance(value, exp.Literal) and value.is_int
+            if name == "max_depth" and is_count and int(value.name) > 0:
                 return min(int(value.name), _ALL_LEVELS)
     raise ProgrammingError(
         "unnest() takes a list here, and recursive := true or max_depth := a number"

@@ -358,11 +358,20 @@ def _beyond(kind: pa.DataType) -> object:
     return "" if pt.is_string(kind) else None
 
 
+def _count_at(values: pa.Array, place: pa.Scalar, is_exact: bool) -> int:
+    """Return how many values are equal to a bin, or up to it; NaN is the greatest of all."""
+    if pt.is_floating(values.type) and pc.is_nan(place).as_py():
+        return pc.sum(pc.is_nan(values)).as_py() or 0 if is_exact else len(values)
+    compare = pc.equal if is_exact else pc.less_equal
+    return pc.sum(compare(values, place)).as_py() or 0
+
+
 @scalar(name="histogram_exact", can_fail=True)
 @scalar(name="histogram_bins", can_fail=True)
 @of_columns
 def _binned(call: Call, array: pa.Array, given: pa.Array) -> pa.Array:
     is_exact = call.function == "histogram_exact"
+    name = "histogram_exact" if is_exact else "histogram"
     kind = call.type.key_type
     beyond = pa.array([_beyond(kind)], pa.int64() if pt.is_temporal(kind) else kind)
     beyond = beyond.cast(pa.int32()).view(kind) if pt.is_date(kind) else beyond.view(kind)
@@ -374,18 +383,17 @@ def _binned(call: Call, array: pa.Array, given: pa.Array) -> pa.Array:
             continue
         bins = given[row].values
         if bins is None or bins.null_count:
-            raise DataError("the bins of histogram() are a list without NULL")
+            raise DataError(f"the bins of {name}() are a list without NULL")
         bins = pc.unique(canonical_floats(bins))
         bins = bins.take(pc.sort_indices(bins))
         values = array[row].values.drop_null()
-        compare = pc.equal if is_exact else pc.less_equal
-        found = [pc.sum(compare(values, each)).as_py() or 0 for each in bins]
+        found = [_count_at(values, each, is_exact) for each in bins]
         inside = sum(found) if is_exact else max(found, default=0)
         if not is_exact:
             found = list(np.diff([0, *found]))
         rest = len(values) - inside
         if rest and pc.is_in(beyond, bins)[0].as_py():
-            raise DataError(f"histogram_exact() counts all others at '{beyond[0]}', a bin")
+            raise DataError(f"{name}() counts all others at '{beyond[0]}', a bin")
         keys += [bins] + [beyond] * bool(rest)
         counts += found + [rest] * bool(rest)
         lengths.append(len(bins) + bool(rest))
