@@ -314,8 +314,8 @@ def _regexp_split(_: Call, text: Values, pattern: str) -> Values:
         raise _bad_pattern(pattern, error) from error
 
 
-# What matches a place between characters: a pattern with one may match nothing there.
-_PLACES = re.compile(r"[$^]|\\[AbBz]")
+# What matches a place between characters, not [^a]: a pattern with one may match nothing there.
+_PLACES = re.compile(r"\$|(?<!\[)\^|\\[AbBz]")
 
 
 def _split_by_marks(texts: pa.Array, pattern: str) -> pa.Array:
