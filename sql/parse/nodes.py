@@ -242,5 +242,6 @@ def collation_name(node: exp.Expr) -> str:
         parts = [node.args.get(part) for part in ("catalog", "db", "table", "this")]
         names = [part.name for part in parts if part]
         # As psql writes the collation of what has none.
-        return "BINARY" if names == ["pg_catalog", "default"] else ".".join(names)
+        name = ".".join(names)
+        return "BINARY" if name.lower() == "pg_catalog.default" else name
     return node.name

@@ -210,7 +210,7 @@ SELECT database_name, table_name, comment FROM duckdb_tables();
 -- 'raydb' | 'u' | NULL
 -- 'temp' | 'here' | 'is gone soon'
 
-SELECT database_name, column_name, comment FROM duckdb_columns() WHERE database_name = 'other';
+SELECT database_name, column_name, comment FROM duckdb_columns() WHERE lower(database_name) = 'other';
 -- 'other' | 'a' | 'a column elsewhere'
 
 SELECT * FROM comments();

@@ -230,5 +230,5 @@ SELECT {'i': 1, 'j': 2}::ROW(i BIGINT, j VARCHAR), typeof(CAST(NULL AS ROW(a INT
 -- {'i': 1, 'j': '2'} | 'STRUCT(a INTEGER, b STRUCT(c DATE))' | {'f1': 1, 'f2': 'x'}
 
 -- A key that is text, as a field.
-SELECT m.a, t.m.b, m.c FROM (SELECT MAP {'a': 1, 'b': 2} AS m) AS t;
+SELECT m."a", t.m."b", m."c" FROM (SELECT MAP {'a': 1, 'b': 2} AS m) AS t;
 -- 1 | 2 | NULL

@@ -86,7 +86,7 @@ class StatesFunction(SearchFunction):
             check_channel(self.name, channel)
         made = _columns(self.name, time)
         if partition is not None:
-            if partition.name in dict(made):
+            if partition.name.lower() in dict(made):
                 raise ProgrammingError(
                     f"partition_by of {self.name}(): a column cannot be called '{partition.name}', "
                     "which is another column of the result"
