@@ -65,7 +65,7 @@ _NAMES = {
     "DOUBLE": "float8",
     "DATE": "date",
     "TIME": "time",
-    "TIMESTAMP": "timestamp",
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
     "TIMESTAMP WITH TIME ZONE": "timestamptz",
     "INTERVAL": "interval",
     "UBIGINT": "numeric",

@@ -16,6 +16,10 @@ from raydb.planner.expressions.types import (
     INTERVAL,
     MAX_ARRAY_LENGTH,
     MAX_PRECISION,
+    TIMESTAMP_MS,
+    TIMESTAMP_NS,
+    TIMESTAMP_S,
+    TIMESTAMPS,
     TIMESTAMPTZ,
 )
 from raydb.running import user_types
@@ -53,10 +57,9 @@ _TYPES: dict[exp.DType, pa.DataType] = {
     _DType.TIME: pa.time64("us"),
     _DType.TIMESTAMP: pa.timestamp("us"),
     _DType.DATETIME: pa.timestamp("us"),
-    # A TIMESTAMP has microseconds, whatever another database would keep.
-    _DType.TIMESTAMP_S: pa.timestamp("us"),
-    _DType.TIMESTAMP_MS: pa.timestamp("us"),
-    _DType.TIMESTAMP_NS: pa.timestamp("us"),
+    _DType.TIMESTAMP_S: TIMESTAMP_S,
+    _DType.TIMESTAMP_MS: TIMESTAMP_MS,
+    _DType.TIMESTAMP_NS: TIMESTAMP_NS,
     _DType.TIMESTAMPTZ: TIMESTAMPTZ,
     _DType.VARBINARY: pa.binary(),
     _DType.BINARY: pa.binary(),
@@ -85,7 +88,7 @@ _SYSTEM_TYPES = {
     "NAME": pa.string(),
 }
 _MORE_NAMES = ("BLOB", "BYTEA", "DECIMAL", "HUGEINT", "INTEGER", "NUMERIC", "REAL", "UINTEGER")
-# TIMESTAMP(3) has microseconds as well.
+# Those of a TIMESTAMP choose its unit; the others have microseconds.
 _WITH_DIGITS = (_DType.TIMESTAMP, _DType.TIMESTAMPTZ, _DType.DATETIME, _DType.TIME)
 _MOST_DIGITS = 9
 _WITH_LENGTH = (
@@ -99,7 +102,8 @@ def data_type_of(node: exp.DataType) -> pa.DataType:
     """Return the Arrow type of a SQL type as written, such as `DECIMAL(10, 2)`.
 
     A name of another kind stands for a type of CREATE TYPE, see `named_types`. The length of
-    VARCHAR(n) and CHAR(n) is not kept, nor are the digits of TIMESTAMP(n) and TIME(n). Raises
+    VARCHAR(n) and CHAR(n) is not kept, nor are the digits of TIME(n) and of a TIMESTAMP(n) with
+    a time zone. Raises
     NotSupportedError for types of other databases, ProgrammingError for a precision or scale out
     of range.
     """
@@ -123,6 +127,8 @@ def data_type_of(node: exp.DataType) -> pa.DataType:
     is_beyond = kind in _WITH_DIGITS and any(digits > _MOST_DIGITS for digits in parameters)
     if kind not in _TYPES or len(parameters) > lengths or is_beyond or node.args.get("nested"):
         raise NotSupportedError(f"the type {_written(node)} is not supported")
+    if parameters and kind in (_DType.TIMESTAMP, _DType.DATETIME):
+        return TIMESTAMPS[-(-parameters[0] // 3)]
     return _TYPES[kind]
 
 

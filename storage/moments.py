@@ -16,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.storage.nested import leaf_types
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -41,6 +43,8 @@ def are_plain(values: Any) -> bool:
     if not least.is_valid:
         return True
     day = _day_length(values.type)
+    if INFINITE_MOMENT in (most.value, -least.value):  # of nanoseconds those are of these years
+        return False
     return bool(least.value >= _FIRST_DAY * day and most.value < (_LAST_DAY + 1) * day)
 
 
@@ -66,6 +70,8 @@ def infinities(array: pa.Array) -> NDArray[np.int64]:
 def into_one_cycle(array: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
     """Return dates or timestamps between 1970 and 2369, and by how many years each was moved."""
     numbers = integers_of(array)
+    if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
+        return array, np.zeros_like(numbers)  # which are of the years 1677 to 2262
     length = _CYCLE_DAYS * _day_length(array.type)
     cycles, rest = np.divmod(numbers, length)
     whole = np.int32 if pa.types.is_date32(array.type) else np.int64
@@ -96,12 +102,18 @@ def python_number(scalar: pa.Scalar) -> Any:
     """Return a scalar's Python value, with numbers in place of the moments that Python lacks.
 
     Such are those beyond the years 1 to 9999, in lists, structs and maps as well; Arrow takes the
-    number for the moment.
+    number for the moment. Those with nanoseconds are numbers all of them.
     """
+    if any(map(_has_nanoseconds, leaf_types(scalar.type))):
+        return _with_numbers(scalar)
     try:
         return scalar.as_py()
     except (OverflowError, ValueError):
         return _with_numbers(scalar)
+
+
+def _has_nanoseconds(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(kind) and kind.unit == "ns")
 
 
 def _with_numbers(scalar: pa.Scalar) -> Any:
@@ -119,4 +131,4 @@ def _with_numbers(scalar: pa.Scalar) -> Any:
         return {name: python_number(value) for name, value in scalar.items()}
     if hasattr(scalar, "values"):
         return [python_number(value) for value in scalar.values]
-    return scalar.value
+    return scalar.value if is_moment(kind) else scalar.as_py()

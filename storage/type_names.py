@@ -50,7 +50,8 @@ def sql_type_name(data_type: pa.DataType, named: Container[str] = ()) -> str:
     if pa.types.is_time(data_type):
         return "TIME"
     if pa.types.is_timestamp(data_type):
-        return "TIMESTAMP" if data_type.tz is None else "TIMESTAMP WITH TIME ZONE"
+        unit = "" if data_type.unit == "us" else f"_{data_type.unit.upper()}"
+        return f"TIMESTAMP{unit}" if data_type.tz is None else "TIMESTAMP WITH TIME ZONE"
     if pa.types.is_list(data_type):
         return f"{sql_type_name(data_type.value_type, named)}[]"
     if pa.types.is_fixed_size_list(data_type):

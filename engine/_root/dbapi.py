@@ -40,7 +40,10 @@ NUMBER: Final = TypeObject(
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DECIMAL", "REAL", "FLOAT", "DOUBLE"),
     *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
 )
-DATETIME: Final = TypeObject("DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+DATETIME: Final = TypeObject(
+    *("DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"),
+    "TIMESTAMP WITH TIME ZONE",
+)
 # No column is a row's identity.
 ROWID: Final = TypeObject()
 

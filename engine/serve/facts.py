@@ -189,6 +189,9 @@ _NAMED = (
     ("TIME", 92, 15, "'"),
     ("TIMESTAMP", 93, 26, "'"),
     ("TIMESTAMP WITH TIME ZONE", 93, 32, "'"),
+    ("TIMESTAMP_MS", 93, 23, "'"),
+    ("TIMESTAMP_NS", 93, 29, "'"),
+    ("TIMESTAMP_S", 93, 19, "'"),
 )
 
 

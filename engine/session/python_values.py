@@ -7,7 +7,8 @@ DATE      datetime.date          lists     list
 UUID      uuid.UUID              STRUCT    dict
 ENUM      str                    MAP       dict; a list of pairs where keys are nested
 arrays    tuple
-TIMESTAMP datetime.datetime, with the zone of the session if it has a time zone
+TIMESTAMP datetime.datetime, with the zone of the session if it has a time zone; nanoseconds are
+          cut off
 
 A DATE or TIMESTAMP beyond the years 1 to 9999, which Python lacks, is the text of it; an infinite
 one is the last, or the first, that Python has.
@@ -26,10 +27,12 @@ import pyarrow.types as pt
 
 from raydb.errors import DataError
 from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.columns.units import whole_microseconds
 from raydb.planner.expressions.interval_text import interval_text
+from raydb.planner.expressions.types import TIMESTAMP, TIMESTAMP_NS
 from raydb.storage.enums import EnumType
 from raydb.storage.moments import infinities, is_moment, python_number
-from raydb.storage.nested import leaf_types
+from raydb.storage.nested import leaf_types, map_leaves, rebuild
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -43,6 +46,8 @@ def python_values(column: pa.Array) -> list[Any]:
 
     Raises DataError for a value that Python does not have.
     """
+    if TIMESTAMP_NS in leaf_types(column.type):
+        column = _in_microseconds(column, map_leaves(column.type, _coarser))
     try:
         return _converted(column.to_pylist(), _converter(column.type))
     except (ValueError, OverflowError) as error:
@@ -51,6 +56,19 @@ def python_values(column: pa.Array) -> list[Any]:
             raise DataError(f"a {kind} of the answer is no value of Python: {error}") from None
     values = [None if each is None else python_number(each) for each in column]
     return _converted(values, _converter(column.type, is_far=True))
+
+
+def _coarser(kind: pa.DataType) -> pa.DataType:
+    return TIMESTAMP if kind == TIMESTAMP_NS else kind
+
+
+def _in_microseconds(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return values without the nanoseconds of timestamps in them."""
+    if array.type == kind:
+        return array
+    if pt.is_nested(kind):
+        return rebuild(array, kind, _in_microseconds)
+    return whole_microseconds(array)
 
 
 def _converted(values: list[Any], convert: Callable[[Any], Any] | None) -> list[Any]:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = "tuple[Any, ...]"
 
+# The digits of a second that moments have.
+_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _NUMBERS = (
     *("ordinal_position", "position_in_unique_constraint"),
     *("numeric_precision", "numeric_scale", "character_maximum_length", "datetime_precision"),
@@ -143,7 +145,7 @@ def _in_postgres(kind: pa.DataType, database: str, types: Mapping[str, pa.DataTy
     is_own = isinstance(kind, EnumType) and types.get(kind.type_name) == kind
     _, name, _ = postgres_type(kind, database if is_own else "")
     is_moment = pa.types.is_timestamp(kind) or pa.types.is_time(kind)
-    digits = 6 if is_moment else None
+    digits = _DIGITS[kind.unit] if is_moment else None
     return None, digits, None, None, database, MAIN if is_own else "pg_catalog", name
 
 

@@ -30,6 +30,7 @@ from raydb.planner.expressions.types import (
     INTEGER,
     TEXT,
     TIMESTAMP,
+    TIMESTAMP_NS,
     TIMESTAMPTZ,
     can_cast,
     is_decimal,
@@ -159,7 +160,7 @@ def _median(name: str, argument: Expression) -> AggregateCall:
 def _quantile_cont(name: str, argument: Expression, fraction: Expression) -> AggregateCall:
     argument, kind = typed(argument, DOUBLE), DOUBLE
     if is_moment(argument.type):
-        kind = TIMESTAMPTZ if argument.type == TIMESTAMPTZ else TIMESTAMP
+        kind = argument.type if argument.type in (TIMESTAMPTZ, TIMESTAMP_NS) else TIMESTAMP
         argument = cast(argument, kind)
     else:
         require_number(name, argument)

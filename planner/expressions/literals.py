@@ -23,6 +23,7 @@ from raydb.planner.expressions.types import (
     INTEGER,
     MAX_PRECISION,
     TIMESTAMP,
+    TIMESTAMPS,
     TIMESTAMPTZ,
     is_decimal,
     is_float,
@@ -231,8 +232,10 @@ def convert(literal: Literal, data_type: pa.DataType) -> Literal | None:
         return Literal(value, data_type)
     if is_number(literal.type) and is_number(data_type):
         return _convert_number(value, data_type)
-    if literal.type == pa.date32() and data_type == pa.timestamp("us"):
-        return _as_midnight(literal)
+    if literal.type == pa.date32() and data_type in TIMESTAMPS:
+        return _as_midnight(literal, data_type)
+    if literal.type in TIMESTAMPS and data_type in TIMESTAMPS:
+        return _in_unit(literal, data_type)
     if data_type == TIMESTAMPTZ and is_moment(literal.type):
         return _as_instant(literal)
     if is_list(literal.type) and is_list(data_type):
@@ -240,15 +243,26 @@ def convert(literal: Literal, data_type: pa.DataType) -> Literal | None:
     return None
 
 
-def _as_midnight(literal: Literal) -> Literal | None:
+def _as_midnight(literal: Literal, data_type: pa.DataType) -> Literal | None:
     """Return a date as a timestamp, None where no timestamp is so far away."""
-    if isinstance(literal.value, dt.date):
+    if data_type == TIMESTAMP and isinstance(literal.value, dt.date):
         return Literal(dt.datetime.combine(literal.value, dt.time()), TIMESTAMP)
     try:
-        moment = cast_values(pa.scalar(literal.value, literal.type), TIMESTAMP)
+        moment = cast_values(pa.scalar(literal.value, literal.type), data_type)
     except DataError:
         return None
-    return Literal(literal_value(moment), TIMESTAMP)
+    return Literal(literal_value(moment), data_type)
+
+
+def _in_unit(literal: Literal, data_type: pa.DataType) -> Literal | None:
+    """Return a timestamp in another unit, None where that would be another moment."""
+    given = pa.scalar(literal.value, literal.type)
+    try:
+        moment = cast_values(given, data_type)
+        same = cast_values(moment, literal.type).value == given.value
+    except DataError:
+        return None
+    return Literal(literal_value(moment), data_type) if same else None
 
 
 def _as_instant(literal: Literal) -> Literal | None:

@@ -40,6 +40,8 @@ from raydb.planner.expressions.types import (
     TEXT,
     TIME,
     TIMESTAMP,
+    TIMESTAMP_NS,
+    TIMESTAMPS,
     TIMESTAMPTZ,
     as_decimal_type,
     common_type,
@@ -52,7 +54,15 @@ from raydb.planner.expressions.types import (
     is_number,
     is_temporal,
 )
-from raydb.planner.expressions.typing_rules import as_text, cast, label, typed, unify, zone_literal
+from raydb.planner.expressions.typing_rules import (
+    as_text,
+    cast,
+    in_microseconds,
+    label,
+    typed,
+    unify,
+    zone_literal,
+)
 from raydb.storage.integers import is_unsigned, wider_integer
 
 if TYPE_CHECKING:
@@ -102,8 +112,15 @@ def arithmetic(function: str, left: Expression, right: Expression) -> Expression
         return _of_numbers(function, left, right)
     operands = left, right
     left, right = _beside(function, left, right.type), _beside(function, right, left.type)
+    if is_interval(right.type) and left.type == TIMESTAMP_NS:
+        return _with_nanoseconds(arithmetic(function, in_microseconds(left), right), left)
+    if is_interval(left.type) and right.type == TIMESTAMP_NS and function == "add":
+        return _with_nanoseconds(arithmetic(function, left, in_microseconds(right)), right)
     if left.type != right.type and is_moment(left.type) and is_moment(right.type):
         left, right = unify((left, right), "combine")
+    left, right = (
+        cast(each, TIMESTAMP) if each.type in TIMESTAMPS else each for each in (left, right)
+    )
     rule = _RULES.get((function, _kind(left), _kind(right)))
     if rule is None and function in ("add", "multiply"):
         left, right = right, left
@@ -118,6 +135,11 @@ def arithmetic(function: str, left: Expression, right: Expression) -> Expression
         right = cast(right, BIGINT)
     zone = (zone_literal(),) if name.endswith("_in_zone") else ()
     return Call(name, (left, right, *zone), data_type)
+
+
+def _with_nanoseconds(moment: Expression, fine: Expression) -> Expression:
+    """Return a TIMESTAMP with the nanoseconds of another one, which no interval has."""
+    return Call("with_nanoseconds", (moment, fine), TIMESTAMP_NS)
 
 
 def _beside(function: str, operand: Expression, other: pa.DataType) -> Expression:

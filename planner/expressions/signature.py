@@ -32,7 +32,14 @@ from raydb.planner.expressions.types import (
     is_moment,
     is_number,
 )
-from raydb.planner.expressions.typing_rules import as_boolean, as_text, cast, label, typed
+from raydb.planner.expressions.typing_rules import (
+    as_boolean,
+    as_text,
+    cast,
+    in_microseconds,
+    label,
+    typed,
+)
 from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
 
@@ -171,13 +178,13 @@ def constant_text(name: str, operand: Expression, what: str = "string") -> str:
 
 
 def require_moment(name: str, operand: Expression) -> Expression:
-    """Return a date or a timestamp in its own type."""
+    """Return a date or a timestamp in its own type, one of another unit as TIMESTAMP."""
     operand = typed(operand, TIMESTAMP)
     if isinstance(operand, Literal) and is_bare_string(operand):
         operand = read_string(operand, TIMESTAMP)
     if not is_moment(operand.type):
         raise ProgrammingError(f"{name}() needs a date or a timestamp, not {describe(operand)}")
-    return operand
+    return in_microseconds(operand)
 
 
 def as_timestamp(name: str, operand: Expression) -> Expression:

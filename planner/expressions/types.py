@@ -23,6 +23,9 @@ INTEGER, BIGINT, REAL, DOUBLE = pa.int32(), pa.int64(), pa.float32(), pa.float64
 DATE, TIME, TIMESTAMP = pa.date32(), pa.time64("us"), pa.timestamp("us")
 # An instant. In which zone it is shown and read is the session's.
 TIMESTAMPTZ = pa.timestamp("us", "UTC")
+# Timestamps without a time zone, the coarsest first.
+TIMESTAMP_S, TIMESTAMP_MS, TIMESTAMP_NS = map(pa.timestamp, ("s", "ms", "ns"))
+TIMESTAMPS = (TIMESTAMP_S, TIMESTAMP_MS, TIMESTAMP, TIMESTAMP_NS)
 INTERVAL = pa.month_day_nano_interval()
 MAX_PRECISION = 38  # of decimal128
 MAX_ARRAY_LENGTH = 100_000  # which a NULL takes as well
@@ -43,6 +46,7 @@ TYPES: dict[str, pa.DataType] = {
     "DATE": DATE,
     "TIME": TIME,
     "TIMESTAMP": TIMESTAMP,
+    "TIMESTAMP_NS": TIMESTAMP_NS,
     "TIMESTAMPTZ": TIMESTAMPTZ,
     "INTERVAL": INTERVAL,
     "UUID": UUID,
@@ -70,8 +74,8 @@ def is_number(data_type: pa.DataType) -> bool:
 
 
 def is_moment(data_type: pa.DataType) -> bool:
-    """Say whether a type is DATE or TIMESTAMP, with a time zone or without."""
-    return bool(data_type in (DATE, TIMESTAMP, TIMESTAMPTZ))
+    """Say whether a type is DATE or TIMESTAMP, with a time zone or without, of any unit."""
+    return data_type in (DATE, TIMESTAMPTZ) or data_type in TIMESTAMPS
 
 
 def is_interval(data_type: pa.DataType) -> bool:
@@ -139,7 +143,8 @@ def common_type(
     holds both; an integer or a decimal beside a decimal the
     decimal with the integer digits and the scale of both, of which there are at most `most_digits`:
     the scale stays, so a value beyond it is an error and never rounded. Other mixes of numbers are
-    DOUBLE; DATE beside TIMESTAMP is TIMESTAMP, and each beside one with a time zone is such a one.
+    DOUBLE; DATE beside TIMESTAMP is TIMESTAMP, and each beside one with a time zone is such a one;
+    of timestamps of several units it is the finest.
 
     >>> common_type(pa.int32(), pa.decimal128(4, 2))
     Decimal128Type(decimal128(12, 2))
@@ -158,7 +163,8 @@ def common_type(
         digits = max(left.precision - left.scale, right.precision - right.scale)
         return decimal_type(min(digits + scale, most_digits), scale)
     if is_moment(left) and is_moment(right):
-        return TIMESTAMPTZ if TIMESTAMPTZ in (left, right) else TIMESTAMP
+        both = (left, right)
+        return TIMESTAMPTZ if TIMESTAMPTZ in both else max(both, key=(DATE, *TIMESTAMPS).index)
     if is_enum(left) or is_enum(right):
         # Beside another type, an ENUM is its text.
         return common_type(text_type(left), text_type(right), most_digits)
@@ -250,7 +256,7 @@ def can_cast(source: pa.DataType, target: pa.DataType) -> bool:
     if is_moment(source) and is_moment(target):
         return True
     clock = pa.time64("us")
-    if (source in (TIMESTAMP, TIMESTAMPTZ) and target == clock) or {source, target} == {
+    if (is_moment(source) and source != DATE and target == clock) or {source, target} == {
         clock,
         INTERVAL,
     }:

@@ -30,6 +30,9 @@ from raydb.planner.expressions.types import (
     INTEGER,
     MAX_PRECISION,
     TEXT,
+    TIMESTAMP,
+    TIMESTAMP_NS,
+    TIMESTAMPS,
     can_cast,
     common_type,
     is_decimal,
@@ -87,6 +90,18 @@ def _cast_by_text(function: str, expression: Expression, data_type: pa.DataType)
 def zone_literal() -> Literal:
     """Return the name of the session's time zone as an argument."""
     return Literal(session_zone(), TEXT)
+
+
+def in_microseconds(expression: Expression) -> Expression:
+    """Return a timestamp of another unit as functions take it, as TIMESTAMP; others as they are.
+
+    Nanoseconds are cut off: rounded, the last moments of a day would be of the next one.
+    """
+    if expression.type not in TIMESTAMPS or expression.type == TIMESTAMP:
+        return expression
+    if expression.type != TIMESTAMP_NS or (isinstance(expression, Literal) and expression.is_null):
+        return cast(expression, TIMESTAMP)
+    return Call("whole_microseconds", (expression,), TIMESTAMP)
 
 
 def explicit_cast(expression: Expression, data_type: pa.DataType) -> Expression:
@@ -159,7 +174,11 @@ def _adapt(operand: Expression, beside: pa.DataType) -> Expression:
     if is_bare_null(operand):
         return Literal(None, beside)
     if is_bare_string(operand):
-        operand = operand if beside == TEXT or is_enum(beside) else read_string(operand, beside)
+        # What is finer than a TIMESTAMP_S is compared as it is.
+        wanted = TIMESTAMP if beside in TIMESTAMPS and beside != TIMESTAMP_NS else beside
+        operand = operand if beside == TEXT or is_enum(beside) else read_string(operand, wanted)
+    if operand.type in TIMESTAMPS and beside in TIMESTAMPS:
+        return convert(operand, beside) or operand
     if is_integer(operand.type) and is_integer(beside):
         return convert(operand, beside) or operand
     return operand

@@ -23,7 +23,7 @@ from raydb.planner.expressions.literals import (
     list_literal,
 )
 from raydb.planner.expressions.nodes import Expression, Literal
-from raydb.planner.expressions.types import INTERVAL, TIMESTAMPTZ, common_type
+from raydb.planner.expressions.types import INTERVAL, TIMESTAMP_NS, TIMESTAMPTZ, common_type
 from raydb.planner.expressions.typing_rules import unify
 from raydb.planner.expressions.vector_value import Vector
 from raydb.running import cuts_nanoseconds
@@ -283,6 +283,8 @@ def _numpy_time(key: str, value: np.datetime64 | np.timedelta64) -> Literal:
     wanted = "D" if kind == "datetime" and unit in ("Y", "M", "W", "D") else "us"
     converted = value.astype(f"{kind}64[{wanted}]")
     if converted.astype(value.dtype) != value:
+        if kind == "datetime" and not cuts_nanoseconds():
+            return Literal(int(value.astype("M8[ns]").astype(np.int64)), TIMESTAMP_NS)
         _refuse_nanoseconds(key, value)
     found = converted.item()
     if isinstance(found, int):
@@ -294,6 +296,10 @@ def _moment_literal(key: str, value: dt.date | dt.time) -> Literal:
     if is_missing(type(value)):
         return Literal(None, pa.null())
     if getattr(value, "nanosecond", 0):  # of a pandas Timestamp
+        nanoseconds = getattr(value, "value", None)
+        is_plain = isinstance(value, dt.datetime) and value.tzinfo is None
+        if is_plain and not cuts_nanoseconds():
+            return Literal(nanoseconds, TIMESTAMP_NS)
         _refuse_nanoseconds(key, value)
     if isinstance(value, dt.datetime):
         return _timestamp_literal(key, value)

@@ -294,7 +294,7 @@ def test_types_that_sql_lacks_become_wider_ones(con):
     cur = con.execute("SELECT * FROM odd")
     assert cur.fetchall() == [(2**64 - 1, "x", "y", dt.datetime(2026, 5, 1, 12), None)]
     assert [column[1] for column in cur.description] == [
-        *("UBIGINT", "VARCHAR", "VARCHAR", "TIMESTAMP", "VARCHAR")
+        *("UBIGINT", "VARCHAR", "VARCHAR", "TIMESTAMP_MS", "VARCHAR")
     ]
     del odd
 

@@ -235,7 +235,7 @@ def test_streams_and_lists_are_in_the_zone() -> None:
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "parquet"])
 def test_nanoseconds_are_never_cut_without_a_word(kind: str, tmp_path: Path) -> None:
-    fine = pa.array([1_000, 1_001], pa.timestamp("ns"))
+    fine = pa.array([1_000, 1_001], pa.timestamp("ns", "UTC"))
     table = pa.table({"whole": fine.take(pa.array([0, 0])), "fine": fine})
     source, frame = "frame", table
     if kind == "pandas":
@@ -249,14 +249,14 @@ def test_nanoseconds_are_never_cut_without_a_word(kind: str, tmp_path: Path) -> 
     con = connected("UTC")
     assert (
         con.execute(f"SELECT whole FROM {source}").fetchall()
-        == [(dt.datetime(1970, 1, 1, 0, 0, 0, 1),)] * 2
+        == [(dt.datetime(1970, 1, 1, 0, 0, 0, 1, dt.UTC),)] * 2
     )
     said = "row 2, column 'fine': .* has nanoseconds.* SET nanoseconds = 'cut'"
     with pytest.raises(raydb.DataError, match=said):
         con.execute(f"SELECT fine FROM {source}")
     con.execute("SET nanoseconds = 'cut'")
     found = con.execute(f"SELECT fine FROM {source}").fetchall()
-    assert found == [(dt.datetime(1970, 1, 1, 0, 0, 0, 1),)] * 2
+    assert found == [(dt.datetime(1970, 1, 1, 0, 0, 0, 1, dt.UTC),)] * 2
 
 
 @pytest.mark.parametrize("value", [pd.NaT, pd.NA, np.datetime64("NaT"), np.timedelta64("NaT")])
@@ -269,6 +269,8 @@ def test_what_is_missing_is_null(value: Any) -> None:
     [
         (np.datetime64("2024-07-01T10:00:00.000001000", "ns"), "2024-07-01 10:00:00.000001"),
         (np.datetime64("2024-07"), "2024-07-01"),
+        (np.datetime64("2024-07-01T10:00:00.000000001"), "2024-07-01 10:00:00.000000001"),
+        (pd.Timestamp("2024-07-01 10:00:00.000000001"), "2024-07-01 10:00:00.000000001"),
         (np.timedelta64(90, "m"), "01:30:00"),
         (np.timedelta64(14, "M"), "1 year 2 mons"),
         (dt.timedelta(days=-1, hours=1), "-1 days +01:00:00"),
@@ -283,7 +285,7 @@ def test_moments_and_spans_as_parameters(value: Any, wanted: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [pd.Timestamp(1), pd.Timedelta(1, "ns"), np.datetime64(1, "ns"), np.timedelta64(1, "ns")],
+    [pd.Timestamp(1, tz="UTC"), pd.Timedelta(1, "ns"), np.timedelta64(1, "ns")],
 )
 def test_nanoseconds_of_a_parameter_are_refused(value: Any) -> None:
     con = connected()

@@ -209,11 +209,16 @@ KINDS = {
         ),
         ("{}::TIMESTAMP", "{}::VARCHAR", "{}::DATE", "{}::TIMESTAMP_NS::VARCHAR"),
     ),
-    # RayDB's have microseconds.
     "timestamp_ns": Kind(
         "TIMESTAMP_NS",
-        _texts("2024-01-01 00:00:00.000001", "1969-12-31 23:59:59.999999", "2024-02-29 12:34:56.5"),
-        ("{}::VARCHAR", "{}::DATE", "date_part('year', {})", "{}::TIMESTAMP::VARCHAR"),
+        _texts(
+            *("2024-01-01 00:00:00.000001", "1969-12-31 23:59:59.999999001"),
+            *("2024-02-29 12:34:56.500000001", "2024-01-01 00:00:00.000001001"),
+        ),
+        (
+            *("{}::VARCHAR", "{}::DATE", "date_part('year', {})", "{}::TIMESTAMP::VARCHAR"),
+            *("epoch_ns({})", "({} + INTERVAL '1 month')::VARCHAR", "{}::TIMESTAMP_MS::VARCHAR"),
+        ),
         told=_TEXT,
     ),
     "time": Kind(

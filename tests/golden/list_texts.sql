@@ -78,7 +78,7 @@ SELECT 'epoch'::TIMESTAMP, 'Epoch'::DATE, TIMESTAMPTZ 'epoch' = '1970-01-01 00:0
 -- 1970-01-01T00:00:00 | 1970-01-01 | true | NULL
 
 SELECT typeof(TIMESTAMP '2024-01-01 00:00:00.5'::TIMESTAMP(3)), typeof('10:00'::TIME(6));
--- 'TIMESTAMP' | 'TIME'
+-- 'TIMESTAMP_MS' | 'TIME'
 
 SELECT NULL::TIMESTAMP(10);
 -- error: NotSupportedError: the type TIMESTAMP(10) is not supported (line 1, column 24)

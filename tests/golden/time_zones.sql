@@ -99,9 +99,9 @@ CREATE TABLE visit (id INTEGER PRIMARY KEY, at TIMESTAMPTZ NOT NULL, seen TIMEST
 DESCRIBE visit;
 -- 'at' | 'TIMESTAMP WITH TIME ZONE' | 'NO' | NULL | NULL | NULL
 -- 'id' | 'INTEGER' | 'NO' | 'PRI' | NULL | NULL
--- 'm' | 'TIMESTAMP' | 'YES' | NULL | NULL | NULL
--- 'n' | 'TIMESTAMP' | 'YES' | NULL | NULL | NULL
--- 's' | 'TIMESTAMP' | 'YES' | NULL | NULL | NULL
+-- 'm' | 'TIMESTAMP_MS' | 'YES' | NULL | NULL | NULL
+-- 'n' | 'TIMESTAMP_NS' | 'YES' | NULL | NULL | NULL
+-- 's' | 'TIMESTAMP_S' | 'YES' | NULL | NULL | NULL
 -- 'seen' | 'TIMESTAMP WITH TIME ZONE' | 'YES' | NULL | 'now()' | NULL
 SELECT data_type FROM information_schema.columns WHERE table_name = 'visit' AND column_name = 'at';
 -- 'TIMESTAMP WITH TIME ZONE'

@@ -48,7 +48,7 @@ _TYPES: Mapping[str, type[types.TypeEngine[Any]]] = {
     "BLOB": types.BLOB,
     "DATE": types.DATE,
     "TIME": types.TIME,
-    "TIMESTAMP": types.TIMESTAMP,
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), types.TIMESTAMP),
     "INTERVAL": types.Interval,
     "UUID": types.UUID,
 }

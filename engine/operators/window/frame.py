@@ -27,14 +27,16 @@ from raydb.engine.operators.codes import (
 from raydb.errors import DataError, NotSupportedError
 from raydb.planner.expressions.columns.moments import (
     Intervals,
+    keep_infinite,
     moments_later,
     numbers_of,
 )
 from raydb.planner.expressions.columns.order import canonical_floats, order_codes
+from raydb.planner.expressions.columns.units import with_nanoseconds
 from raydb.planner.expressions.columns.zones import add_in_zone, session_zone
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Literal
-from raydb.planner.expressions.types import TIMESTAMPTZ
+from raydb.planner.expressions.types import TIMESTAMP_NS, TIMESTAMPTZ
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -238,6 +240,9 @@ def _shift(
         try:
             if kind == TIMESTAMPTZ:
                 return add_in_zone(codes, interval, session_zone())
+            if kind == TIMESTAMP_NS:
+                micros = keep_infinite(lambda nanoseconds: nanoseconds // 1000)(codes)
+                return with_nanoseconds(moments_later(micros, interval), codes)
             return moments_later(codes, interval)
         except pa.ArrowInvalid as error:
             raise DataError("a bound of a RANGE frame is out of range for TIMESTAMP") from error

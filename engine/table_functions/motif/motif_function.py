@@ -246,7 +246,7 @@ def _duration(delta: int, kind: pa.DataType) -> str:
     """Return a time between two edges in words."""
     if not pa.types.is_timestamp(kind):
         return str(delta) if pa.types.is_integer(kind) else f"{delta} days"
-    days, microseconds = divmod(delta, DAY_MICROSECONDS)
+    days, microseconds = divmod(delta * TIME_UNITS[kind][1] // 1000, DAY_MICROSECONDS)
     if days >= 2**31:
         return f"{days} days"
     return str(interval_text(pa.MonthDayNano([0, days, microseconds * 1000])))

@@ -22,7 +22,14 @@ from raydb.names import fold
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.interval_text import read_interval
-from raydb.planner.expressions.types import DATE, TIMESTAMP, TIMESTAMPTZ
+from raydb.planner.expressions.types import (
+    DATE,
+    TIMESTAMP,
+    TIMESTAMP_MS,
+    TIMESTAMP_NS,
+    TIMESTAMP_S,
+    TIMESTAMPTZ,
+)
 from raydb.planner.expressions.typing_rules import cast
 from raydb.planner.plan.function_arguments import COLUMN, NAME, TEXT, Argument, number, whole, word
 from raydb.storage.type_names import sql_type_name
@@ -79,7 +86,10 @@ _DAY_NANOSECONDS = 86_400 * 10**9
 _INTERVAL = pa.month_day_nano_interval()
 TIME_UNITS = {
     DATE: ("day", _DAY_NANOSECONDS),
+    TIMESTAMP_S: ("second", 10**9),
+    TIMESTAMP_MS: ("millisecond", 10**6),
     TIMESTAMP: ("microsecond", 1000),
+    TIMESTAMP_NS: ("nanosecond", 1),
     TIMESTAMPTZ: ("microsecond", 1000),
 }
 

@@ -28,6 +28,11 @@ from raydb.planner.expressions.columns.moments import (
     shift_finite,
     split_moment,
 )
+from raydb.planner.expressions.columns.units import (
+    in_unit,
+    whole_microseconds,
+    with_nanoseconds,
+)
 from raydb.planner.expressions.columns.zones import (
     find_zone,
     instants_of,
@@ -36,7 +41,7 @@ from raydb.planner.expressions.columns.zones import (
     utc_offsets,
 )
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, interval_text, read_interval
-from raydb.planner.expressions.types import TIMESTAMP
+from raydb.planner.expressions.types import TIMESTAMP, TIMESTAMP_NS
 from raydb.storage.moments import (
     INFINITE_DAY,
     INFINITE_MOMENT,
@@ -52,7 +57,7 @@ if TYPE_CHECKING:
 _DATE = r"(?P<year>[0-9]{4})-(?P<month>[0-9]{1,2})-(?P<day>[0-9]{1,2})"
 _CLOCK = (
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2})"
-    r"(?::(?P<second>[0-9]{1,2})(?:\.(?P<fraction>[0-9]{0,9}))?)?"
+    r"(?::(?P<second>[0-9]{1,2})(?:\.(?P<fraction>[0-9]{0,9})[0-9]*)?)?"
 )
 
 
@@ -90,8 +95,14 @@ def _text_to_time(array: pa.Array, target: pa.DataType) -> pa.Array:
 def _text_to_timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Read timestamps as they are shown; a date alone is its midnight."""
     fields, _, signs = _moment_fields(array)
+    rest = fields["fraction"] % 1000
+    if target == TIMESTAMP_NS:
+        fields["fraction"] = fields["fraction"] - rest
     moments = join_moment(_days(fields), _microseconds(fields))
-    return _with_nulls(np.where(signs, signs * INFINITE_MOMENT, moments), array, target)
+    moments = np.where(signs, signs * INFINITE_MOMENT, moments)
+    if target == TIMESTAMP_NS:
+        return _with_nulls(with_nanoseconds(moments, rest), array, target)
+    return in_unit(_with_nulls(moments, array, TIMESTAMP), target)
 
 
 def _text_to_zoned(array: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
@@ -217,8 +228,8 @@ def _with_nulls(numbers: Integers, array: pa.Array, target: pa.DataType) -> pa.A
 def _to_local(array: pa.Array, target: pa.DataType, zone: str) -> pa.Array:
     """Return what clocks show in a zone, or the date or the time of that."""
     shown = compute(partial(local_moments, zone=zone), TIMESTAMP, array)
-    if target == TIMESTAMP:
-        return shown
+    if pa.types.is_timestamp(target):
+        return in_unit(shown, target)
     return CONVERSIONS["timestamp", "date" if pa.types.is_date(target) else "time"](shown, target)
 
 
@@ -240,12 +251,16 @@ def _timestamp_to_time(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Return the time of the day; an infinite timestamp has none."""
     if infinities(array).any():
         raise pa.ArrowInvalid("infinite")
-    return compute(lambda moments: split_moment(moments)[1], target, array)
+    return compute(lambda moments: split_moment(moments)[1], target, whole_microseconds(array))
 
 
 def _date_to_timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return the midnights of dates; timestamps stay as they are."""
-    if not pa.types.is_date32(array.type) or are_plain(array):
+    """Return the midnights of dates; timestamps are brought to the unit."""
+    if not pa.types.is_date32(array.type):
+        return in_unit(array, target)
+    if target != TIMESTAMP:
+        return in_unit(_date_to_timestamp(array, TIMESTAMP), target)
+    if are_plain(array):
         return pc.cast(array, target)
 
     def convert(days: Integers) -> Integers:
@@ -264,7 +279,7 @@ def _timestamp_to_date(array: pa.Array, target: pa.DataType) -> pa.Array:
         signs = (moments == INFINITE_MOMENT).astype(np.int64) - (moments == -INFINITE_MOMENT)
         return np.where(signs, signs * INFINITE_DAY, split_moment(moments)[0])
 
-    return compute(convert, target, array.cast(TIMESTAMP))
+    return compute(convert, target, whole_microseconds(array))
 
 
 def _time_to_interval(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -311,7 +326,7 @@ CONVERSIONS = {
     ("date", "text"): lambda array, _: moment_texts(array),
     ("timestamp", "date"): _timestamp_to_date,
     ("timestamp", "text"): _clock_to_text,
-    ("timestamp", "timestamp"): pc.cast,
+    ("timestamp", "timestamp"): in_unit,
     ("timestamp", "time"): _timestamp_to_time,
     ("time", "text"): _clock_to_text,
     ("time", "interval"): _time_to_interval,

@@ -24,7 +24,9 @@ _POSTGRES_NAMES = {
     "DOUBLE": "double precision",
     "HUGEINT": "numeric",
     "TIME": "time without time zone",
-    "TIMESTAMP": "timestamp without time zone",
+    **dict.fromkeys(
+        ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp without time zone"
+    ),
     "TIMESTAMP WITH TIME ZONE": "timestamp with time zone",
     "VARCHAR": "text",
 }

@@ -11,8 +11,8 @@ from sqlglot import exp
 from raydb.errors import DataError, ProgrammingError, did_you_mean
 from raydb.names import fold
 from raydb.planner.expressions.aggregates import AGGREGATES, WINDOW_FUNCTIONS, is_aggregate
-from raydb.planner.expressions.functions.time import date_part
-from raydb.planner.expressions.functions.zones import at_time_zone, current_moment
+from raydb.planner.expressions.functions.moments.time import date_part
+from raydb.planner.expressions.functions.moments.zones import at_time_zone, current_moment
 from raydb.planner.expressions.nodes import Literal
 from raydb.planner.expressions.registry import SCALARS
 from raydb.planner.expressions.signature import require_list

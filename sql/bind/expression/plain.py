@@ -12,11 +12,11 @@ from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import Qualified, fold, is_same
 from raydb.planner.catalog import CATALOG, MAIN
 from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.functions.moments.time_arithmetic import interval_of_units
 from raydb.planner.expressions.functions.nested.lists import list_of
 from raydb.planner.expressions.functions.nested.maps import map_of, map_value
 from raydb.planner.expressions.functions.nested.structs import row_of, struct_field, struct_of
 from raydb.planner.expressions.functions.nested.subscripts import element, part
-from raydb.planner.expressions.functions.time_arithmetic import interval_of_units
 from raydb.planner.expressions.literals import constant
 from raydb.planner.expressions.nodes import Expression, Literal
 from raydb.planner.expressions.types import BOOLEAN, TEXT, is_map, is_struct

@@ -25,6 +25,7 @@ from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Bound, Frame, Literal, OrderItem, WindowCall, columns_of
 from raydb.planner.expressions.types import (
     TIMESTAMP,
+    TIMESTAMP_NS,
     TIMESTAMPTZ,
     common_type,
     is_integer,
@@ -278,7 +279,7 @@ def _bind_range(
     kind: pa.DataType | None = None
     if is_moment(key.type):
         if all(is_interval(each.type) for each in offsets):
-            kind = TIMESTAMPTZ if key.type == TIMESTAMPTZ else TIMESTAMP
+            kind = key.type if key.type in (TIMESTAMPTZ, TIMESTAMP_NS) else TIMESTAMP
     elif is_number(key.type) and all(is_number(each.type) for each in offsets):
         kind = key.type
         for each in offsets:

@@ -4,7 +4,8 @@ large_string, dictionary<string>, string_view   VARCHAR
 decimal256(40, 2)                               DECIMAL(38,2), where the values fit
 list_view, large_list                           lists
 fixed_size_list of 1 or more                    arrays
-timestamp of any unit and zone                  TIMESTAMP, with a time zone if it has one
+timestamp of any unit                           TIMESTAMP, TIMESTAMP_S, TIMESTAMP_MS, TIMESTAMP_NS
+timestamp of any unit and zone                  TIMESTAMP WITH TIME ZONE
 duration                                        INTERVAL
 """
 
@@ -25,7 +26,8 @@ _SQL_TYPES = frozenset(
     {
         *INTEGER_DIGITS,
         *(pa.bool_(), pa.float32(), pa.float64()),
-        *(pa.string(), pa.binary(), pa.date32(), pa.time64("us"), pa.timestamp("us")),
+        *(pa.string(), pa.binary(), pa.date32(), pa.time64("us")),
+        *map(pa.timestamp, ("s", "ms", "us", "ns")),
         pa.timestamp("us", "UTC"),
         pa.month_day_nano_interval(),
         UUID,
@@ -56,7 +58,7 @@ def sql_type(found: pa.DataType) -> pa.DataType:
     if _TYPES.is_dictionary(found) or _TYPES.is_run_end_encoded(found):
         return sql_type(found.value_type)
     if _TYPES.is_timestamp(found):
-        return pa.timestamp("us", None if found.tz is None else "UTC")
+        return pa.timestamp(found.unit) if found.tz is None else pa.timestamp("us", "UTC")
     if _TYPES.is_duration(found):
         return pa.month_day_nano_interval()
     if _TYPES.is_time(found):

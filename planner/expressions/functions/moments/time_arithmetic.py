@@ -34,14 +34,16 @@ from raydb.planner.expressions.columns.moments import (
 )
 from raydb.planner.expressions.columns.zones import add_in_zone
 from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.functions.time import constant_unit
-from raydb.planner.expressions.functions.zones import at_time_zone
+from raydb.planner.expressions.functions.moments.time import constant_unit
+from raydb.planner.expressions.functions.moments.zones import at_time_zone
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, UNITS
 from raydb.planner.expressions.literals import is_bare_string, read_string
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.operators import arithmetic
 from raydb.planner.expressions.registry import SCALARS, composed, scalar
 from raydb.planner.expressions.signature import (
+    as_bigint,
+    as_double,
     as_instant,
     as_timestamp,
     require_moment,
@@ -400,12 +402,6 @@ for _calls, _says, _maker in (
         _make_clock,
     ),
     (
-        "make_timestamp(year: whole, month: whole, day: whole, hour: whole, minute: whole,"
-        " second: double) -> TIMESTAMP",
-        "a TIMESTAMP: make_timestamp(2026, 5, 17, 10, 37, 0) -> 2026-05-17 10:37:00",
-        _make_timestamp,
-    ),
-    (
         "to_timestamp(x: double) -> TIMESTAMPTZ",
         "the TIMESTAMP WITH TIME ZONE of seconds since 1970-01-01 00:00 in UTC:"
         " to_timestamp(1.5) AT TIME ZONE 'UTC' -> 1970-01-01 00:00:01.500000",
@@ -415,6 +411,23 @@ for _calls, _says, _maker in (
     scalar(_calls, _says, can_fail=True)(_of_numbers(_maker))
 
 
+def _bind_make_timestamp(name: str, *numbers: Expression) -> Expression:
+    """Return the timestamp of six parts, or of microseconds since 1970."""
+    if len(numbers) == 1:
+        return Call("from_microseconds", (as_bigint(name, numbers[0]),), TIMESTAMP)
+    if len(numbers) != 6:
+        raise ProgrammingError(f"{name}() takes 1 or 6 arguments, not {len(numbers)}")
+    parts = [as_bigint(name, each) for each in numbers[:5]]
+    return Call("make_timestamp", (*parts, as_double(name, numbers[5])), TIMESTAMP)
+
+
+scalar(
+    "make_timestamp(year, month, day, hour, minute, second), make_timestamp(n)",
+    "a TIMESTAMP, also of microseconds since 1970:"
+    " make_timestamp(2026, 5, 17, 10, 37, 0) -> 2026-05-17 10:37:00",
+    bind=_bind_make_timestamp,
+    can_fail=True,
+)(_of_numbers(_make_timestamp))
 scalar(name="from_milliseconds", can_fail=True)(_of_numbers(_from_milliseconds))
 
 

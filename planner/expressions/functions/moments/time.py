@@ -47,13 +47,14 @@ from raydb.planner.expressions.types import (
     TEXT,
     TIME,
     TIMESTAMP,
+    TIMESTAMP_NS,
     TIMESTAMPTZ,
     is_integer,
     is_interval,
     is_list,
     is_moment,
 )
-from raydb.planner.expressions.typing_rules import cast, typed, zone_literal
+from raydb.planner.expressions.typing_rules import cast, in_microseconds, typed, zone_literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -220,7 +221,7 @@ def _interval_microseconds(intervals: Intervals) -> Integers:
 def date_part(part: str, operand: Expression) -> Expression:
     """Return EXTRACT(part FROM operand): a BIGINT, or a DECIMAL with the fraction of a second."""
     name = _part_name(part)
-    operand = _as_moment(part, operand)
+    operand = in_microseconds(_as_moment(part, operand))
     if operand.type == TIMESTAMPTZ:
         if name in _ZONE_PARTS:
             return Call(name, (operand, zone_literal()), BIGINT)
@@ -332,7 +333,10 @@ def _bind_epoch(name: str, operand: Expression) -> Expression:
     if isinstance(operand, Literal) and is_bare_string(operand):
         operand = read_string(operand, TIMESTAMP)
     operand = _as_moment(name, operand)
-    return Call(name, (cast(operand, TIMESTAMP) if operand.type == DATE else operand,), BIGINT)
+    if name == "epoch_ns" and operand.type == TIMESTAMP_NS:
+        return Call("nanoseconds_since", (operand,), BIGINT)
+    operand = cast(operand, TIMESTAMP) if operand.type == DATE else in_microseconds(operand)
+    return Call(name, (operand,), BIGINT)
 
 
 for _calls, _says, _kernel in (
@@ -398,7 +402,7 @@ def constant_unit(name: str, operand: Expression) -> Literal:
 
 
 def _bind_date_trunc(name: str, unit: Expression, operand: Expression) -> Expression:
-    operand = _as_moment(name, operand)
+    operand = in_microseconds(_as_moment(name, operand))
     if isinstance(unit, Literal) and unit.is_null:
         return Literal(None, operand.type if is_interval(operand.type) else TIMESTAMP)
     cut = constant_unit(name, unit)

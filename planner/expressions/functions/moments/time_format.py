@@ -20,13 +20,14 @@ from raydb.planner.expressions.columns.adapters import of_values
 from raydb.planner.expressions.columns.arrays import as_array
 from raydb.planner.expressions.columns.arrays import each as each_array
 from raydb.planner.expressions.columns.calendar_parts import name_of, of_calendar, year_of
-from raydb.planner.expressions.columns.moments import compute, finite
+from raydb.planner.expressions.columns.moments import compute, compute_finite, finite
+from raydb.planner.expressions.columns.units import whole_microseconds
 from raydb.planner.expressions.columns.zones import offset_texts, utc_offsets
 from raydb.planner.expressions.literals import is_bare_string
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import scalar
 from raydb.planner.expressions.signature import constant_text, require_moment, require_text
-from raydb.planner.expressions.types import DATE, TEXT, TIMESTAMP, TIMESTAMPTZ
+from raydb.planner.expressions.types import BIGINT, DATE, TEXT, TIMESTAMP, TIMESTAMP_NS, TIMESTAMPTZ
 from raydb.planner.expressions.typing_rules import cast, zone_literal
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ _NUMBERS: Mapping[str, tuple[Callable[[Values], Values], int]] = {
     "%S": (pc.second, 2),
     "%f": (lambda values: _fraction(values, 1), 6),
     "%g": (lambda values: _fraction(values, 1000), 3),
+    "%n": (lambda values: pc.multiply(_fraction(values, 1), 1000), 9),
     "%V": (pc.iso_week, 2),
     "%U": (lambda values: _week_of_year(values, first_day=7), 2),
     "%W": (lambda values: _week_of_year(values, first_day=1), 2),
@@ -172,10 +174,12 @@ def _bind_format(
         operand, form = form, operand
     text = constant_text(name, form)
     split(text)  # refuses what it does not know
-    operand = require_moment(name, operand)
+    if operand.type != TIMESTAMP_NS:
+        operand = require_moment(name, operand)
     if operand.type == TIMESTAMPTZ:
         return Call(name, (operand, Literal(text, TEXT), zone_literal()), TEXT)
-    return Call(name, (cast(operand, TIMESTAMP), Literal(text, TEXT)), TEXT)
+    operand = cast(operand, TIMESTAMP) if operand.type == DATE else operand
+    return Call(name, (operand, Literal(text, TEXT)), TEXT)
 
 
 def _format(
@@ -184,6 +188,10 @@ def _format(
     """Join the texts of a format's pieces; instants are shown in a zone."""
     assert isinstance(form, pa.Scalar), "the format is constant"
     moments, zone_texts = values, {"%z": pa.scalar("+00"), "%Z": pa.scalar("")}
+    if moments.type == TIMESTAMP_NS:
+        fine = compute_finite(lambda nanoseconds: nanoseconds % 1_000_000_000, BIGINT, values)
+        zone_texts["%n"] = pc.utf8_lpad(pc.cast(fine, TEXT), 9, "0")
+        moments = whole_microseconds(values)
     if zone:
         name = zone[0].as_py()
         moments = cast_values(values, TIMESTAMP, name)
@@ -289,7 +297,7 @@ def _python_format(form: str) -> tuple[str, str]:
     """
     pieces = [piece.replace("%-", "%") for piece in strftime_pieces(form)]
     for piece in pieces:
-        if piece in ("%g", "%q"):
+        if piece in ("%g", "%n", "%q"):
             raise NotSupportedError(f"the code '{piece}' of strptime() is not supported")
     week = next((piece for piece in pieces if piece in _WEEK_NEEDS), None)
     if week is None:
