@@ -42,6 +42,7 @@ _TYPES = [
     (701, 1022, "float8", "double precision", "N", 8),
     (1082, 1182, "date", "date", "D", 4),
     (1083, 1183, "time", "time without time zone", "D", 8),
+    (1266, 1270, "timetz", "time with time zone", "D", 12),
     (1114, 1115, "timestamp", "timestamp without time zone", "D", 8),
     (1184, 1185, "timestamptz", "timestamp with time zone", "D", 8),
     (1186, 1187, "interval", "interval", "T", 16),
@@ -67,9 +68,11 @@ _NAMES = {
     "TIME": "time",
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
     "TIMESTAMP WITH TIME ZONE": "timestamptz",
+    "TIME WITH TIME ZONE": "timetz",
     "INTERVAL": "interval",
     "UBIGINT": "numeric",
     "HUGEINT": "numeric",
+    "UHUGEINT": "numeric",
     "UUID": "uuid",
 }
 _HEADER = 4

@@ -25,7 +25,9 @@ from raydb.planner.expressions.types import (
 from raydb.running import user_types
 from raydb.sql.named_types import NamedType
 from raydb.sql.parse.reader import name_in
+from raydb.storage.clocks import TIMETZ
 from raydb.storage.enums import enum_of, stored_schema
+from raydb.storage.integers import UHUGEINT
 from raydb.storage.nested import leaf_types, map_leaves
 from raydb.storage.uuids import UUID
 
@@ -46,6 +48,7 @@ _TYPES: dict[exp.DType, pa.DataType] = {
     _DType.UINT: pa.uint32(),
     _DType.UBIGINT: pa.uint64(),
     _DType.INT128: HUGEINT,
+    _DType.UINT128: UHUGEINT,
     _DType.FLOAT: pa.float32(),
     _DType.DOUBLE: pa.float64(),
     _DType.VARCHAR: pa.string(),
@@ -55,6 +58,7 @@ _TYPES: dict[exp.DType, pa.DataType] = {
     _DType.BPCHAR: pa.string(),
     _DType.DATE: pa.date32(),
     _DType.TIME: pa.time64("us"),
+    _DType.TIMETZ: TIMETZ,
     _DType.TIMESTAMP: pa.timestamp("us"),
     _DType.DATETIME: pa.timestamp("us"),
     _DType.TIMESTAMP_S: TIMESTAMP_S,
@@ -75,6 +79,7 @@ _ALIASES: dict[str, pa.DataType] = {
     "uint16": pa.uint16(),
     "uint32": pa.uint32(),
     "uint64": pa.uint64(),
+    "uint128": UHUGEINT,
     "integral": pa.int32(),
     "signed": pa.int32(),
     "logical": pa.bool_(),
@@ -87,9 +92,19 @@ _SYSTEM_TYPES = {
     **dict.fromkeys(("OID", "REGCLASS", "REGTYPE", "REGPROC", "REGNAMESPACE"), pa.int64()),
     "NAME": pa.string(),
 }
-_MORE_NAMES = ("BLOB", "BYTEA", "DECIMAL", "HUGEINT", "INTEGER", "NUMERIC", "REAL", "UINTEGER")
+_MORE_NAMES = (
+    "BLOB",
+    "BYTEA",
+    "DECIMAL",
+    "HUGEINT",
+    "INTEGER",
+    "NUMERIC",
+    "REAL",
+    "UINTEGER",
+    "UHUGEINT",
+)
 # Those of a TIMESTAMP choose its unit; the others have microseconds.
-_WITH_DIGITS = (_DType.TIMESTAMP, _DType.TIMESTAMPTZ, _DType.DATETIME, _DType.TIME)
+_WITH_DIGITS = (_DType.TIMESTAMP, _DType.TIMESTAMPTZ, _DType.DATETIME, _DType.TIME, _DType.TIMETZ)
 _MOST_DIGITS = 9
 _WITH_LENGTH = (
     *(_DType.VARCHAR, _DType.CHAR, _DType.TEXT, _DType.NVARCHAR, _DType.BPCHAR),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +22,23 @@ INTEGER_DIGITS = {
     pa.uint64(): 20,
 }
 _HUGEINT = pa.decimal128(38, 0)
+# 128 bits without a sign, which have 39 digits.
+UHUGEINT = pa.decimal256(39, 0)
 _SIGNED = {16: pa.int16(), 32: pa.int32(), 64: pa.int64(), 128: _HUGEINT}
+
+
+def fits_unsigned(column: pa.Array | pa.ChunkedArray) -> bool:
+    """Tell whether decimals of 39 digits are UHUGEINT, not negative and of 128 bits."""
+    low, high = pc.min_max(column).as_py().values()
+    return low is None or (low >= 0 and high <= bounds_of(UHUGEINT)[1])
+
+
+def wide_integers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return texts as UHUGEINT. Raises pa.ArrowInvalid for one that is none."""
+    found = texts.cast(UHUGEINT)
+    if not fits_unsigned(found):
+        raise pa.ArrowInvalid("out of range")
+    return found
 
 
 def is_unsigned(kind: pa.DataType) -> bool:
@@ -30,11 +47,13 @@ def is_unsigned(kind: pa.DataType) -> bool:
 
 
 def bounds_of(kind: pa.DataType) -> tuple[int, int]:
-    """Return the least and the greatest value of an integer type.
+    """Return the least and the greatest value of an integer type, also of UHUGEINT.
 
     >>> bounds_of(pa.uint8())
     (0, 255)
     """
+    if kind == UHUGEINT:
+        return 0, (1 << 128) - 1
     if is_unsigned(kind):
         return 0, (1 << kind.bit_width) - 1
     bound = 1 << (kind.bit_width - 1)

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.storage.clocks import TIMETZ
 from raydb.storage.nested import leaf_types
 
 if TYPE_CHECKING:
@@ -102,9 +103,9 @@ def python_number(scalar: pa.Scalar) -> Any:
     """Return a scalar's Python value, with numbers in place of the moments that Python lacks.
 
     Such are those beyond the years 1 to 9999, in lists, structs and maps as well; Arrow takes the
-    number for the moment. Those with nanoseconds are numbers all of them.
+    number for the moment. Those with nanoseconds are numbers all of them, as are TIMETZ.
     """
-    if any(map(_has_nanoseconds, leaf_types(scalar.type))):
+    if any(map(_is_number, leaf_types(scalar.type))):
         return _with_numbers(scalar)
     try:
         return scalar.as_py()
@@ -112,8 +113,9 @@ def python_number(scalar: pa.Scalar) -> Any:
         return _with_numbers(scalar)
 
 
-def _has_nanoseconds(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_timestamp(kind) and kind.unit == "ns")
+def _is_number(kind: pa.DataType) -> bool:
+    """Tell whether values have nanoseconds, or are times with a time zone."""
+    return kind == TIMETZ or bool(pa.types.is_timestamp(kind) and kind.unit == "ns")
 
 
 def _with_numbers(scalar: pa.Scalar) -> Any:
@@ -131,4 +133,4 @@ def _with_numbers(scalar: pa.Scalar) -> Any:
         return {name: python_number(value) for name, value in scalar.items()}
     if hasattr(scalar, "values"):
         return [python_number(value) for value in scalar.values]
-    return scalar.value if is_moment(kind) else scalar.as_py()
+    return scalar.value if is_moment(kind) or kind == TIMETZ else scalar.as_py()

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.keywords import quoted
+from raydb.storage.clocks import TIMETZ
 from raydb.storage.enums import EnumType
+from raydb.storage.integers import UHUGEINT
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -30,6 +32,7 @@ _NAMES = {
     pa.date32(): "DATE",
     pa.month_day_nano_interval(): "INTERVAL",
     pa.decimal128(38, 0): "HUGEINT",
+    UHUGEINT: "UHUGEINT",
     pa.binary(16): "UUID",
     pa.uuid(): "UUID",
 }
@@ -47,6 +50,8 @@ def sql_type_name(data_type: pa.DataType, named: Container[str] = ()) -> str:
         return _NAMES[data_type]
     if pa.types.is_decimal(data_type):
         return f"DECIMAL({data_type.precision},{data_type.scale})"
+    if data_type == TIMETZ:
+        return "TIME WITH TIME ZONE"
     if pa.types.is_time(data_type):
         return "TIME"
     if pa.types.is_timestamp(data_type):

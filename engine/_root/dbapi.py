@@ -37,12 +37,22 @@ class TypeObject:
 STRING: Final = TypeObject("VARCHAR")
 BINARY: Final = TypeObject("BLOB")
 NUMBER: Final = TypeObject(
-    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DECIMAL", "REAL", "FLOAT", "DOUBLE"),
-    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
+    *(
+        "TINYINT",
+        "SMALLINT",
+        "INTEGER",
+        "BIGINT",
+        "HUGEINT",
+        "DECIMAL",
+        "REAL",
+        "FLOAT",
+        "DOUBLE",
+    ),
+    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
 )
 DATETIME: Final = TypeObject(
     *("DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"),
-    "TIMESTAMP WITH TIME ZONE",
+    *("TIMESTAMP WITH TIME ZONE", "TIME WITH TIME ZONE"),
 )
 # No column is a row's identity.
 ROWID: Final = TypeObject()

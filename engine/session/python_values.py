@@ -1,6 +1,6 @@
 """Values of rows in Python.
 
-HUGEINT   int                    TIME      datetime.time
+HUGEINT, UHUGEINT int                 TIME      datetime.time
 DECIMAL   decimal.Decimal        INTERVAL  datetime.timedelta, or pyarrow.MonthDayNano where it
 BLOB      bytes                            has months, which a timedelta does not know
 DATE      datetime.date          lists     list
@@ -30,7 +30,9 @@ from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.units import whole_microseconds
 from raydb.planner.expressions.interval_text import interval_text
 from raydb.planner.expressions.types import TIMESTAMP, TIMESTAMP_NS
+from raydb.storage.clocks import TIMETZ, time_of
 from raydb.storage.enums import EnumType
+from raydb.storage.integers import UHUGEINT
 from raydb.storage.moments import infinities, is_moment, python_number
 from raydb.storage.nested import leaf_types, map_leaves, rebuild
 from raydb.storage.type_names import sql_type_name
@@ -46,29 +48,34 @@ def python_values(column: pa.Array) -> list[Any]:
 
     Raises DataError for a value that Python does not have.
     """
-    if TIMESTAMP_NS in leaf_types(column.type):
-        column = _in_microseconds(column, map_leaves(column.type, _coarser))
+    kind = map_leaves(column.type, _coarser)
+    if kind != column.type or TIMETZ in leaf_types(kind):
+        column = _in_python_units(column, map_leaves(kind, _readable))
     try:
-        return _converted(column.to_pylist(), _converter(column.type))
+        return _converted(column.to_pylist(), _converter(kind))
     except (ValueError, OverflowError) as error:
         if not any(map(is_moment, leaf_types(column.type))):
-            kind = sql_type_name(column.type)
-            raise DataError(f"a {kind} of the answer is no value of Python: {error}") from None
+            name = sql_type_name(kind)
+            raise DataError(f"a {name} of the answer is no value of Python: {error}") from None
     values = [None if each is None else python_number(each) for each in column]
-    return _converted(values, _converter(column.type, is_far=True))
+    return _converted(values, _converter(kind, is_far=True))
 
 
 def _coarser(kind: pa.DataType) -> pa.DataType:
     return TIMESTAMP if kind == TIMESTAMP_NS else kind
 
 
-def _in_microseconds(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return values without the nanoseconds of timestamps in them."""
+def _readable(kind: pa.DataType) -> pa.DataType:
+    return pa.int64() if kind == TIMETZ else kind
+
+
+def _in_python_units(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return timestamps without their nanoseconds, and times with a zone as their numbers."""
     if array.type == kind:
         return array
     if pt.is_nested(kind):
-        return rebuild(array, kind, _in_microseconds)
-    return whole_microseconds(array)
+        return rebuild(array, kind, _in_python_units)
+    return array.view(kind) if array.type == TIMETZ else whole_microseconds(array)
 
 
 def _converted(values: list[Any], convert: Callable[[Any], Any] | None) -> list[Any]:
@@ -110,7 +117,9 @@ def _converter(data_type: pa.DataType, *, is_far: bool = False) -> Callable[[Any
     """
     if is_far and is_moment(data_type):
         return partial(_far_moment, kind=data_type)
-    if data_type == _HUGEINT:
+    if data_type == TIMETZ:
+        return time_of
+    if data_type in (_HUGEINT, UHUGEINT):
         return int
     if isinstance(data_type, EnumType):
         return data_type.labels.__getitem__

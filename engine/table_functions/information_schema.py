@@ -18,6 +18,7 @@ from raydb.planner.plan.table_function import RowsFunction
 from raydb.planner.postgres_types import postgres_type
 from raydb.running import current
 from raydb.sql.parse.schema_names import INFORMATION
+from raydb.storage.clocks import TIMETZ
 from raydb.storage.enums import EnumType, typed_schema
 from raydb.storage.nested import leaf_types
 from raydb.storage.tables.table import Check, ForeignKey, UniqueKey, constraint_names
@@ -145,7 +146,7 @@ def _in_postgres(kind: pa.DataType, database: str, types: Mapping[str, pa.DataTy
     is_own = isinstance(kind, EnumType) and types.get(kind.type_name) == kind
     _, name, _ = postgres_type(kind, database if is_own else "")
     is_moment = pa.types.is_timestamp(kind) or pa.types.is_time(kind)
-    digits = _DIGITS[kind.unit] if is_moment else None
+    digits = 6 if kind == TIMETZ else _DIGITS[kind.unit] if is_moment else None
     return None, digits, None, None, database, MAIN if is_own else "pg_catalog", name
 
 

@@ -40,6 +40,7 @@ from raydb.planner.expressions.types import (
     is_number,
 )
 from raydb.planner.expressions.typing_rules import as_boolean, cast, typed
+from raydb.storage.integers import UHUGEINT
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -137,13 +138,15 @@ def _count_if(name: str, argument: Expression) -> AggregateCall:
 def _sum(name: str, argument: Expression) -> AggregateCall:
     """The sum of TINYINT to INTEGER is BIGINT, that of BIGINT HUGEINT, of DECIMAL(p,s) (38,s).
 
-    A condition counts the rows for which it is true, as in DuckDB.
+    That of UHUGEINT is DOUBLE, and a condition counts the rows for which it is true, as in DuckDB.
     """
     argument = cast(argument, INTEGER) if argument.type == BOOLEAN else argument
     argument = require_number(name, argument)
     kind = argument.type
     if is_integer(kind):
         return AggregateCall("sum", (argument,), HUGEINT if kind.bit_width == 64 else BIGINT)
+    if kind == UHUGEINT:
+        return AggregateCall("sum", (cast(argument, DOUBLE),), DOUBLE)
     exact = pa.decimal128(38, kind.scale) if is_decimal(kind) else DOUBLE
     return AggregateCall("sum", (argument,), exact)
 

@@ -34,7 +34,7 @@ from raydb.planner.expressions.types import (
 )
 from raydb.planner.expressions.vector_value import Vector, vector_of
 from raydb.storage.enums import EnumType
-from raydb.storage.integers import bounds_of
+from raydb.storage.integers import UHUGEINT, bounds_of
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -48,16 +48,19 @@ _TIMESTAMP = re.compile(
 )
 # So many digits fit any integer that has a literal: most constants are shorter.
 _PLAIN_DIGITS = 19
+_MOST_DIGITS = 1000
 # A number that it would have to round, or that is longer, is an error.
 _EXACT = decimal.Context(prec=COMPARED_PRECISION, traps=[decimal.Inexact, decimal.InvalidOperation])
 
 
 def integer_literal(value: int) -> Literal:
-    """Return a literal of the narrowest of INTEGER, BIGINT and HUGEINT that holds a value."""
+    """Return a literal of the narrowest of INTEGER, BIGINT, HUGEINT and UHUGEINT of a value."""
     if -(2**31) <= value < 2**31:
         return Literal(value, INTEGER)
     if -(2**63) <= value < 2**63:
         return Literal(value, BIGINT)
+    if 10**MAX_PRECISION <= value < 2**128:
+        return Literal(decimal.Decimal(value), UHUGEINT)
     if abs(value) >= 10**MAX_PRECISION:
         raise ProgrammingError(f"a number has more than {MAX_PRECISION} digits")
     return Literal(decimal.Decimal(value), pa.decimal128(MAX_PRECISION, 0))
@@ -99,8 +102,10 @@ def number_literal(text: str) -> Literal:
         if math.isinf(value):
             raise DataError(f"the number {text} is out of the range of DOUBLE")
         return Literal(value, pa.float64())
-    exact = decimal_literal(decimal.Decimal(text))
-    return integer_literal(int(exact.value)) if text.isdigit() else exact
+    if text.isdigit():
+        # What has more digits than Python reads has too many for SQL as well.
+        return integer_literal(int(text[:_MOST_DIGITS]))
+    return decimal_literal(decimal.Decimal(text))
 
 
 def vector_literal(text: str) -> Literal | None:
@@ -144,6 +149,8 @@ def read_string(literal: Literal, data_type: pa.DataType) -> Literal:
     if data_type == pa.string():
         return literal
     value = _read(literal, data_type)
+    if data_type == UHUGEINT and value == int(value) and 0 <= value <= bounds_of(UHUGEINT)[1]:
+        return Literal(value, data_type)
     if is_integer(data_type):
         value = decimal.Decimal(value)
     if not isinstance(value, decimal.Decimal):
@@ -167,7 +174,8 @@ def _read(literal: Literal, data_type: pa.DataType) -> Any:
 
 
 def _kind_name(data_type: pa.DataType) -> str:
-    return "DECIMAL" if is_decimal(data_type) else sql_type_name(data_type)
+    is_any = is_decimal(data_type) and data_type != UHUGEINT
+    return "DECIMAL" if is_any else sql_type_name(data_type)
 
 
 def _parse(text: str, data_type: pa.DataType) -> Any:  # a Python value, or None
@@ -310,6 +318,8 @@ def _convert_number(value: int | float | decimal.Decimal, data_type: pa.DataType
         try:
             digits = exact.quantize(quantum, context=_EXACT).as_tuple().digits
         except (decimal.InvalidOperation, decimal.Inexact):
+            return None
+        if data_type == UHUGEINT and not 0 <= exact <= bounds_of(UHUGEINT)[1]:
             return None
         if len(digits) <= data_type.precision:
             return Literal(exact, data_type)

@@ -12,6 +12,7 @@ show in the session's zone, and hours are hours that pass.
 
 from __future__ import annotations
 
+import decimal
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -53,6 +54,7 @@ from raydb.planner.expressions.types import (
     is_moment,
     is_number,
     is_temporal,
+    is_whole_unsigned,
 )
 from raydb.planner.expressions.typing_rules import (
     as_text,
@@ -63,7 +65,8 @@ from raydb.planner.expressions.typing_rules import (
     unify,
     zone_literal,
 )
-from raydb.storage.integers import is_unsigned, wider_integer
+from raydb.storage.clocks import TIMETZ
+from raydb.storage.integers import UHUGEINT, wider_integer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,6 +85,9 @@ _RULES: Mapping[tuple[str, str, str], tuple[str, pa.DataType]] = {
     ("add", "date", "time"): ("add_time", TIMESTAMP),
     ("add", "timestamp", "interval"): ("add_interval", TIMESTAMP),
     ("add", "zoned", "interval"): ("add_in_zone", TIMESTAMPTZ),
+    ("add", "date", "timetz"): ("at_clock", TIMESTAMPTZ),
+    ("add", "timetz", "interval"): ("add_to_clock", TIMETZ),
+    ("subtract", "timetz", "interval"): ("subtract_from_clock", TIMETZ),
     ("add", "time", "interval"): ("add_interval", TIME),
     ("add", "interval", "interval"): ("add_intervals", INTERVAL),
     ("subtract", "date", "interval"): ("subtract_interval", TIMESTAMP),
@@ -160,7 +166,13 @@ def _kind(operand: Expression) -> str:
     data_type = operand.type
     if is_interval(data_type):
         return "interval"
-    names = {DATE: "date", TIME: "time", TIMESTAMP: "timestamp", TIMESTAMPTZ: "zoned"}
+    names = {
+        DATE: "date",
+        TIME: "time",
+        TIMETZ: "timetz",
+        TIMESTAMP: "timestamp",
+        TIMESTAMPTZ: "zoned",
+    }
     if data_type in names:
         return names[data_type]
     return "integer" if is_integer(data_type) else "number" if is_number(data_type) else "other"
@@ -259,6 +271,11 @@ def _of_numbers(function: str, left: Expression, right: Expression) -> Expressio
         if not is_integer(target):
             return _of_numbers(function, cast(left, target), cast(right, target))
         return Call(function, (cast(left, target), cast(right, target)), target)
+    if UHUGEINT in types:
+        left, right = _beside_unsigned(left, right.type), _beside_unsigned(right, left.type)
+        if all(is_whole_unsigned(each.type) for each in (left, right)):
+            target = DOUBLE if function == "divide" else UHUGEINT
+            return Call(function, (cast(left, target), cast(right, target)), target)
     left, right = _as_decimal(left), _as_decimal(right)
     exact = None if function == "divide" else _decimal_result(function, left.type, right.type)
     if exact is not None:
@@ -270,15 +287,19 @@ def divide_whole(left: Expression, right: Expression) -> Expression:
     """Return left // right, which is left / right but for wide integers: these give a HUGEINT."""
     found = arithmetic("divide", left, right)
     if found.type != DOUBLE or not all(
-        is_integer(each.type) or each.type == HUGEINT for each in (left, right)
+        is_integer(each.type) or each.type in (HUGEINT, UHUGEINT) for each in (left, right)
     ):
         return found
-    return Call("divide_whole", (cast(left, HUGEINT), cast(right, HUGEINT)), HUGEINT)
+    kind = HUGEINT
+    if UHUGEINT in (left.type, right.type):
+        left, right = _beside_unsigned(left, right.type), _beside_unsigned(right, left.type)
+        kind = UHUGEINT if all(is_whole_unsigned(each.type) for each in (left, right)) else HUGEINT
+    return Call("divide_whole", (cast(left, kind), cast(right, kind)), kind)
 
 
 def _beside_unsigned(operand: Expression, beside: pa.DataType) -> Expression:
     """Return an integer constant in the unsigned type that it stands beside, if it fits."""
-    if isinstance(operand, Literal) and is_unsigned(beside):
+    if isinstance(operand, Literal) and is_whole_unsigned(beside) and is_integer(operand.type):
         return convert(operand, beside) or operand
     return operand
 
@@ -326,6 +347,8 @@ def negate(operand: Expression) -> Expression:
     if is_interval(operand.type):
         return Call("negate_interval", (operand,), INTERVAL)
     operand = _as_number(operand, INTEGER, "negate {0}", operand)
+    if operand.type == UHUGEINT:
+        return arithmetic("subtract", Literal(decimal.Decimal(0), UHUGEINT), operand)
     if not isinstance(operand, Literal) or operand.value is None:
         return Call("negate", (operand,), operand.type)
     if is_integer(operand.type) or is_decimal(operand.type):

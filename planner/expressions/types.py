@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.names import fold
+from raydb.storage.clocks import TIMETZ
 from raydb.storage.enums import is_enum, text_type
-from raydb.storage.integers import INTEGER_DIGITS, wider_integer
+from raydb.storage.integers import INTEGER_DIGITS, UHUGEINT, is_unsigned, wider_integer
 from raydb.storage.nested import leaf_types, map_leaves
 from raydb.storage.uuids import UUID
 
@@ -40,11 +41,13 @@ TYPES: dict[str, pa.DataType] = {
     "INTEGER": INTEGER,
     "BIGINT": BIGINT,
     "HUGEINT": HUGEINT,
+    "UHUGEINT": UHUGEINT,
     "DOUBLE": DOUBLE,
     "VARCHAR": TEXT,
     "BLOB": BLOB,
     "DATE": DATE,
     "TIME": TIME,
+    "TIMETZ": TIMETZ,
     "TIMESTAMP": TIMESTAMP,
     "TIMESTAMP_NS": TIMESTAMP_NS,
     "TIMESTAMPTZ": TIMESTAMPTZ,
@@ -56,6 +59,11 @@ TYPES: dict[str, pa.DataType] = {
 def is_integer(data_type: pa.DataType) -> bool:
     """Say whether a type is TINYINT, SMALLINT, INTEGER or BIGINT, or one of these unsigned."""
     return data_type in INTEGER_DIGITS
+
+
+def is_whole_unsigned(data_type: pa.DataType) -> bool:
+    """Say whether a type is one of unsigned integers, UHUGEINT among them."""
+    return data_type == UHUGEINT or is_unsigned(data_type)
 
 
 def is_decimal(data_type: pa.DataType) -> bool:
@@ -85,7 +93,7 @@ def is_interval(data_type: pa.DataType) -> bool:
 
 def is_temporal(data_type: pa.DataType) -> bool:
     """Say whether a type is DATE, TIME, TIMESTAMP, with a time zone or without, or INTERVAL."""
-    return is_moment(data_type) or data_type == pa.time64("us") or is_interval(data_type)
+    return is_moment(data_type) or data_type in (TIME, TIMETZ) or is_interval(data_type)
 
 
 def is_zoned(data_type: pa.DataType) -> bool:
@@ -158,6 +166,8 @@ def common_type(
     if is_number(left) and is_number(right):
         if is_float(left) or is_float(right):
             return pa.float64()
+        if UHUGEINT in (left, right) and all(map(is_whole_unsigned, (left, right))):
+            return UHUGEINT
         left, right = as_decimal_type(left), as_decimal_type(right)
         scale = max(left.scale, right.scale)
         digits = max(left.precision - left.scale, right.precision - right.scale)
@@ -209,7 +219,8 @@ def decimal_type(precision: int, scale: int) -> pa.DataType:
     """Return the narrowest Arrow decimal of that many digits, at most 76."""
     if precision <= MAX_PRECISION:
         return pa.decimal128(precision, scale)
-    return pa.decimal256(min(precision, COMPARED_PRECISION), scale)
+    wide = pa.decimal256(min(precision, COMPARED_PRECISION), scale)
+    return pa.decimal256(precision + 1, scale) if wide == UHUGEINT else wide
 
 
 def _common_list_type(
@@ -255,6 +266,10 @@ def can_cast(source: pa.DataType, target: pa.DataType) -> bool:
         return True
     if is_moment(source) and is_moment(target):
         return True
+    if target == TIMETZ and source in (TIME, TIMESTAMPTZ):
+        return True
+    if source == TIMETZ:
+        return bool(target == TIME)
     clock = pa.time64("us")
     if (is_moment(source) and source != DATE and target == clock) or {source, target} == {
         clock,
@@ -281,6 +296,8 @@ def _can_become(
 def can_assign(source: pa.DataType, target: pa.DataType) -> bool:
     """Say whether INSERT stores a value of one type in a column of the other without a CAST."""
     if source == target or pa.types.is_null(source):
+        return True
+    if source == TIME and target == TIMETZ:
         return True
     if target == pa.string():
         return not (source == pa.binary() or pa.types.is_nested(source))

@@ -38,10 +38,11 @@ from raydb.planner.expressions.types import (
     is_decimal,
     is_integer,
     is_number,
+    is_whole_unsigned,
     is_zoned,
 )
 from raydb.storage.enums import has_enums, is_enum, text_type
-from raydb.storage.integers import is_unsigned
+from raydb.storage.integers import UHUGEINT
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -154,13 +155,14 @@ def unify(
     if not pa.types.is_null(kind) and all(each.type == kind for each in operands):
         return tuple(operands)
     firm: list[Expression] = [each for each in operands if not isinstance(each, Literal)]
-    firm = firm or [operand for operand in operands if is_unsigned(operand.type)]
+    firm = firm or [operand for operand in operands if is_whole_unsigned(operand.type)]
     beside = _common(
         firm or [each for each in operands if not is_bare_string(each)], verb, most_digits
     )
     adapted = [_adapt(operand, beside) for operand in operands]
     target = _common(adapted, verb, most_digits)
-    if is_decimal(target) and not all(is_integer(each.type) for each in adapted):
+    is_exact = is_decimal(target) and target != UHUGEINT
+    if is_exact and not all(is_integer(each.type) for each in adapted):
         adapted = [natural(each) if isinstance(each, Literal) else each for each in adapted]
         target = _common(adapted, verb, most_digits)
     if pa.types.is_null(target):
@@ -179,7 +181,7 @@ def _adapt(operand: Expression, beside: pa.DataType) -> Expression:
         operand = operand if beside == TEXT or is_enum(beside) else read_string(operand, wanted)
     if operand.type in TIMESTAMPS and beside in TIMESTAMPS:
         return convert(operand, beside) or operand
-    if is_integer(operand.type) and is_integer(beside):
+    if is_integer(operand.type) and (is_integer(beside) or beside == UHUGEINT):
         return convert(operand, beside) or operand
     return operand
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import TokenType, exp
 
-from raydb.errors import DataError, NotSupportedError, ProgrammingError, did_you_mean
+from raydb.errors import DataError, ProgrammingError, did_you_mean
 from raydb.names import find_name
 from raydb.planner.expressions.functions.nested.structs import struct_of
 from raydb.planner.expressions.literals import (
@@ -28,6 +28,7 @@ from raydb.planner.expressions.typing_rules import unify
 from raydb.planner.expressions.vector_value import Vector
 from raydb.running import cuts_nanoseconds
 from raydb.sql.parse.nodes import may_have, nodes_of
+from raydb.storage.clocks import TIMETZ, number_of
 from raydb.storage.formats.cast_columns import nanoseconds_lost
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID
@@ -303,9 +304,18 @@ def _moment_literal(key: str, value: dt.date | dt.time) -> Literal:
         _refuse_nanoseconds(key, value)
     if isinstance(value, dt.datetime):
         return _timestamp_literal(key, value)
+    if isinstance(value, dt.time) and value.utcoffset() is not None:
+        return _clock_literal(key, value)
     if isinstance(value, dt.time) and value.tzinfo is not None:
-        raise NotSupportedError(f"parameter {key} is a time with a time zone, which has no type")
+        raise ProgrammingError(f"parameter {key} is a time in a zone that needs a day beside it")
     return Literal(value, pa.date32() if isinstance(value, dt.date) else pa.time64("us"))
+
+
+def _clock_literal(key: str, value: dt.time) -> Literal:
+    try:
+        return Literal(number_of(value), TIMETZ)
+    except ValueError as error:
+        raise ProgrammingError(f"parameter {key} is {value}: {error}") from None
 
 
 def _timestamp_literal(key: str, value: dt.datetime) -> Literal:

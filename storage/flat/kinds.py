@@ -8,7 +8,7 @@ FLOAT       float16, float32, float64                          IEEE 754
 DECIMAL     decimal128                                         unscaled integers
 BYTES       string, binary and their large variants            offset index and bytes
 NESTED      list, large_list, fixed_size_list, struct, map,    Arrow IPC record batches
-            fixed_size_binary, uuid, interval, null
+            fixed_size_binary, uuid, interval, null, decimal256(39, 0)
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from raydb.errors import NotSupportedError
 from raydb.storage.flat.layout import Kind
+from raydb.storage.integers import UHUGEINT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +71,7 @@ def _plain_kind(data_type: Any) -> Kind | None:
 def _is_nested(data_type: Any) -> bool:
     if _TYPES.is_null(data_type) or _TYPES.is_fixed_size_binary(data_type):
         return True
-    if _TYPES.is_interval(data_type) or isinstance(data_type, pa.UuidType):
+    if _TYPES.is_interval(data_type) or isinstance(data_type, pa.UuidType) or data_type == UHUGEINT:
         return True
     if _TYPES.is_map(data_type):
         return _is_stored(data_type.key_type) and _is_stored(data_type.item_type)

@@ -9,11 +9,13 @@ import pyarrow.compute as pc
 from raydb.errors import DataError, ProgrammingError, did_you_mean
 from raydb.names import index_names
 from raydb.running import cuts_nanoseconds
+from raydb.storage.clocks import TIMETZ, timetz_of
 from raydb.storage.enums import EnumType, is_enum, text_type, values_of
 from raydb.storage.formats.arrow.sql_types import check_names, in_sql_layout, sql_type
 from raydb.storage.formats.delimited.faults import first_failure
+from raydb.storage.integers import UHUGEINT, fits_unsigned
 from raydb.storage.moments import is_moment, moment_texts
-from raydb.storage.nested import is_list_like, leaf_types, rebuild
+from raydb.storage.nested import is_list_like, leaf_types, map_leaves, rebuild
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID, uuids_of
 
@@ -31,6 +33,7 @@ _READABLE_AS = {
     "timestamp": ("date", "timestamp"),
     "time": ("time",),
     "enum": ("text",),
+    "timetz": ("text",),
 }
 
 
@@ -98,7 +101,7 @@ def _check_castable(path: str, found: pa.Schema, names: list[str], schema: pa.Sc
 def _is_castable(have: pa.DataType, want: pa.DataType) -> bool:
     """Tell whether a type can be read as another one, value by value where it may not fit."""
     types = pa.types
-    if want == have or text_type(want) == sql_type(have) or types.is_null(have):
+    if want == have or _as_written(want) == sql_type(have) or types.is_null(have):
         return True
     if types.is_dictionary(have):
         have = have.value_type
@@ -106,6 +109,11 @@ def _is_castable(have: pa.DataType, want: pa.DataType) -> bool:
         return False
     sources = _READABLE_AS.get(_family(want), ())
     return _family(have) in sources
+
+
+def _as_written(want: pa.DataType) -> pa.DataType:
+    """Return a type with texts in place of what other formats have texts for."""
+    return map_leaves(text_type(want), lambda leaf: pa.string() if leaf == TIMETZ else leaf)
 
 
 def _family(data_type: pa.DataType) -> str:
@@ -118,6 +126,7 @@ def _family(data_type: pa.DataType) -> str:
         "float": types.is_floating(data_type),
         "date": types.is_date(data_type),
         "timestamp": types.is_timestamp(data_type),
+        "timetz": data_type == TIMETZ,
         "time": types.is_time(data_type),
         "enum": is_enum(data_type),
     }
@@ -131,7 +140,7 @@ def cast_column(
 
     origin: what has the column, for the message: "file 'a.csv'". first: its first row's number.
     """
-    if column.type == field.type:
+    if column.type == field.type and field.type != UHUGEINT:
         return column
     column = in_sql_layout(column)
     cast = cast_exactly(column, field.type)
@@ -204,6 +213,8 @@ def cast_exactly(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray 
         return _intervals(column, want)
     if isinstance(want, EnumType):
         return _enums(column, want)
+    if want == TIMETZ:
+        return _clocks(column)
     try:
         if pa.types.is_integer(have) and pa.types.is_decimal(want):
             # Arrow judges by the integer type's digits; by way of 20 digits it judges the values.
@@ -211,6 +222,8 @@ def cast_exactly(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray 
         # Times have the range of their coarser type, so that no other part is lost.
         is_cut = pa.types.is_temporal(want) and _is_cut(have) and cuts_nanoseconds()
         cast = column.cast(want, safe=not is_cut)
+        if want == UHUGEINT and not fits_unsigned(cast):
+            return None
     except pa.ArrowInvalid:
         return None
     if pa.types.is_floating(have) and pa.types.is_floating(want):
@@ -226,6 +239,15 @@ def _enums(column: pa.ChunkedArray, want: EnumType) -> pa.ChunkedArray | None:
     try:
         texts = column.cast(pa.string())
         return pa.chunked_array([values_of(chunk, want) for chunk in texts.chunks], want)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _clocks(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return times with their offsets, None where a text is none."""
+    try:
+        texts = column.cast(pa.string())
+        return pa.chunked_array([timetz_of(chunk) for chunk in texts.chunks], TIMETZ)
     except pa.ArrowInvalid:
         return None
 
@@ -263,6 +285,8 @@ def _cast_text_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return rebuild(array, kind, _cast_text_array)
     if kind == UUID:
         return uuids_of(array)
+    if kind == TIMETZ:
+        return timetz_of(array)
     if isinstance(kind, EnumType):
         return values_of(array, kind)
     if pa.types.is_string(array.type) and pa.types.is_time(kind):

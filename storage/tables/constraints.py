@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError
 from raydb.names import find_object, fold, is_same, known_name, known_object
+from raydb.storage.clocks import TIMETZ, timetz_texts
 from raydb.storage.enums import EnumType, field_type
 from raydb.storage.flat.column_plan import plan_columns
 from raydb.storage.moments import is_moment, moment_texts
@@ -463,6 +464,8 @@ def _sql_text(value: pa.Scalar, kind: pa.DataType) -> str:
         return f"'{kind.labels[value.as_py()]}'"
     if pa.types.is_binary(value.type):
         return f"x'{value.as_py().hex()}'"
+    if value.type == TIMETZ:
+        return f"'{timetz_texts(pa.array([value.value], pa.int64()).view(TIMETZ))[0]}'"
     if is_moment(value.type):
         return f"'{moment_texts(pa.array([value]))[0]}'"
     if pa.types.is_nested(value.type):

@@ -265,7 +265,8 @@ def _chosen(rng: Random, columns: list[Column]) -> tuple[str, bool]:
     forms = [f"coalesce({name}, {other})", f"nullif({name}, {other})"]
     forms.append(f"CASE WHEN {_condition(rng, columns, 0)} THEN {name} ELSE {other} END")
     forms.append(f"CASE WHEN x.n > 1 THEN {name} END")
-    if kind.is_ordered:
+    # DuckDB (2.0.1) has least('10:00+15'::TIMETZ, '09:00+00') against its own `<`.
+    if kind.is_ordered and kind.type != "TIMETZ":
         forms += [f"greatest({name}, {other})", f"least({other}, {name})"]
     return f"SELECT x.id, {_told(rng.choice(forms), kind)} FROM a AS x", False
 

@@ -169,6 +169,11 @@ KINDS = {
         ("0", "1", "9223372036854775807", "9223372036854775808", "18446744073709551615"),
         _WHOLE[1:],
     ),
+    "uhugeint": Kind(
+        "UHUGEINT",
+        ("0", "1", "7", "18446744073709551616", str(2**127), str(2**128 - 1)),
+        ("{}::VARCHAR", "{} > 5", "{} IN (1, 7)", "{} // 2", "{} % 10", "{}::DOUBLE"),
+    ),
     "hugeint": Kind(
         "HUGEINT",
         ("0", "-1", "7", "9223372036854775808", "-9223372036854775809", "9" * 37, "-" + "9" * 37),
@@ -218,6 +223,19 @@ KINDS = {
         (
             *("{}::VARCHAR", "{}::DATE", "date_part('year', {})", "{}::TIMESTAMP::VARCHAR"),
             *("epoch_ns({})", "({} + INTERVAL '1 month')::VARCHAR", "{}::TIMESTAMP_MS::VARCHAR"),
+        ),
+        told=_TEXT,
+    ),
+    "timetz": Kind(
+        "TIMETZ",
+        _texts(
+            *("10:00:00+02", "08:00:00+00", "09:00:00+01", "00:00:00-03:30"),
+            *("23:59:59.999999+15:59:59", "12:34:56.789+00"),
+        ),
+        (
+            *("{}::VARCHAR", "date_part('hour', {})", "date_part('timezone', {})", "{}::TIME"),
+            *("({} + INTERVAL '90 minutes')::VARCHAR", "date_part('timezone_minute', {})"),
+            "{} > '09:00:00+02'::TIMETZ",
         ),
         told=_TEXT,
     ),

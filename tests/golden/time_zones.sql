@@ -90,7 +90,7 @@ SELECT t::DATE, t::TIME, t::TIMESTAMP, t::VARCHAR, [t]::VARCHAR, DATE '2026-05-1
 SELECT TIMESTAMPTZ '2026-05-17 10:00Z' = TIMESTAMP '2026-05-17 12:00', TIMESTAMPTZ '2026-05-17 10:00Z' > DATE '2026-05-18', typeof(coalesce(now(), current_date));
 -- true | false | 'TIMESTAMP WITH TIME ZONE'
 SELECT '10:00'::TIME WITH TIME ZONE;
--- error: NotSupportedError: the type TIMETZ is not supported (line 1, column 8)
+-- datetime.time(10, 0, tzinfo=datetime.timezone.utc)
 SELECT TIMESTAMPTZ '2026-05-17' = 5;
 -- error: ProgrammingError: cannot compare 2026-05-16 22:00:00+00:00 (TIMESTAMP WITH TIME ZONE) with 5 (INTEGER) (line 1, column 20)
 

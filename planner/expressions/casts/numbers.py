@@ -9,6 +9,7 @@ from __future__ import annotations
 import decimal
 import math
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,10 @@ from raydb.planner.expressions.types import (
     MAX_PRECISION,
     decimal_type,
 )
+from raydb.storage.integers import UHUGEINT, fits_unsigned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # float64 holds every integer of 15 digits and every power of ten up to 10**22 exactly, so one
 # division gives the nearest double.
@@ -70,12 +75,24 @@ def _float_to_decimal(array: pa.Array, target: pa.DataType) -> pa.Array:
     # The products of 1.0 and 10**38 is less than that.
     if pc.any(pc.greater_equal(pc.abs(doubles), _above(target.precision - target.scale))).as_py():
         raise pa.ArrowInvalid("overflow")
+    if target == UHUGEINT:
+        return _wide_integers(doubles)
     # As in DuckDB the product rounds, so that the double 2.675 becomes 2.68 and not 2.67.
     scaled = pc.multiply(doubles, float(10**target.scale))
     # HUGEINT is an integer.
     mode = "half_to_even" if target == HUGEINT else "half_towards_infinity"
     digits = pc.cast(pc.round(scaled, 0, mode), pa.decimal128(38, 0))
     return pc.cast(relabel(digits, pa.decimal128(38, target.scale)), target)
+
+
+def _wide_integers(doubles: pa.Array) -> pa.Array:
+    """Return whole numbers beyond 38 digits, half to even."""
+    if pc.any(pc.is_nan(doubles)).as_py():
+        raise pa.ArrowInvalid("no number")
+    whole = (
+        None if value is None else decimal.Decimal(round(value)) for value in doubles.to_pylist()
+    )
+    return pa.array(list(whole), UHUGEINT)
 
 
 def _above(digits: int) -> float:
@@ -206,28 +223,42 @@ def _decimal_to_text(array: pa.Array, target: pa.DataType) -> pa.Array:
     return text
 
 
+def _checked(
+    convert: Callable[[pa.Array, pa.DataType], pa.Array],
+) -> Callable[[pa.Array, pa.DataType], pa.Array]:
+    """Let a cast to decimals raise pa.ArrowInvalid for what is no UHUGEINT, if it makes these."""
+
+    def converted(array: pa.Array, target: pa.DataType) -> pa.Array:
+        found = convert(array, target)
+        if target == UHUGEINT and not fits_unsigned(found):
+            raise pa.ArrowInvalid("out of range")
+        return found
+
+    return converted
+
+
 CONVERSIONS = {
     ("boolean", "integer"): pc.cast,
     ("boolean", "float"): pc.cast,
-    ("boolean", "decimal"): _boolean_to_decimal,
+    ("boolean", "decimal"): _checked(_boolean_to_decimal),
     ("boolean", "text"): pc.cast,
     ("integer", "boolean"): pc.cast,
     ("integer", "integer"): pc.cast,
     ("integer", "float"): _integer_to_float,
-    ("integer", "decimal"): _integer_to_decimal,
+    ("integer", "decimal"): _checked(_integer_to_decimal),
     ("integer", "text"): pc.cast,
     ("float", "boolean"): _is_not_zero,
     ("float", "integer"): _float_to_integer,
     ("float", "float"): _float_to_float,
-    ("float", "decimal"): _float_to_decimal,
+    ("float", "decimal"): _checked(_float_to_decimal),
     ("float", "text"): _float_to_text,
     ("decimal", "boolean"): _is_not_zero,
     ("decimal", "integer"): _decimal_to_integer,
     ("decimal", "float"): _decimal_to_float,
-    ("decimal", "decimal"): _decimal_to_decimal,
+    ("decimal", "decimal"): _checked(_decimal_to_decimal),
     ("decimal", "text"): _decimal_to_text,
     ("text", "boolean"): _text_to_boolean,
     ("text", "integer"): _text_to_integer,
     ("text", "float"): _text_to_float,
-    ("text", "decimal"): _text_to_decimal,
+    ("text", "decimal"): _checked(_text_to_decimal),
 }

@@ -21,6 +21,7 @@ from raydb.errors import DataError
 from raydb.planner.expressions.columns.arrays import as_array, common_length, each
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS
 from raydb.planner.expressions.types import INTERVAL
+from raydb.storage.clocks import TIMETZ
 from raydb.storage.moments import INFINITE_DAY, INFINITE_MOMENT, infinities, is_moment
 from raydb.values import dataclass
 
@@ -107,6 +108,8 @@ def array_of(result: Any, target: pa.DataType, count: int) -> pa.Array:
         return pa.array(numbers.astype(np.int32)).view(target)
     if pt.is_timestamp(target):
         check_range(numbers, -INFINITE_MOMENT, INFINITE_MOMENT)
+        return pa.array(numbers.astype(np.int64, copy=False)).view(target)
+    if target == TIMETZ:
         return pa.array(numbers.astype(np.int64, copy=False)).view(target)
     if pt.is_time64(target):
         check_range(numbers, 0, DAY_MICROSECONDS - 1)

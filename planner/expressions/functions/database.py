@@ -23,11 +23,13 @@ _POSTGRES_NAMES = {
     "BLOB": "bytea",
     "DOUBLE": "double precision",
     "HUGEINT": "numeric",
+    "UHUGEINT": "numeric",
     "TIME": "time without time zone",
     **dict.fromkeys(
         ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp without time zone"
     ),
     "TIMESTAMP WITH TIME ZONE": "timestamp with time zone",
+    "TIME WITH TIME ZONE": "time with time zone",
     "VARCHAR": "text",
 }
 

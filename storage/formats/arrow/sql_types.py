@@ -2,6 +2,7 @@
 
 large_string, dictionary<string>, string_view   VARCHAR
 decimal256(40, 2)                               DECIMAL(38,2), where the values fit
+decimal256(39, 0)                               UHUGEINT
 list_view, large_list                           lists
 fixed_size_list of 1 or more                    arrays
 timestamp of any unit                           TIMESTAMP, TIMESTAMP_S, TIMESTAMP_MS, TIMESTAMP_NS
@@ -15,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError
+from raydb.storage.clocks import TIMETZ
 from raydb.storage.enums import EnumType, is_enum, texts_of
-from raydb.storage.integers import INTEGER_DIGITS
+from raydb.storage.integers import INTEGER_DIGITS, UHUGEINT
 from raydb.storage.nested import is_list_like, rebuild
 from raydb.storage.uuids import UUID
 
@@ -31,6 +33,8 @@ _SQL_TYPES = frozenset(
         pa.timestamp("us", "UTC"),
         pa.month_day_nano_interval(),
         UUID,
+        TIMETZ,
+        UHUGEINT,
     }
 )
 _VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
@@ -96,6 +100,8 @@ def _sql_decimal(found: pa.DataType) -> pa.DataType:
 
     A type with more than 38 digits behind the point has none.
     """
+    if found == UHUGEINT:
+        return found
     precision, scale = found.precision, found.scale
     if scale < 0:
         precision, scale = precision - scale, 0

@@ -17,9 +17,11 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from raydb.interrupts import check_interrupt
+from raydb.storage.clocks import TIMETZ, timetz_of
 from raydb.storage.enums import is_enum, values_of
 from raydb.storage.formats.delimited.blocks import CACHED_BYTES
 from raydb.storage.formats.delimited.vectors import is_vector, vectors_of
+from raydb.storage.integers import UHUGEINT, wide_integers
 from raydb.storage.uuids import UUID, uuids_of
 
 if TYPE_CHECKING:
@@ -105,7 +107,7 @@ def _with_types(table: pa.Table, schema: pa.Schema, layout: Layout) -> pa.Table:
 
 
 def _is_read_as_text(kind: pa.DataType) -> bool:
-    return kind == UUID or is_enum(kind) or is_vector(kind)
+    return kind in (UUID, UHUGEINT, TIMETZ) or is_enum(kind) or is_vector(kind)
 
 
 def _of_texts(texts: pa.ChunkedArray, kind: pa.DataType, layout: Layout) -> pa.ChunkedArray:
@@ -114,6 +116,10 @@ def _of_texts(texts: pa.ChunkedArray, kind: pa.DataType, layout: Layout) -> pa.C
         texts = pc.if_else(is_null, pa.scalar(None, pa.string()), texts)
     if kind == UUID:
         return pa.chunked_array([uuids_of(chunk) for chunk in texts.chunks], UUID)
+    if kind == TIMETZ:
+        return pa.chunked_array([timetz_of(chunk) for chunk in texts.chunks], TIMETZ)
+    if kind == UHUGEINT:
+        return wide_integers(texts)
     if is_vector(kind):
         return pa.chunked_array([vectors_of(chunk, kind) for chunk in texts.chunks], kind)
     return pa.chunked_array([values_of(chunk, kind) for chunk in texts.chunks], kind)

@@ -55,6 +55,7 @@ from raydb.planner.expressions.types import (
     is_moment,
 )
 from raydb.planner.expressions.typing_rules import cast, in_microseconds, typed, zone_literal
+from raydb.storage.clocks import TIMETZ
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -222,6 +223,10 @@ def date_part(part: str, operand: Expression) -> Expression:
     """Return EXTRACT(part FROM operand): a BIGINT, or a DECIMAL with the fraction of a second."""
     name = _part_name(part)
     operand = in_microseconds(_as_moment(part, operand))
+    if operand.type == TIMETZ:
+        if name in _ZONE_PARTS:
+            return Call(f"clock_{name}", (operand,), BIGINT)
+        operand = cast(operand, TIME)
     if operand.type == TIMESTAMPTZ:
         if name in _ZONE_PARTS:
             return Call(name, (operand, zone_literal()), BIGINT)
@@ -253,7 +258,7 @@ def _part_name(part: str) -> str:
 
 def _as_moment(name: str, operand: Expression) -> Expression:
     operand = typed(operand, DATE)
-    if not (is_moment(operand.type) or is_interval(operand.type) or operand.type == TIME):
+    if not (is_moment(operand.type) or is_interval(operand.type) or operand.type in (TIME, TIMETZ)):
         raise ProgrammingError(f"{name}() needs a date, not {describe(operand)}")
     return operand
 
@@ -335,7 +340,8 @@ def _bind_epoch(name: str, operand: Expression) -> Expression:
     operand = _as_moment(name, operand)
     if name == "epoch_ns" and operand.type == TIMESTAMP_NS:
         return Call("nanoseconds_since", (operand,), BIGINT)
-    operand = cast(operand, TIMESTAMP) if operand.type == DATE else in_microseconds(operand)
+    nearest = {DATE: TIMESTAMP, TIMETZ: TIME}.get(operand.type)
+    operand = in_microseconds(operand) if nearest is None else cast(operand, nearest)
     return Call(name, (operand,), BIGINT)
 
 

@@ -16,6 +16,7 @@ from raydb.planner.expressions.columns.moments import Integers, check_range, com
 from raydb.planner.expressions.columns.zones import find_zone
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.operators import arithmetic
 from raydb.planner.expressions.registry import SCALARS, composed, scalar
 from raydb.planner.expressions.signature import require_moment, require_text
 from raydb.planner.expressions.types import (
@@ -26,9 +27,11 @@ from raydb.planner.expressions.types import (
     TIMESTAMP,
     TIMESTAMPTZ,
     is_integer,
+    is_interval,
 )
 from raydb.planner.expressions.typing_rules import cast, typed
 from raydb.running import moment
+from raydb.storage.clocks import TIMETZ
 from raydb.storage.moments import INFINITE_MOMENT
 
 if TYPE_CHECKING:
@@ -66,6 +69,8 @@ def _timezone(_: str, zone: Expression, moment: Expression) -> Expression:
 
 def at_time_zone(moment: Expression, zone: Expression) -> Expression:
     """Return `moment AT TIME ZONE zone`; raises ProgrammingError for an unknown zone."""
+    if moment.type == TIMETZ:
+        return Call("clock_at_offset", (moment, _ahead_of_utc(zone)), TIMETZ)
     zone = require_text("timezone", zone)
     if isinstance(zone, Literal) and zone.value is not None:
         zone = Literal(find_zone(zone.value), TEXT)
@@ -73,6 +78,14 @@ def at_time_zone(moment: Expression, zone: Expression) -> Expression:
     if moment.type == TIMESTAMPTZ:
         return Call("cast_in_zone", (moment, zone), TIMESTAMP)
     return Call("cast_in_zone", (cast(moment, TIMESTAMP), zone), TIMESTAMPTZ)
+
+
+def _ahead_of_utc(zone: Expression) -> Expression:
+    """Return how far an offset or a zone, today, is ahead of UTC."""
+    if is_interval(zone.type):
+        return zone
+    now = Call("now", (), TIMESTAMPTZ)
+    return arithmetic("subtract", at_time_zone(now, zone), at_time_zone(now, Literal("UTC", TEXT)))
 
 
 @composed(
