@@ -1,4 +1,13 @@
-"""Columns of a table as narrow codes, one a row, for a scan."""
+"""Columns of a table as narrow codes, one a row, for a scan; and conditions with OR over them.
+
+    (a = 1 AND b = 2) OR (a = 3 AND c = 4)       a row has a bit for each branch, set at first
+
+    a   codes 0 1 2 3 ..    bits 00 01 00 10     each code clears the bits of branches that it fails
+    b   codes 0 1 2 ..      bits 10 10 11
+    c   codes ..  4         bits 01 ..    11     the row passes where a bit is left
+
+No value of the condition is computed for any row, only one for each code of each part.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +18,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.engine.fused.derived_cache import owned_bytes
-from raydb.kernels.bvh.encode import encode_blocks, encode_column, is_whole
+from raydb.engine.operators.relation import joined
+from raydb.interrupts import check_interrupt
+from raydb.kernels.bvh.encode import BLOCK_ROWS, encode_blocks, encode_column, is_whole
 from raydb.kernels.codecs.arrow_numbers import words_of
+from raydb.planner.expressions.evaluator import evaluate
+from raydb.planner.expressions.nodes import Attribute, Call, Literal, conjuncts, rewrite
 from raydb.planner.stars.instants import MOMENT
 from raydb.room import read_limit
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
+
+    from raydb.planner.expressions.nodes import Expression
 
 # So many days or hours between the first and the last are codes: a look-up table of 4 MiB.
 DIRECT_CODES = 2**20
@@ -25,6 +42,9 @@ DIRECT_CODES = 2**20
 # memory_limit it is read twice, block by block.
 _ENCODING_BYTES = 16
 _ENCODING_SHARE = 8
+
+# Branches of a condition with OR have bits of one number.
+MOST_BRANCHES = 64
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,3 +102,90 @@ def narrow_codes(codes: NDArray[Any], code_count: int) -> NDArray[Any]:
     """Put codes into the narrowest type that holds them."""
     dtype = np.uint8 if code_count <= 2**8 else np.uint16 if code_count <= 2**16 else np.int32
     return codes.astype(dtype)
+
+
+# -- expressions over codes
+
+
+def value_of_codes(
+    expression: Expression, source: tuple[Attribute, ...] | Expression | str, coded: Coded
+) -> pa.Array:
+    """Return the value of an expression over attributes, or over one of them, for each code.
+
+    Raises DataError where it fails for one.
+    """
+    assert not isinstance(source, str)
+    originals = source if isinstance(source, tuple) else (source,)
+    names = {each: Attribute((), f"level {n}", each.type) for n, each in enumerate(originals)}
+    inputs: dict[Expression, Any] = dict(zip(names.values(), coded.values, strict=True))
+    return joined(evaluate(renamed(expression, names), inputs, coded.code_count))
+
+
+def renamed(expression: Expression, names: Mapping[Expression, Attribute]) -> Expression:
+    """Return an expression with attributes in the places of others, or of parts."""
+    if expression in names:
+        return names[expression]
+    return rewrite(expression, lambda part: names.get(part, part))
+
+
+# -- conditions with OR
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CodedPart:
+    """A part of a branch: the codes of all rows, and for which codes the part holds."""
+
+    codes: NDArray[Any]
+    holds: NDArray[np.bool_]
+
+
+def without_null(condition: Expression) -> Expression:
+    """Return a condition with OR as one that is false where it is NULL; any other as it is."""
+    match condition:
+        case Call(function="or", arguments=branches, type=kind) if len(branches) <= MOST_BRANCHES:
+            return Call("coalesce", (condition, Literal(False, kind)), kind)
+        case _:
+            return condition
+
+
+def branches_of(condition: Expression) -> tuple[tuple[Expression, ...], ...]:
+    """Return the parts of each branch of what `without_null` returns; () for others."""
+    match condition:
+        case Call(
+            function="coalesce",
+            arguments=(Call(function="or", arguments=branches), Literal(value=False)),
+        ):
+            return tuple(map(conjuncts, branches)) if len(branches) <= MOST_BRANCHES else ()
+        case _:
+            return ()
+
+
+def rows_of_any(
+    branches: Sequence[Sequence[CodedPart | None]], row_count: int
+) -> NDArray[np.uint8] | None:
+    """Return 1 for each row for which all parts of some branch hold, 0 for others.
+
+    None without branches, and where a part has no codes, as one that fails for some value. There
+    are at most MOST_BRANCHES branches; parts of the same codes have the same array.
+    """
+    assert len(branches) <= MOST_BRANCHES
+    if not branches or any(part is None for parts in branches for part in parts):
+        return None
+    dtype = np.dtype(np.uint8 if len(branches) <= 8 else np.uint64)
+    tables: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
+    every = dtype.type(2 ** len(branches) - 1)
+    for number, parts in enumerate(branches):
+        others = every ^ dtype.type(1 << number)
+        for part in filter(None, parts):
+            empty = np.full(len(part.holds), every, dtype)
+            _, table = tables.setdefault(id(part.codes), (part.codes, empty))
+            table[~part.holds] &= others
+    passes = np.empty(row_count, np.uint8)
+    for low in range(0, row_count, BLOCK_ROWS):
+        check_interrupt()
+        high = min(low + BLOCK_ROWS, row_count)
+        bits = np.full(high - low, every, dtype)
+        for codes, table in tables.values():
+            bits &= table[codes[low:high]]
+        passes[low:high] = bits != 0
+    return passes

@@ -16,8 +16,15 @@ from raydb.engine.operators.aggregate.ordered import between, quantile_places
 from raydb.errors import DataError
 from raydb.kernels.backends.aggregates import AGGREGATES, word_of
 from raydb.kernels.backends.backend import FusedResult
-from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
+from raydb.kernels.bvh.encode import (
+    FEW_FLAGS,
+    FLAGS_A_ROW,
+    EncodedColumn,
+    encode_column,
+    join_codes,
+)
 from raydb.kernels.codecs.arrow_numbers import from_numbers, to_numbers
+from raydb.kernels.codecs.code_table import MANY_CODES, number_codes
 from raydb.planner.stars.fused_scan import DENSE_GROUPS, FusedScanAggregate
 from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
@@ -58,12 +65,16 @@ class Groups:
 
 
 def renumber(groups: NDArray[np.int64]) -> EncodedColumn:
-    """Number the groups that occur."""
-    if len(groups) and int(groups.max()) < DENSE_GROUPS:
+    """Number the groups that occur; many of a wide range in the order in which they come."""
+    most = int(groups.max()) if len(groups) else 0
+    if len(groups) and most < min(DENSE_GROUPS, max(FLAGS_A_ROW * len(groups), FEW_FLAGS)):
         present = np.zeros(int(groups.max()) + 1, np.bool_)
         present[groups] = True
         rank = np.cumsum(present, dtype=np.int32) - 1
         return EncodedColumn(rank[groups], pa.array(np.flatnonzero(present)))
+    if len(groups) >= MANY_CODES:
+        table, numbers = number_codes(groups)
+        return EncodedColumn(numbers.astype(np.int32), pa.array(table.known))
     distinct, codes = np.unique(groups, return_inverse=True)
     return EncodedColumn(codes.astype(np.int32), pa.array(distinct))
 

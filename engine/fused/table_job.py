@@ -63,12 +63,13 @@ def fuse_on_rows(
     """Return a scan as a fused job on an image of its fact table.
 
     None where what is asked for its values has many more than a sample told: each of them with
-    each key would be a group, which takes much more memory than the rows.
+    each key would be a group, which takes much more memory than the rows. None too where the keys
+    have more tuples than there are numbers.
     """
     star = scan.star
     fact = tables[star.fact]
     image = Image(tables, fact, cache, scan.first_row, _together(star, fact.definition))
-    predicates = [image.encode(predicate) for predicate in star.predicates]
+    predicates = [image.encode_condition(predicate) for predicate in star.predicates]
     keys = [(column, image.encode(key)) for column, key in star.keys]
     measures: dict[Expression, Measure] = {}
     aggregates = []
@@ -96,7 +97,8 @@ def fuse_on_rows(
     )
     info = image.describe(measures)
     plan = fuse(star, info, scan.backends, scan.backend_reason)
-    assert isinstance(plan, FusedScanAggregate), plan
+    if isinstance(plan, str):
+        return None  # Numbers of groups are too large: samples told of fewer values.
     original = dict(scan.star.aggregates)  # Rows are read of the table, not of the image.
     if plan.value_parts and plan.job.group_count > DENSE_GROUPS:
         return None

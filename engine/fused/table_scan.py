@@ -24,7 +24,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.engine.fused.column_codes import Coded, column_codes, narrow_codes, unit_codes
+from raydb.engine.fused.column_codes import (
+    Coded,
+    CodedPart,
+    branches_of,
+    column_codes,
+    narrow_codes,
+    renamed,
+    rows_of_any,
+    unit_codes,
+    value_of_codes,
+    without_null,
+)
 from raydb.engine.fused.denormalise import fetch
 from raydb.engine.fused.gather import row_order
 from raydb.engine.operators.relation import joined
@@ -32,7 +43,7 @@ from raydb.errors import DataError
 from raydb.interrupts import beside, check_interrupt
 from raydb.kernels.backends.cpu.scan import zones_of
 from raydb.kernels.bvh.bvh import Bvh, Measure, narrow_measure
-from raydb.kernels.bvh.encode import BLOCK_ROWS, Hierarchy, encode_column, join_codes
+from raydb.kernels.bvh.encode import BLOCK_ROWS, Hierarchy, encode_column, is_whole, join_codes
 from raydb.kernels.codecs.arrow_numbers import is_number, to_numbers
 from raydb.planner.catalog import BvhDefinition, BvhInfo
 from raydb.planner.expressions.evaluator import evaluate
@@ -42,7 +53,6 @@ from raydb.planner.expressions.nodes import (
     Expression,
     Literal,
     attributes_of,
-    rewrite,
 )
 from raydb.planner.stars.instants import CODED_UNITS, MOMENT, by_unit
 from raydb.planner.stars.table_scan import has_codes, is_small, key_of
@@ -114,6 +124,11 @@ class Image:
             return expression
         return encoded
 
+    def encode_condition(self, predicate: Expression) -> Expression:
+        """Return a predicate as `encode` does; where it is NULL it may be false instead."""
+        is_coded = self._over_codes(predicate)[1] is not None
+        return self.encode(predicate if is_coded else without_null(predicate))
+
     def has_few_values(self, expression: Expression) -> bool:
         """Tell whether an expression has few values as far as samples know."""
         if self._over_codes(expression)[1] is not None:
@@ -178,16 +193,9 @@ class Image:
             whole, sources = self._over_codes(expression)
             if sources is None or len(sources) > 1 or len(row_ids) * 64 < self.row_count:
                 return None
-            (source,) = sources
-            coded = self._coded(source)
+            coded = self._coded(sources[0])
             assert coded is not None
-            assert not isinstance(source, str)
-            original = next(iter(attributes)) if isinstance(source, tuple) else source
-            named = Attribute((), "code", original.type)
-            values = evaluate(
-                _renamed(whole, {original: named}), {named: coded.values[0]}, coded.code_count
-            )
-            return coded.codes[row_ids], joined(values)
+            return coded.codes[row_ids], value_of_codes(whole, sources[0], coded)
         except DataError:
             return None
 
@@ -334,7 +342,7 @@ class Image:
         """Give sources a hierarchy, and return the expression over its attributes."""
         for known in self.hierarchies:
             if known.sources == sources:
-                return _renamed(expression, known.names)
+                return renamed(expression, known.names)
         coded = [each for source in sources if (each := self._coded(source)) is not None]
         counts = tuple(each.code_count for each in coded)
         values: list[pa.Array] = []
@@ -359,7 +367,7 @@ class Image:
             for level, original in enumerate(originals)
         }
         self.hierarchies.append(ImageHierarchy(sources, counts, names, tuple(values)))
-        return _renamed(expression, names)
+        return renamed(expression, names)
 
     def _number_of(self, attribute: Attribute) -> int:
         return next(n for n, h in enumerate(self.hierarchies) if attribute in h.names.values())
@@ -378,7 +386,8 @@ class Image:
                 case tuple():
                     return self._dimension_codes(source)
                 case _:
-                    if (coded := self._units(source)) is not None:
+                    coded = self._units(source) or self._any_branch(source)
+                    if coded is not None:
                         return coded
                     try:
                         encoded = encode_column(self.values_of(source))
@@ -402,6 +411,29 @@ class Image:
                 return unit_codes(moments, CODED_UNITS[unit])
             case _:
                 return None
+
+    def _any_branch(self, source: Expression) -> Coded | None:
+        """Return which rows pass a condition with OR, see `column_codes`; None for others."""
+        branches = [[self._coded_part(part) for part in each] for each in branches_of(source)]
+        passes = rows_of_any(branches, self.row_count)
+        return None if passes is None else Coded(passes, (pa.array([False, True]),))
+
+    def _coded_part(self, part: Expression) -> CodedPart | None:
+        """Return the codes that a condition depends on, and for which of them it holds."""
+        whole, sources = self._over_codes(part)
+        if sources is None or len(sources) > 1:
+            # Of a column that other constants may be compared with the codes are kept.
+            column = tuple(attributes_of(part))
+            is_own = len(column) == 1 and not column[0].path and is_whole(column[0].type)
+            whole, sources = part, (column if is_own else part,)
+        coded = self._coded(sources[0])
+        if coded is None:
+            return None
+        try:
+            holds = value_of_codes(whole, sources[0], coded)
+        except DataError:
+            return None
+        return CodedPart(coded.codes, pc.fill_null(holds, False).to_numpy(zero_copy_only=False))
 
     def _is_grouped_key(self, attribute: Attribute) -> bool:
         """Tell whether a column is a foreign key by which the query groups."""
@@ -451,12 +483,6 @@ class Image:
 
     def _what(self, kind: str, source: object) -> object:
         return kind, self.fact.name, self.first_row, source
-
-
-def _renamed(expression: Expression, names: Mapping[Expression, Attribute]) -> Expression:
-    if expression in names:
-        return names[expression]
-    return rewrite(expression, lambda part: names.get(part, part))
 
 
 def _outermost(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:

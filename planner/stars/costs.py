@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.planner.expressions.nodes import (
-    Attribute,
     Call,
     attributes_of,
     conjuncts,
@@ -35,8 +34,9 @@ from raydb.planner.plan.nodes import (
     SemiJoin,
 )
 from raydb.planner.plan.statistics import CONDITION_SHARE, Statistics
+from raydb.planner.stars.fused_scan import DENSE_GROUPS
 from raydb.planner.stars.instants import by_unit
-from raydb.planner.stars.table_scan import group_count, value_count
+from raydb.planner.stars.table_scan import group_count, share_left, value_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -65,14 +65,19 @@ CALL_COST = 8.0
 # To put located rows into the order of their table.
 ORDER_COST = 80.0
 
+# A part of a condition with OR over several tables, by its codes.
+PART_COST = 1.0
+
 # To make a value a code, of which a scan keeps those of small columns; a function of an instant.
 ENCODE_COST = 25.0
 INSTANT_COST = 70.0
 
-# Two keys are numbered by a flag for each pair, of which each takes some time, or by sorting rows.
+# Two keys are numbered by a flag for each pair, of which each takes some time, or by sorting rows;
+# groups of rows by a hash table.
 PAIR_COST = 8.0
 FLAG_COST = 3.0
 SORT_COST = 100.0
+NUMBER_COST = 30.0
 MOST_FLAGS = 2**26
 FLAGS_A_ROW = 32
 
@@ -199,12 +204,25 @@ def scan_cost(star: Star, row_count: int, catalog: CatalogInfo) -> float:
     computed = 0.0
     keys = [key for _, key in star.keys]
     for expression in (*star.predicates, *keys):
-        attributes = attributes_of(expression)
-        sources |= {each.path[0] if each.path else each.name for each in attributes}
-        if not isinstance(expression, Attribute) and _is_large(expression, star, catalog):
-            computed += _computed(expression) + ENCODE_COST
-    groups = group_count(keys, star, catalog) or 0
-    return row_count * (SCAN_COST * (len(sources) + 1) + computed) + groups * GROUP_COST
+        read = {each.path[0] if each.path else each.name for each in attributes_of(expression)}
+        sources |= read
+        is_large = isinstance(expression, Call) and _is_large(expression, star, catalog)
+        match expression:
+            case Call(function="or", arguments=branches) if is_large or len(read) > 2:
+                parts = [part for branch in branches for part in conjuncts(branch)]
+                computed += PART_COST * len(parts)
+                wide = (part for part in parts if len(attributes_of(part)) > 1)
+                computed += sum(_computed(part) for part in wide if _is_large(part, star, catalog))
+            case _ if is_large:
+                computed += _computed(expression) + ENCODE_COST
+            case _:
+                pass
+    grouping = (group_count(keys, star, catalog) or 0) * GROUP_COST
+    if grouping > DENSE_GROUPS * GROUP_COST:
+        # Where so many are possible, the rows that pass are numbered by their groups.
+        located = LOCATE_COST + NUMBER_COST + HELD_COST * len(star.aggregates)
+        grouping = min(grouping, row_count * share_left(star, catalog) * located)
+    return row_count * (SCAN_COST * (len(sources) + 1) + computed) + grouping
 
 
 def _is_large(expression: Expression, star: Star, catalog: CatalogInfo) -> bool:

@@ -42,6 +42,8 @@ from raydb.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from numpy.typing import NDArray
+
     from raydb.planner.catalog import CatalogInfo, TableInfo
     from raydb.planner.plan.nodes import Star
     from raydb.planner.plan.nodes.node import Calls, Items
@@ -58,6 +60,10 @@ SMALL_SPAN = 2**16
 
 # The largest number of a sample that leaves room for larger ones in 64 bits.
 LARGEST_SAMPLED = 2**59
+
+# Where at most this share of the rows passes, there may be more groups than accumulators.
+_FEW_LEFT = 0.5
+MOST_GROUPS = 2**60
 
 # What a scan keeps of each row: the code of a text, of a dimension's row, or a number.
 _CODE_BYTES = 4
@@ -158,7 +164,9 @@ def _group_obstacles(star: Star, catalog: CatalogInfo) -> Iterator[str]:
         if most > DENSE_GROUPS:
             left = [group_count(each, star, catalog, filtered=True) for each in tuples]
             most = min(most, prod(filter(None, left)))
-        if most > DENSE_GROUPS:
+        # Few rows that pass are numbered by their groups, which takes as long for any groups.
+        many = asked or most >= MOST_GROUPS or share_left(star, catalog) > _FEW_LEFT
+        if most > DENSE_GROUPS and many:
             listed = ", ".join(map(show, (*keys, *asked)))
             yield f"{listed} may have {most} groups, more than the {DENSE_GROUPS} of one pass"
         return
@@ -319,18 +327,34 @@ def value_count(
 def _count_left(attribute: Attribute, star: Star, table: TableInfo) -> int:
     """Guess how many values a dimension has in the rows that the predicates over it alone leave."""
     sample = table.sample[attribute.name]
-    passing = np.ones(len(sample), np.bool_)
+    kept = sample.filter(pa.array(_passing(attribute, star, table)))
+    share = len(kept) / max(len(sample), 1)
+    return ceil(estimated_count(kept, share * table.row_count, 1)) if len(kept) else table.row_count
+
+
+def _passing(attribute: Attribute, star: Star, table: TableInfo) -> NDArray[np.bool_]:
+    """Return for which rows of its table's sample the predicates hold that ask that table alone."""
+    passing = np.ones(len(table.sample[attribute.name]), np.bool_)
     for predicate in star.predicates:
         asked = attributes_of(predicate)
         if {each.path for each in asked} != {attribute.path} or may_raise(predicate):
             continue
         inputs: dict[Expression, pa.Array] = {each: table.sample[each.name] for each in asked}
         if all(values.type == each.type for each, values in inputs.items()):
-            mask = evaluate(predicate, inputs, len(sample))
+            mask = evaluate(predicate, inputs, len(passing))
             passing &= pc.fill_null(mask, False).to_numpy(zero_copy_only=False)
-    kept = sample.filter(pa.array(passing))
-    share = len(kept) / max(len(sample), 1)
-    return ceil(estimated_count(kept, share * table.row_count, 1)) if len(kept) else table.row_count
+    return passing
+
+
+def share_left(star: Star, catalog: CatalogInfo) -> float:
+    """Guess which share of the fact table's rows the predicates over one table each leave."""
+    places = {each.path: each for part in star.predicates for each in attributes_of(part)}
+    share = 1.0
+    for attribute in places.values():
+        passing = _passing(attribute, star, _table_of(attribute, star, catalog))
+        # None of a sample is few of a table.
+        share *= max(float(passing.mean()), 1 / len(passing)) if len(passing) else 1.0
+    return share
 
 
 # What was guessed of a table's columns and expressions: a plan asks some times, and so does the

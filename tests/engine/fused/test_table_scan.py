@@ -79,6 +79,16 @@ QUERIES = [
     "SELECT floor(amount / 50), count(*), stddev(size) FROM sale GROUP BY 1",
     "SELECT id % 7, city, sum(amount) FROM sale, shop WHERE shop = s_id GROUP BY 1, 2",
     "SELECT mode, median(size), quantile_disc(size, 0.2) FROM sale GROUP BY mode",
+    # OR over more columns than have codes together, some of many values.
+    "SELECT count(*), sum(amount) FROM sale, shop WHERE shop = s_id AND (city = 'Oslo' AND "
+    "amount BETWEEN 10 AND 90 AND mode = 'AIR' OR amount < -3.5 AND size > 4 OR weight > 1 AND "
+    "(mode = 'RAIL' OR city IS NULL))",
+    "SELECT mode, count(*) FROM sale WHERE size + amount > 7 AND mode <> 'AIR' OR id < 900 AND "
+    "weight IS NULL OR NOT (size < 3 AND weight < 0) AND mode IS NOT NULL GROUP BY mode",
+    "SELECT count(*) FROM sale WHERE "
+    + " OR ".join(f"id % 91 = {n} AND size = {n % 9} AND mode <= 'RAIL'" for n in range(40)),
+    "SELECT count(*) FROM sale WHERE size > 0 AND (10 / size > 4 AND mode = 'AIR' OR amount > 9 "
+    "AND weight < 0.5)",
 ]
 
 
@@ -130,6 +140,33 @@ def test_explain_says_that_the_table_is_scanned_and_why(con):
     assert lines[0] == "path: fused"
     assert any("FusedTableScan: count(*), avg(amount), count(weight) by mode" in x for x in lines)
     assert any("no bvh: there is no BVH on 'sale'" in line for line in lines)
+
+
+@pytest.mark.parametrize("most", [3, 2**20])
+def test_few_rows_that_pass_may_have_many_groups(con, most, monkeypatch):
+    """Their groups are numbered as they come: by flags, by sorting, or by a hash table."""
+    query = (
+        "SELECT id % 1000, size, city, mode, sum(amount), count(*) FROM sale, shop "
+        "WHERE shop = s_id AND mode <> 'AIR' AND city = 'Oslo' AND size < 7 GROUP BY 1, 2, 3, 4"
+    )
+    monkeypatch.setattr("raydb.planner.stars.table_scan.DENSE_GROUPS", 5)
+    monkeypatch.setattr("raydb.planner.stars.fused_scan.DENSE_GROUPS", 5)
+    monkeypatch.setattr("raydb.engine.fused.fold_values.DENSE_GROUPS", 5)
+    monkeypatch.setattr("raydb.engine.fused.fold_values.MANY_CODES", most)
+    assert "FusedTableScan" in json.dumps(node(con, query))
+    fused, general = answers(con, query)
+    assert fused == general
+    assert len(fused) > 5
+    every = node(con, "SELECT id % 1000, size, sum(amount) FROM sale GROUP BY 1, 2")
+    assert every["path"] == "general"
+
+
+def test_more_groups_than_numbers_are_looked_up(con, monkeypatch):
+    """Samples told of fewer values than there are."""
+    query = "SELECT size, mode, sum(amount) FROM sale WHERE size < 3 GROUP BY size, mode"
+    rows = sorted(con.execute(query).fetchall(), key=repr)
+    monkeypatch.setattr(table_job, "fuse", lambda *_: "the keys have more than 2**62 combinations")
+    assert sorted(con.execute(f"{query} LIMIT 99").fetchall(), key=repr) == rows
 
 
 def test_many_groups_are_left_to_the_general_path(con):
