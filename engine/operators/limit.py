@@ -10,11 +10,17 @@ import pyarrow as pa
 
 from raydb.engine.operators.recursion import generations
 from raydb.engine.operators.relation import Relation, concatenate
-from raydb.engine.operators.scan.scan import large_scan, scan_slice
+from raydb.engine.operators.scan.scan import fetch_rows, is_decoded, large_scan, scan_slice
 from raydb.engine.operators.sort import SAMPLE_ROWS, early_values, sort
+from raydb.errors import DataError
+from raydb.interrupts import beside
+from raydb.kernels.bvh.bvh import narrow_measure
+from raydb.kernels.bvh.encode import is_whole
+from raydb.kernels.codecs.arrow_numbers import to_numbers
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.nodes import Column, columns_of
+from raydb.planner.expressions.nodes import Attribute, Column, columns_of
 from raydb.planner.plan.nodes import (
+    CommonTable,
     Filter,
     Limit,
     Project,
@@ -27,9 +33,12 @@ from raydb.planner.plan.nodes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from raydb.engine.operators.run import Sources
+    from raydb.kernels.bvh.bvh import Measure
     from raydb.planner.expressions.nodes import Expression
     from raydb.planner.plan.nodes import PhysicalPlan, TopRows
 
@@ -118,14 +127,123 @@ def run_top_rows(plan: TopRows, columns: Sequence[Column], sources: Sources) -> 
     wanted = plan.offset + plan.count
     live = {*columns, *plan.required_columns}
     rows = None
-    for is_first in _first_of_table(plan, wanted, sources):
-        found = sources.rows_of(_only(plan.source, is_first), live)
+    numbers = _numbers_of_key(plan, sources)
+    if numbers is None:
+        firsts = _of_predicates(plan, wanted, live, sources)
+    else:
+        firsts = _of_numbers(plan, wanted, live, numbers, sources)
+    for found in firsts:
         if found.row_count >= wanted:
             rows = found
             break
     rows = sources.rows_of(plan.source, live) if rows is None else rows
     rows = sort(rows, plan.keys, wanted, sources.memory)
     return rows.select(columns).slice(plan.offset, plan.count)
+
+
+def _of_predicates(
+    plan: TopRows, wanted: int, live: Collection[Column], sources: Sources
+) -> Iterator[Relation]:
+    """Yield what the first rows of the table give, each time of more of them than the last."""
+    for is_first in _first_of_table(plan, wanted, sources):
+        yield sources.rows_of(_only(plan.source, is_first), live)
+
+
+# -- the first key as narrow numbers
+
+
+def _numbers_of_key(plan: TopRows, sources: Sources) -> Measure | None:
+    """Return the first key's values as narrow integers, from the second time on that it is asked.
+
+    None where it is no column of whole numbers in memory. To compare with these takes a tenth of
+    the time; fused scans have the same.
+    """
+    table, value = sources.tables[plan.scan.table], plan.value
+    if not isinstance(value, Column) or not is_whole(value.type):
+        return None
+    if not is_decoded(table, [value]):
+        return None
+    cache, owners = sources.context.cache, (table.rows,)
+    what = "measure", table.name, 0, Attribute((), value.name, value.type)
+
+    def make() -> Measure | None:
+        try:
+            return narrow_measure(*to_numbers(table.rows.column(value.name)))
+        except DataError:  # a decimal beyond 64 bits
+            return None
+
+    if not cache.has(owners, what) and not cache.has(owners, ("asked", *what)):
+        cache.get(owners, ("asked", *what), lambda: None)
+        return None
+    found: Measure | None = cache.get(owners, what, lambda: beside(make, table.rows.row_count))
+    return found
+
+
+def _of_numbers(
+    plan: TopRows, wanted: int, live: Collection[Column], key: Measure, sources: Sources
+) -> Iterator[Relation]:
+    """Yield what `_of_predicates` does; the rows of the table are found by a key's numbers."""
+    assert isinstance(plan.value, Column)
+    order = plan.keys[0]
+    table = sources.tables[plan.scan.table]
+    is_null = None if key.valid is None else ~key.valid
+    step = max(len(key.values) // SAMPLE_ROWS, 1)
+    is_asked = np.ones(len(key.values), np.bool_) if table.live is None else table.live
+    sampled = np.flatnonzero(is_asked[::step]) * step
+    is_known = np.ones(len(sampled), np.bool_) if key.valid is None else key.valid[sampled]
+    known = np.sort(key.values[sampled[is_known]])
+    null_count = len(sampled) - len(known) if order.nulls_first else 0
+    for count in _counts(plan, wanted, len(sampled), int(np.count_nonzero(is_asked))):
+        if count <= null_count:
+            assert is_null is not None
+            mask = is_null.copy()
+        elif count - null_count > len(known):
+            return
+        elif order.descending:
+            mask = key.values >= known[null_count - count]
+        else:
+            mask = key.values <= known[count - null_count - 1]
+        if is_null is not None:
+            mask = mask | is_null if order.nulls_first else mask & ~is_null
+        numbers = np.flatnonzero(mask & is_asked)
+        yield _rows_of_few(plan.source, plan.value, numbers, live, sources)
+
+
+def _rows_of_few(
+    plan: PhysicalPlan,
+    column: Column,
+    numbers: NDArray[np.int64],
+    live: Collection[Column],
+    sources: Sources,
+) -> Relation:
+    """Return the rows of a plan of those numbers only of the table that a column is of."""
+    # As a common table that has run, of a number that no other one has.
+    shared = -(2**61) - column.number
+
+    def change(node: PhysicalPlan) -> PhysicalPlan:
+        if isinstance(node, Scan) and column in node.columns:
+            rows = fetch_rows(sources.tables[node.table], node.columns, numbers)
+            sources.shared[shared] = rows
+            return CommonTable(shared, node.table, node, node.columns)
+        return node.map_sources(change)
+
+    try:
+        return sources.rows_of(change(plan), live)
+    finally:
+        sources.shared.pop(shared, None)
+
+
+def _counts(plan: TopRows, wanted: int, sampled: int, row_count: int) -> Iterator[int]:
+    """Yield how many rows of a sample the first ones are to be among, more each time."""
+    # Twice as many as should do, for the filters may leave fewer of just these.
+    rows = 2 * wanted / max(plan.share, 1e-9)
+    count = max(int(rows * sampled / max(row_count, 1)), _FIRST_OF_SAMPLE)
+    while count * _GROWTH <= sampled:
+        yield count
+        count *= _GROWTH
+
+
+# -- the first key as a predicate
 
 
 def _first_of_table(plan: TopRows, wanted: int, sources: Sources) -> Iterator[Expression]:
@@ -146,15 +264,11 @@ def _first_of_table(plan: TopRows, wanted: int, sources: Sources) -> Iterator[Ex
     if isinstance(plan.value, Column) and not whole[0].null_count:
         key = replace(key, nulls_first=False)
     sample = evaluate(plan.value, dict(zip(read, taken, strict=True)), len(places))
-    # Twice as many as should do, for the filters may leave fewer of just these.
-    rows = 2 * wanted / max(plan.share, 1e-9)
-    count = max(int(rows * len(places) / row_count), _FIRST_OF_SAMPLE)
-    while count * _GROWTH <= len(places):
+    for count in _counts(plan, wanted, len(places), row_count):
         is_first = early_values(key, plan.value, sample, count)
         if is_first is None:
             return
         yield is_first
-        count *= _GROWTH
 
 
 def _only(plan: PhysicalPlan, predicate: Expression) -> PhysicalPlan:
