@@ -46,6 +46,7 @@ _TYPES = [
     (1114, 1115, "timestamp", "timestamp without time zone", "D", 8),
     (1184, 1185, "timestamptz", "timestamp with time zone", "D", 8),
     (1186, 1187, "interval", "interval", "T", 16),
+    (1562, 1563, "varbit", "bit varying", "V", -1),
     (1700, 1231, "numeric", "numeric", "N", -1),
     (2249, 2287, "record", "record", "P", -1),
     (2950, 2951, "uuid", "uuid", "U", 16),
@@ -74,6 +75,7 @@ _NAMES = {
     "HUGEINT": "numeric",
     "UHUGEINT": "numeric",
     "UUID": "uuid",
+    "BIT": "varbit",
 }
 _HEADER = 4
 

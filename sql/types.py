@@ -25,6 +25,7 @@ from raydb.planner.expressions.types import (
 from raydb.running import user_types
 from raydb.sql.named_types import NamedType
 from raydb.sql.parse.reader import name_in
+from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ
 from raydb.storage.enums import enum_of, stored_schema
 from raydb.storage.integers import UHUGEINT
@@ -69,6 +70,7 @@ _TYPES: dict[exp.DType, pa.DataType] = {
     _DType.BINARY: pa.binary(),
     _DType.INTERVAL: INTERVAL,
     _DType.UUID: UUID,
+    _DType.BIT: BIT,
     # Text, of which only a cast asks whether it is JSON.
     _DType.JSON: pa.string(),
     _DType.JSONB: pa.string(),
@@ -84,6 +86,7 @@ _ALIASES: dict[str, pa.DataType] = {
     "signed": pa.int32(),
     "logical": pa.bool_(),
     "guid": UUID,
+    "bitstring": BIT,
     "timestamptz_ns": TIMESTAMPTZ,
     "char": pa.string(),
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.keywords import quoted
+from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ
 from raydb.storage.enums import EnumType
 from raydb.storage.integers import UHUGEINT
@@ -33,6 +34,7 @@ _NAMES = {
     pa.month_day_nano_interval(): "INTERVAL",
     pa.decimal128(38, 0): "HUGEINT",
     UHUGEINT: "UHUGEINT",
+    BIT: "BIT",
     pa.binary(16): "UUID",
     pa.uuid(): "UUID",
 }

@@ -25,6 +25,7 @@ from raydb.kernels.codecs.code_table import MANY_CODES, number_codes
 from raydb.planner.expressions.columns.nested_order import order_nested
 from raydb.planner.expressions.columns.order import doubles_of_codes, order_codes, order_intervals
 from raydb.storage.nested import entries_of, fields_of
+from raydb.storage.textual import is_textual
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def encode(values: pa.ChunkedArray | pa.Array) -> Codes:
 def direct_codes(values: pa.ChunkedArray | pa.Array) -> NDArray[np.int64] | None:
     """Return fixed-width values as integers in their order, or None where they are too wide."""
     kind = values.type
-    if pt.is_string(kind) or pt.is_binary(kind) or pt.is_nested(kind) or pt.is_interval(kind):
+    if is_textual(kind) or pt.is_nested(kind) or pt.is_interval(kind):
         return None
     if pt.is_fixed_size_binary(kind):
         return None

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.types as pt
 
 from raydb.engine.operators.list_keys import hashable
 from raydb.engine.operators.relation import Relation, mapped, schema_of
 from raydb.planner.expressions.columns.order import order_codes, order_intervals
 from raydb.storage.row_hashes import add_to_hashes
+from raydb.storage.textual import is_textual
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +48,7 @@ def work_bytes(rows: Relation, row_bytes: int) -> int:
 
     Text takes more, since it goes through hash tables.
     """
-    texts = sum(pt.is_string(column.type) or pt.is_binary(column.type) for column in rows.columns)
+    texts = sum(is_textual(column.type) for column in rows.columns)
     width: int = row_bytes + _BYTES_A_TEXT * texts
     return rows.size_bytes + rows.row_count * width
 

@@ -30,6 +30,7 @@ from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.units import whole_microseconds
 from raydb.planner.expressions.interval_text import interval_text
 from raydb.planner.expressions.types import TIMESTAMP, TIMESTAMP_NS
+from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ, time_of
 from raydb.storage.enums import EnumType
 from raydb.storage.integers import UHUGEINT
@@ -117,6 +118,8 @@ def _converter(data_type: pa.DataType, *, is_far: bool = False) -> Callable[[Any
     """
     if is_far and is_moment(data_type):
         return partial(_far_moment, kind=data_type)
+    if data_type == BIT:
+        return bytes.decode
     if data_type == TIMETZ:
         return time_of
     if data_type in (_HUGEINT, UHUGEINT):

@@ -40,6 +40,7 @@ from raydb.planner.expressions.types import (
     is_number,
 )
 from raydb.planner.expressions.typing_rules import as_boolean, cast, typed
+from raydb.storage.bits import BIT
 from raydb.storage.integers import UHUGEINT
 from raydb.values import dataclass
 
@@ -152,7 +153,7 @@ def _sum(name: str, argument: Expression) -> AggregateCall:
 
 
 def _bits(name: str, argument: Expression) -> AggregateCall:
-    argument = require_integer(name, argument)
+    argument = argument if argument.type == BIT else require_integer(name, argument)
     return AggregateCall(name, (argument,), argument.type)
 
 
@@ -312,9 +313,9 @@ AGGREGATE_TABLE = _table(
         "whether it is true for all: bool_and(ok) FROM s -> false",
     ),
     ("bool_or(condition) -> BOOLEAN", "whether it is true for any: bool_or(ok) FROM s -> true"),
-    ("bit_and(n) -> n", "bits set in all: bit_and(x) FROM s -> 0"),
-    ("bit_or(n) -> n", "bits set in any: bit_or(x) FROM s -> 62"),
-    ("bit_xor(n) -> n", "bits set in an odd number: bit_xor(x) FROM s -> 54"),
+    ("bit_and(n)", "bits set in all, also of BIT: bit_and(x) FROM s -> 0", _bits),
+    ("bit_or(n)", "bits set in any: bit_or(x) FROM s -> 62", _bits),
+    ("bit_xor(n)", "bits set in an odd number: bit_xor(x) FROM s -> 54", _bits),
     ("median(x)", "the middle value; of dates a TIMESTAMP: median(x) FROM s -> 20.0", _median),
     (
         "mode(a: key), mode() WITHIN GROUP (ORDER BY a) -> a",

@@ -14,6 +14,7 @@ from raydb.planner.expressions.nodes import (
     Literal,
     Subquery,
 )
+from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ, timetz_texts
 from raydb.storage.enums import EnumType
 from raydb.storage.moments import is_moment, moment_texts
@@ -39,6 +40,8 @@ def describe(expression: Expression) -> str:
             what = f"'{labels[code]}'"
         case Literal(value=bytes() as value, type=kind) if kind == UUID:
             what = str(uuid_texts(pa.array([value], kind))[0])
+        case Literal(value=bytes() as value, type=kind) if kind == BIT:
+            what = value.decode()
         case Literal(value=int() as value, type=kind) if kind == TIMETZ:
             what = str(timetz_texts(pa.array([value], pa.int64()).view(kind))[0])
         case Literal(value=int() as value, type=kind) if is_moment(kind):

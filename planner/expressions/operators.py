@@ -65,6 +65,7 @@ from raydb.planner.expressions.typing_rules import (
     unify,
     zone_literal,
 )
+from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ
 from raydb.storage.integers import UHUGEINT, wider_integer
 
@@ -185,6 +186,8 @@ def concatenate(left: Expression, right: Expression) -> Expression:
     left, right = label(left), label(right)
     if BLOB in (left.type, right.type) and all(_is_bytes(each) for each in (left, right)):
         return Call("blob_concat", (cast(left, BLOB), cast(right, BLOB)), BLOB)
+    if left.type == BIT and right.type == BIT:
+        return Call("bits_concat", (left, right), BIT)
     is_text = TEXT in (left.type, right.type) or (is_bare_null(left) and is_bare_null(right))
     if not is_text:
         raise ProgrammingError(f"cannot join {describe(left)} and {describe(right)} with ||")
@@ -225,6 +228,9 @@ def _as_list(operand: Expression, other: pa.DataType) -> Expression:
 def bitwise(operator: str, *operands: Expression) -> Expression:
     """Return the bits of one or two integers combined by `&`, `|`, `#` (exclusive or) or `~`."""
     function = {"&": "bit_and", "|": "bit_or", "#": "bit_xor", "~": "bit_not"}[operator]
+    if any(each.type == BIT for each in operands):
+        bits = unify(operands, "combine")
+        return Call(function.replace("bit", "bits"), bits, BIT)
     integers = unify([_bits(operator, operand) for operand in operands], "combine")
     if not is_integer(integers[0].type):
         both = " and ".join(map(describe, operands))
@@ -235,6 +241,8 @@ def bitwise(operator: str, *operands: Expression) -> Expression:
 def shift(operator: str, value: Expression, count: Expression) -> Expression:
     """Return an integer with its bits moved to the left, `<<`, or to the right, `>>`."""
     function = {"<<": "shift_left", ">>": "shift_right"}[operator]
+    if value.type == BIT:
+        return Call(f"bits_{function}", (value, cast(_bits(operator, count), BIGINT)), BIT)
     value, count = _bits(operator, value), _bits(operator, count)
     return Call(function, (value, cast(count, BIGINT)), value.type)
 

@@ -20,6 +20,7 @@ from raydb.planner.expressions.nodes import (
     Subquery,
     WindowCall,
 )
+from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ, timetz_texts
 from raydb.storage.enums import LabelCode
 from raydb.storage.moments import is_moment, moment_texts
@@ -124,6 +125,8 @@ def _show_order(items: tuple[OrderItem, ...]) -> str:
 
 
 def _constant(value: Any, kind: pa.DataType) -> str:
+    if kind == BIT:
+        return f"'{value.decode()}'"
     if kind == TIMETZ:
         return f"'{timetz_texts(pa.array([value], pa.int64()).view(kind))[0]}'"
     if isinstance(value, int) and is_moment(kind):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.names import fold
+from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ
 from raydb.storage.enums import is_enum, text_type
 from raydb.storage.integers import INTEGER_DIGITS, UHUGEINT, is_unsigned, wider_integer
@@ -53,6 +54,7 @@ TYPES: dict[str, pa.DataType] = {
     "TIMESTAMPTZ": TIMESTAMPTZ,
     "INTERVAL": INTERVAL,
     "UUID": UUID,
+    "BIT": BIT,
 }
 
 
@@ -266,6 +268,9 @@ def can_cast(source: pa.DataType, target: pa.DataType) -> bool:
         return True
     if is_moment(source) and is_moment(target):
         return True
+    if BIT in (source, target):
+        other = target if source == BIT else source
+        return other == BLOB or is_integer(other)
     if target == TIMETZ and source in (TIME, TIMESTAMPTZ):
         return True
     if source == TIMETZ:

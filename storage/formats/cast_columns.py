@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from raydb.errors import DataError, ProgrammingError, did_you_mean
 from raydb.names import index_names
 from raydb.running import cuts_nanoseconds
+from raydb.storage.bits import BIT, bits_of
 from raydb.storage.clocks import TIMETZ, timetz_of
 from raydb.storage.enums import EnumType, is_enum, text_type, values_of
 from raydb.storage.formats.arrow.sql_types import check_names, in_sql_layout, sql_type
@@ -23,6 +24,8 @@ _DAY_MICROSECONDS = 86_400_000_000
 # Arrow's interval of months, days and nanoseconds.
 _INTERVAL = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])
 # What each family of types can be read from: nothing that needs parsing or drops a part silently.
+# What other formats have texts for.
+_OF_TEXTS = {TIMETZ: timetz_of, BIT: bits_of}
 _READABLE_AS = {
     "text": ("text",),
     "bytes": ("bytes",),
@@ -93,8 +96,8 @@ def _check_castable(path: str, found: pa.Schema, names: list[str], schema: pa.Sc
         have = found.field(name).type
         if not _is_castable(have, field.type):
             raise ProgrammingError(
-                f"file '{path}', column '{name}': {sql_type_name(have)} cannot be read as "
-                f"{sql_type_name(field.type)}"
+                f"file '{path}', column '{name}': {sql_type_name(sql_type(have))} cannot be read"
+                f" as {sql_type_name(field.type)}"
             )
 
 
@@ -113,7 +116,7 @@ def _is_castable(have: pa.DataType, want: pa.DataType) -> bool:
 
 def _as_written(want: pa.DataType) -> pa.DataType:
     """Return a type with texts in place of what other formats have texts for."""
-    return map_leaves(text_type(want), lambda leaf: pa.string() if leaf == TIMETZ else leaf)
+    return map_leaves(text_type(want), lambda leaf: pa.string() if leaf in (TIMETZ, BIT) else leaf)
 
 
 def _family(data_type: pa.DataType) -> str:
@@ -213,8 +216,8 @@ def cast_exactly(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray 
         return _intervals(column, want)
     if isinstance(want, EnumType):
         return _enums(column, want)
-    if want == TIMETZ:
-        return _clocks(column)
+    if want in _OF_TEXTS:
+        return _read_texts(column, want)
     try:
         if pa.types.is_integer(have) and pa.types.is_decimal(want):
             # Arrow judges by the integer type's digits; by way of 20 digits it judges the values.
@@ -243,11 +246,11 @@ def _enums(column: pa.ChunkedArray, want: EnumType) -> pa.ChunkedArray | None:
         return None
 
 
-def _clocks(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return times with their offsets, None where a text is none."""
+def _read_texts(column: pa.ChunkedArray, want: pa.DataType) -> pa.ChunkedArray | None:
+    """Return what other formats have texts for, None where a text is none."""
     try:
         texts = column.cast(pa.string())
-        return pa.chunked_array([timetz_of(chunk) for chunk in texts.chunks], TIMETZ)
+        return pa.chunked_array([_OF_TEXTS[want](chunk) for chunk in texts.chunks], want)
     except pa.ArrowInvalid:
         return None
 
@@ -285,8 +288,8 @@ def _cast_text_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return rebuild(array, kind, _cast_text_array)
     if kind == UUID:
         return uuids_of(array)
-    if kind == TIMETZ:
-        return timetz_of(array)
+    if kind in _OF_TEXTS:
+        return _OF_TEXTS[kind](array)
     if isinstance(kind, EnumType):
         return values_of(array, kind)
     if pa.types.is_string(array.type) and pa.types.is_time(kind):

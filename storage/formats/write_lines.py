@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError
 from raydb.interrupts import check_interrupt
+from raydb.storage.bits import BIT, bit_texts
 from raydb.storage.clocks import TIMETZ, timetz_texts
 from raydb.storage.moments import is_moment, moment_texts
 from raydb.storage.nested import (
@@ -168,6 +169,8 @@ def plain_text(column: pa.Array) -> pa.Array:
     """Return the values of a number, boolean, date or time as text that is read back the same."""
     if column.type == UUID:
         return uuid_texts(column)
+    if column.type == BIT:
+        return bit_texts(column)
     if column.type == TIMETZ:
         return timetz_texts(column)
     texts = moment_texts(column) if is_moment(column.type) else column.cast(pa.string())
@@ -204,8 +207,8 @@ def json_text(name: str, column: pa.Array) -> pa.Array:
         texts = pc.binary_join_element_wise('"', uuid_texts(column), '"', "")
     elif types.is_string(kind):
         texts = pc.binary_join_element_wise('"', _json_escaped(column), '"', "")
-    elif kind == TIMETZ:
-        texts = pc.binary_join_element_wise('"', timetz_texts(column), '"', "")
+    elif kind in (TIMETZ, BIT):
+        texts = pc.binary_join_element_wise('"', plain_text(column), '"', "")
     elif types.is_temporal(kind):
         texts = pc.binary_join_element_wise('"', _json_moment(column), '"', "")
     else:

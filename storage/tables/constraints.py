@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError
 from raydb.names import find_object, fold, is_same, known_name, known_object
+from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ, timetz_texts
 from raydb.storage.enums import EnumType, field_type
 from raydb.storage.flat.column_plan import plan_columns
@@ -462,6 +463,8 @@ def key_text(rows: pa.Table, row: int, columns: tuple[str, ...]) -> str:
 def _sql_text(value: pa.Scalar, kind: pa.DataType) -> str:
     if isinstance(kind, EnumType) and value.is_valid:
         return f"'{kind.labels[value.as_py()]}'"
+    if value.type == BIT:
+        return f"'{value.as_py().decode()}'"
     if pa.types.is_binary(value.type):
         return f"x'{value.as_py().hex()}'"
     if value.type == TIMETZ:

@@ -19,6 +19,7 @@ from raydb.memory_release import give_back
 from raydb.room import keep_rows, read_limit
 from raydb.storage.row_hashes import add_to_hashes
 from raydb.storage.tables import keys
+from raydb.storage.textual import is_textual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -150,7 +151,7 @@ def _part_count(columns: Columns, row_count: int) -> int:
     need = row_count * _BYTES_A_ROW
     for column in columns:
         need += 2 * column.nbytes
-        if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+        if is_textual(column.type):
             need += len(column) * _BYTES_A_TEXT
     return min(max(-(-need * _PART_SHARE // limit), 1), _MAX_PARTS)
 

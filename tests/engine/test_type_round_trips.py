@@ -1,4 +1,4 @@
-"""UHUGEINT and TIME WITH TIME ZONE on disk, in files, in other libraries and as parameters."""
+"""UHUGEINT, BIT and TIME WITH TIME ZONE on disk, in files, in other libraries and as parameters."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ MOST = 2**128 - 1
 TWO_AHEAD = dt.timezone(dt.timedelta(hours=2))
 HALF_BEHIND = dt.timezone(-dt.timedelta(hours=3, minutes=30))
 VALUES = {
+    "BIT": ["0101", "1", None, "0" * 100, "10" * 300],
     "UHUGEINT": [MOST, 0, None, 2**127, 7],
     "TIMETZ": [
         *(dt.time(10, 0, tzinfo=TWO_AHEAD), dt.time(8, 0, tzinfo=dt.UTC), None),
@@ -78,7 +79,7 @@ def test_files_keep_them(con: raydb.Connection, tmp_path: Path, ending: str, kin
 def test_what_is_none_is_named(
     con: raydb.Connection, tmp_path: Path, ending: str, kind: str
 ) -> None:
-    wrong = {"UHUGEINT": "-1", "TIMETZ": "'25:00+00'"}[kind]
+    wrong = {"BIT": "'012'", "UHUGEINT": "-1", "TIMETZ": "'25:00+00'"}[kind]
     file = tmp_path / f"f.{ending}"
     con.execute(f"COPY (SELECT 5 AS id, {wrong} AS x) TO '{file}'")
     con.execute(f"CREATE TABLE again (id INTEGER, x {kind})")
@@ -88,7 +89,7 @@ def test_what_is_none_is_named(
 
 def test_arrow(con: raydb.Connection, kind: str) -> None:
     table = con.execute("SELECT x, l FROM t ORDER BY id").to_arrow_table()
-    expected = {"UHUGEINT": pa.decimal256(39, 0), "TIMETZ": pa.string()}[kind]
+    expected = pa.decimal256(39, 0) if kind == "UHUGEINT" else pa.string()
     assert table.schema.types == [expected, pa.list_(expected)]
     found = con.execute(f'SELECT x::{kind}, l::{kind}[] FROM "table"').fetchall()
     assert found == [(value, [value]) for value in VALUES[kind]]

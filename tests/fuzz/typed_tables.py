@@ -226,6 +226,16 @@ KINDS = {
         ),
         told=_TEXT,
     ),
+    "bit": Kind(
+        "BIT",
+        _texts("0101", "0011", "1111", "0000", "1000"),
+        (
+            *("{}::VARCHAR", "bit_count({})", "({} & '0110'::BIT)::VARCHAR", "(~{})::VARCHAR"),
+            *("({} << 1)::VARCHAR", "get_bit({}, 2)", "{} > '0100'::BIT", "bit_length({})"),
+            *("xor({}, '1010'::BIT)::VARCHAR", "set_bit({}, 0, 1)::VARCHAR", "{}::INTEGER"),
+        ),
+        told=_TEXT,
+    ),
     "timetz": Kind(
         "TIMETZ",
         _texts(

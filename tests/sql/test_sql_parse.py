@@ -85,7 +85,7 @@ def test_syntax_errors(text: str, message: str, caplog: pytest.LogCaptureFixture
         ("ALTER TABLE t RENAME CONSTRAINT a TO b", "RENAME CONSTRAINT"),
         ("ALTER TABLE t SET SCHEMA s", "ALTER TABLE ... SET"),
         ("CREATE TABLE t (a INT, UNIQUE NULLS NOT DISTINCT (a))", "NULLS NOT DISTINCT"),
-        ("CREATE TABLE t (a TIMETZ)", "the type TIMETZ"),
+        ("CREATE TABLE t (a VARIANT)", "the type VARIANT"),
         ("COPY t TO STDOUT", "COPY ... TO STDOUT"),
         ("COPY (SELECT 1) TO STDOUT", "COPY ... TO STDOUT"),
         ("SET LOCAL x = 1", "SET LOCAL"),

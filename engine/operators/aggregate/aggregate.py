@@ -10,6 +10,7 @@ Integers and decimals are added up exactly; doubles in the order of the rows.
 from __future__ import annotations
 
 import functools
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,9 +23,12 @@ from raydb.engine.operators.aggregate.ordered import list_values, mode, quantile
 from raydb.engine.operators.aggregate.statistics import ENTROPY, OF_PARTS, STATISTICS
 from raydb.engine.operators.codes import encode, group_rows
 from raydb.engine.operators.relation import Relation, joined
+from raydb.errors import DataError
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.order import canonical_floats
+from raydb.storage.bits import BIT, combined
+from raydb.storage.textual import is_textual
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -110,7 +114,7 @@ def _product(_: AggregateCall, rows: Grouped) -> pa.Array:
 def _extreme(call: AggregateCall, rows: Grouped) -> pa.Array:
     """Return the value of the least or greatest code of each group; true is above false."""
     (values,) = rows.arguments
-    if pt.is_string(values.type) or pt.is_binary(values.type):
+    if is_textual(values.type):
         return _extreme_text(call, rows)
     codes = encode(values)
     some = rows.members.sizes > 0
@@ -140,11 +144,27 @@ def _extreme_codes(rows: Grouped, codes: NDArray[np.int64], *, least: bool) -> N
     return found
 
 
-def _bits(fold: np.ufunc, nothing: int, _: AggregateCall, rows: Grouped) -> pa.Array:
+def _bits(fold: np.ufunc, nothing: int, call: AggregateCall, rows: Grouped) -> pa.Array:
+    if call.type == BIT:
+        return _bit_texts(call.function, rows)
     numbers = joined(rows.arguments[0]).to_numpy()
     found = np.full(rows.members.count, nothing).astype(numbers.dtype)
     fold.at(found, rows.members.numbers, numbers)
     return pa.array(found, mask=rows.members.sizes == 0)
+
+
+def _bit_texts(function: str, rows: Grouped) -> pa.Array:
+    """Combine the bits of each group, which are of one length."""
+    found: list[bytes | None] = [None] * rows.members.count
+    values = joined(rows.arguments[0]).to_pylist()
+    for group, value in zip(rows.members.numbers.tolist(), values, strict=True):
+        before = found[group]
+        if before is not None and len(before) != len(value):
+            raise DataError(
+                f"{function}() needs bits of one length, not of {len(before)} and {len(value)}"
+            )
+        found[group] = value if before is None else combined(_BITS[function], before, value)
+    return pa.array(found, BIT)
 
 
 # -- the value of one row
@@ -173,6 +193,7 @@ def _arg_extreme(call: AggregateCall, rows: Grouped) -> pa.Array:
     return _first(call, rows.take(np.flatnonzero(codes == found[rows.members.numbers])))
 
 
+_BITS = {"bit_and": operator.and_, "bit_or": operator.or_, "bit_xor": operator.xor}
 _FOLDS: Mapping[str, Callable[[AggregateCall, Grouped], pa.Array]] = {
     "count_star": _count,
     "count": _count,

@@ -13,7 +13,8 @@ number), so each pair of kinds has its conversion here:
     time        interval, text, timetz
     timetz      time, text                                  and of a zoned timestamp
     interval    time, text
-    bytes       text
+    bytes       text, bits
+    bits        text, bytes, integer                        and back
     list        list, text                                  lists of any and of a fixed length
     struct      struct, text
     map         map, text
@@ -34,6 +35,7 @@ import pyarrow.types as pt
 
 from raydb.errors import DataError, NotSupportedError
 from raydb.planner.expressions.casts import (
+    bits,
     blobs,
     clocks,
     moments,
@@ -44,6 +46,7 @@ from raydb.planner.expressions.casts import (
 )
 from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.planner.expressions.types import TIMESTAMPTZ
+from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ
 from raydb.storage.enums import EnumType, is_enum, texts_of, values_of
 from raydb.storage.integers import bounds_of
@@ -203,6 +206,7 @@ _KINDS: dict[str, Callable[[pa.DataType], bool]] = {
     "time": pt.is_time64,
     "interval": pt.is_interval,
     "bytes": pt.is_binary,
+    "bits": lambda data_type: data_type == BIT,
     "uuid": pt.is_fixed_size_binary,
     "enum": is_enum,
     "struct": pt.is_struct,
@@ -221,6 +225,7 @@ def _conversions(zone: str | None) -> Mapping[tuple[str, str], _Conversion]:
         **({} if zone is None else moments.conversions_in(zone)),
         **({} if zone is None else clocks.conversions_in(zone)),
         **blobs.CONVERSIONS,
+        **bits.CONVERSIONS,
         **uuids.CONVERSIONS,
         **nested.conversions(partial(cast_values, zone=zone)),
         ("text", "enum"): values_of,

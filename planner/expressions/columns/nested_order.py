@@ -15,6 +15,7 @@ from raydb.kernels.codecs.arrow_numbers import words_of
 from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.planner.expressions.columns.order import order_codes, order_intervals
 from raydb.storage.nested import fields_of
+from raydb.storage.textual import is_textual
 
 # A value stands behind its mark, and a list ends with one that comes before both.
 _END, _VALUE, _NULL = (pa.scalar(bytes([mark])) for mark in range(3))
@@ -52,7 +53,7 @@ def _keys(array: pa.Array) -> pa.Array:
         lists = pa.ListArray.from_arrays(pa.array(ends), _marked(array.flatten()))
         keys = pc.binary_join_element_wise(pc.binary_join(lists, _NOTHING), _END, _NOTHING)
         return pc.if_else(array.is_valid(), keys, pa.scalar(None, pa.binary()))
-    if pt.is_string(kind) or pt.is_binary(kind):
+    if is_textual(kind):
         escaped = pc.replace_substring(array.cast(pa.binary()), b"\0", b"\0\xff")
         return pc.binary_join_element_wise(escaped, pa.scalar(b"\0\0"), _NOTHING)
     if pt.is_fixed_size_binary(kind) and not pt.is_decimal(kind):

@@ -42,6 +42,7 @@ from raydb.planner.expressions.types import (
     is_integer,
 )
 from raydb.planner.expressions.typing_rules import cast, typed, unify
+from raydb.storage.bits import BIT
 from raydb.storage.integers import holds, is_unsigned, wider_integer
 from raydb.storage.type_names import sql_type_name
 
@@ -429,7 +430,17 @@ composed("xor(n, m)", "exclusive or, `n # m`: xor(5, 3) -> 6")(
 )
 
 
-@scalar("bit_count(n) -> INTEGER", "how many bits are set: bit_count(7) -> 3")
+def _bind_bit_count(name: str, operand: Expression) -> Expression:
+    if operand.type == BIT:
+        return Call("bits_set", (operand,), BIGINT)
+    return Call(name, (require_integer(name, operand),), INTEGER)
+
+
+@scalar(
+    "bit_count(n)",
+    "how many bits are set, also of a BIT: bit_count(7) -> 3",
+    bind=_bind_bit_count,
+)
 def _bit_count(call: Call, value: Values) -> Values:
     unsigned = np.dtype(f"u{value.type.bit_width // 8}")
     return of_numpy(lambda bits: np.bitwise_count(bits.view(unsigned)), call.type, value)

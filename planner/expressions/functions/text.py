@@ -26,6 +26,7 @@ from raydb.planner.expressions.registry import composed, constants_fail, scalar
 from raydb.planner.expressions.signature import require_integer, require_text
 from raydb.planner.expressions.types import BIGINT, BLOB, TEXT, is_integer, is_list
 from raydb.planner.expressions.typing_rules import as_text, cast, typed
+from raydb.storage.bits import BIT
 from raydb.storage.integers import is_unsigned
 
 # No value that a function makes longer has more characters; an Arrow array holds 2 GiB.
@@ -44,6 +45,8 @@ scalar(
 
 def _bind_octets(_: str, operand: Expression) -> Expression:
     operand = typed(operand, TEXT)
+    if operand.type == BIT:
+        return Call("bits_octets", (operand,), BIGINT)
     if operand.type != BLOB:
         operand = require_text("octet_length", operand)
     return Call("octet_length", (operand,), BIGINT)
@@ -56,8 +59,10 @@ scalar(
 )(of_values(pc.binary_length))
 
 
-@composed("bit_length(text)", "eight times that: bit_length('Zoë') -> 32")
+@composed("bit_length(text)", "eight times that, and the bits of a BIT: bit_length('Zoë') -> 32")
 def _bit_length(name: str, operand: Expression) -> Expression:
+    if operand.type == BIT:
+        return Call("bits_length", (operand,), BIGINT)
     octets = Call("octet_length", (require_text(name, operand),), BIGINT)
     return arithmetic("multiply", octets, Literal(8, BIGINT))
 

@@ -1,12 +1,13 @@
 """Rows as other libraries take them: a UUID is Arrow's `arrow.uuid`, an ENUM a dictionary.
 
-A TIME WITH TIME ZONE, which Arrow lacks, is a text.
+A TIME WITH TIME ZONE and a BIT, which Arrow lacks, are texts.
 """
 
 from __future__ import annotations
 
 import pyarrow as pa
 
+from raydb.storage.bits import BIT, bit_texts
 from raydb.storage.clocks import TIMETZ, timetz_texts
 from raydb.storage.enums import EnumType
 from raydb.storage.nested import map_leaves, rebuild
@@ -17,7 +18,9 @@ _TYPES = pa.types
 
 def exported_type(kind: pa.DataType) -> pa.DataType:
     """Return the type by which other libraries know the values of a SQL type."""
-    if kind not in (UUID, TIMETZ) and not (_TYPES.is_nested(kind) or isinstance(kind, EnumType)):
+    if kind not in (UUID, TIMETZ, BIT) and not (
+        _TYPES.is_nested(kind) or isinstance(kind, EnumType)
+    ):
         return kind
     return map_leaves(kind, _exported_leaf)
 
@@ -25,7 +28,7 @@ def exported_type(kind: pa.DataType) -> pa.DataType:
 def _exported_leaf(kind: pa.DataType) -> pa.DataType:
     if isinstance(kind, EnumType):
         return pa.dictionary(kind.storage_type, pa.string(), ordered=True)
-    if kind == TIMETZ:
+    if kind in (TIMETZ, BIT):
         return pa.string()
     return pa.uuid() if kind == UUID else kind
 
@@ -37,6 +40,8 @@ def exported_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if isinstance(array.type, EnumType):
         labels = array.type.texts()
         return pa.DictionaryArray.from_arrays(array.storage, labels, ordered=True)
+    if array.type == BIT:
+        return bit_texts(array)
     if array.type == TIMETZ:
         return timetz_texts(array)
     if kind == pa.uuid():

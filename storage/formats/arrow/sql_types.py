@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError
+from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ
 from raydb.storage.enums import EnumType, is_enum, texts_of
 from raydb.storage.integers import INTEGER_DIGITS, UHUGEINT
@@ -33,6 +34,7 @@ _SQL_TYPES = frozenset(
         pa.timestamp("us", "UTC"),
         pa.month_day_nano_interval(),
         UUID,
+        BIT,
         TIMETZ,
         UHUGEINT,
     }

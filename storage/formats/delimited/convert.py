@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from raydb.interrupts import check_interrupt
+from raydb.storage.bits import BIT, bits_of
 from raydb.storage.clocks import TIMETZ, timetz_of
 from raydb.storage.enums import is_enum, values_of
 from raydb.storage.formats.delimited.blocks import CACHED_BYTES
@@ -107,7 +108,7 @@ def _with_types(table: pa.Table, schema: pa.Schema, layout: Layout) -> pa.Table:
 
 
 def _is_read_as_text(kind: pa.DataType) -> bool:
-    return kind in (UUID, UHUGEINT, TIMETZ) or is_enum(kind) or is_vector(kind)
+    return kind in (UUID, UHUGEINT, TIMETZ, BIT) or is_enum(kind) or is_vector(kind)
 
 
 def _of_texts(texts: pa.ChunkedArray, kind: pa.DataType, layout: Layout) -> pa.ChunkedArray:
@@ -116,6 +117,8 @@ def _of_texts(texts: pa.ChunkedArray, kind: pa.DataType, layout: Layout) -> pa.C
         texts = pc.if_else(is_null, pa.scalar(None, pa.string()), texts)
     if kind == UUID:
         return pa.chunked_array([uuids_of(chunk) for chunk in texts.chunks], UUID)
+    if kind == BIT:
+        return pa.chunked_array([bits_of(chunk) for chunk in texts.chunks], BIT)
     if kind == TIMETZ:
         return pa.chunked_array([timetz_of(chunk) for chunk in texts.chunks], TIMETZ)
     if kind == UHUGEINT:

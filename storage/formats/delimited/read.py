@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError
 from raydb.room import keep_rows
+from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ
 from raydb.storage.enums import is_enum
 from raydb.storage.formats.delimited.blocks import Block, blocks_of, follow_records
@@ -351,7 +352,7 @@ def check_types(schema: pa.Schema) -> None:
             or types.is_date32(field.type)
             or types.is_time(field.type)
             or types.is_timestamp(field.type)
-            or field.type in (UUID, TIMETZ)
+            or field.type in (UUID, TIMETZ, BIT)
             or is_enum(field.type)
             or is_vector(field.type)
         )

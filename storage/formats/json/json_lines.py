@@ -20,6 +20,7 @@ from pyarrow import json as arrow_json
 
 from raydb.errors import DataError, Error, NotSupportedError, ProgrammingError
 from raydb.interrupts import beside, check_interrupt
+from raydb.storage.bits import BIT
 from raydb.storage.enums import is_enum
 from raydb.storage.formats.cast_columns import cast_rows, cast_texts, match_names
 from raydb.storage.formats.delimited.faults import first_failure, shorten
@@ -302,7 +303,7 @@ def _is_unreadable(kind: pa.DataType) -> bool:
 
 def _read_as(kind: pa.DataType) -> pa.DataType:
     """Return the type by which Arrow reads the values of a column."""
-    if pa.types.is_temporal(kind) or kind == UUID or is_enum(kind):
+    if pa.types.is_temporal(kind) or kind in (UUID, BIT) or is_enum(kind):
         return pa.string()
     if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
         return pa.list_(_read_as(kind.value_type))

@@ -45,6 +45,7 @@ from raydb.planner.expressions.types import (
     is_number,
 )
 from raydb.planner.expressions.typing_rules import cast, comparable, typed, unify
+from raydb.storage.bits import BIT
 from raydb.storage.nested import entries_of
 
 if TYPE_CHECKING:
@@ -184,6 +185,8 @@ def _flatten(_: Call, array: pa.Array) -> pa.Array:
 
 
 def _bind_length(name: str, operand: Expression, *dimension: Expression) -> Expression:
+    if name in ("length", "len") and operand.type == BIT:
+        return Call("bits_length", (operand,), BIGINT)
     if name in ("len", "length") and not is_list(operand.type) and not is_map(operand.type):
         return Call("text_length", (require_text(name, operand),), BIGINT)
     if dimension and not (isinstance(dimension[0], Literal) and dimension[0].value == 1):

@@ -1,0 +1,166 @@
+"""Functions of BIT; those of the bits of integers are in `numbers`."""
+
+from __future__ import annotations
+
+import operator
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from raydb.errors import DataError, ProgrammingError
+from raydb.planner.expressions.columns.adapters import of_values, row_by_row
+from raydb.planner.expressions.describe import describe
+from raydb.planner.expressions.literals import is_bare_string, read_string
+from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.registry import scalar
+from raydb.planner.expressions.signature import as_bigint
+from raydb.planner.expressions.types import BIGINT, INTEGER, TEXT
+from raydb.planner.expressions.typing_rules import cast, typed
+from raydb.storage.bits import BIT, combined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from raydb.planner.expressions.columns.arrays import Values
+
+_MOST_BITS = 2**31
+
+
+def require_bits(name: str, operand: Expression) -> Expression:
+    """Return bits, which a constant string may be; raises ProgrammingError for others."""
+    operand = typed(operand, BIT)
+    if isinstance(operand, Literal) and is_bare_string(operand):
+        operand = read_string(operand, BIT)
+    if operand.type != BIT:
+        raise ProgrammingError(f"{name}() needs a BIT, not {describe(operand)}")
+    return operand
+
+
+def _combine(
+    word: str, function: Callable[[int, int], int], _: Call, left: Values, right: Values
+) -> Values:
+    def combine(one: bytes, other: bytes) -> bytes:
+        if len(one) != len(other):
+            raise DataError(f"{word} needs bits of one length, not of {len(one)} and {len(other)}")
+        return combined(function, one, other)
+
+    return row_by_row(combine, BIT, left, right)
+
+
+scalar(name="bits_and", can_fail=True)(partial(_combine, "&", operator.and_))
+scalar(name="bits_or", can_fail=True)(partial(_combine, "|", operator.or_))
+scalar(name="bits_xor", can_fail=True)(partial(_combine, "xor()", operator.xor))
+
+
+@scalar(name="bits_not")
+def _not(_: Call, values: Values) -> Values:
+    return row_by_row(lambda bits: bits.translate(bytes.maketrans(b"01", b"10")), BIT, values)
+
+
+def _shift(call: Call, values: Values, counts: Values) -> Values:
+    is_left = call.function == "bits_shift_left"
+
+    def shift(bits: bytes, count: int) -> bytes:
+        if count < 0:
+            raise DataError(f"bits cannot be moved by {count}")
+        count = min(count, len(bits))
+        return bits[count:] + b"0" * count if is_left else b"0" * count + bits[: len(bits) - count]
+
+    return row_by_row(shift, BIT, values, counts)
+
+
+scalar(name="bits_shift_left", can_fail=True)(_shift)
+scalar(name="bits_shift_right", can_fail=True)(_shift)
+scalar(name="bits_set")(of_values(partial(pc.count_substring, pattern=b"1")))
+scalar(name="bits_length")(of_values(pc.binary_length))
+
+
+@scalar(name="bits_octets")
+def _octets(_: Call, values: Values) -> Values:
+    return pc.divide(pc.add(pc.binary_length(values), 7), 8)
+
+
+@scalar(name="bits_concat")
+def _concat(_: Call, left: Values, right: Values) -> Values:
+    return pc.binary_join_element_wise(left, right, pa.scalar(b"", BIT))
+
+
+def _bind_place(name: str, bits: Expression, place: Expression, *bit: Expression) -> Expression:
+    arguments = (
+        require_bits(name, bits),
+        as_bigint(name, place),
+        *(as_bigint(name, b) for b in bit),
+    )
+    return Call(name, arguments, BIT if bit else INTEGER)
+
+
+def _check_place(bits: bytes, place: int) -> None:
+    if not 0 <= place < len(bits):
+        raise DataError(f"there is no bit {place} of {len(bits)}: the first one is bit 0")
+
+
+@scalar(
+    "get_bit(bits, n)",
+    "the bit at a place, the first one at 0: get_bit('0101'::BIT, 1) -> 1",
+    bind=_bind_place,
+    can_fail=True,
+)
+def _get_bit(_: Call, values: Values, places: Values) -> Values:
+    def get(bits: bytes, place: int) -> int:
+        _check_place(bits, place)
+        return bits[place] - ord("0")
+
+    return row_by_row(get, pa.int32(), values, places)
+
+
+@scalar(
+    "set_bit(bits, n, bit)",
+    "the bits with another one at a place: set_bit('0101'::BIT, 0, 1)::VARCHAR -> '1101'",
+    bind=_bind_place,
+    can_fail=True,
+)
+def _set_bit(_: Call, values: Values, places: Values, new: Values) -> Values:
+    def change(bits: bytes, place: int, bit: int) -> bytes:
+        _check_place(bits, place)
+        if bit not in (0, 1):
+            raise DataError(f"a bit is 0 or 1, not {bit}")
+        return bits[:place] + b"%d" % bit + bits[place + 1 :]
+
+    return row_by_row(change, BIT, values, places, new)
+
+
+def _bind_bitstring(name: str, bits: Expression, length: Expression) -> Expression:
+    bits = cast(bits, BIT) if bits.type == TEXT else require_bits(name, bits)
+    return Call(name, (bits, as_bigint(name, length)), BIT)
+
+
+@scalar(
+    "bitstring(bits, length)",
+    "bits of that length, with zeros before: bitstring('11', 5)::VARCHAR -> '00011'",
+    bind=_bind_bitstring,
+    can_fail=True,
+)
+def _bitstring(_: Call, values: Values, lengths: Values) -> Values:
+    def fill(bits: bytes, length: int) -> bytes:
+        if not len(bits) <= length < _MOST_BITS:
+            raise DataError(f"bitstring() of {len(bits)} bits has at least as many, not {length}")
+        return bits.rjust(length, b"0")
+
+    return row_by_row(fill, BIT, values, lengths)
+
+
+@scalar(
+    "bit_position(part, bits)",
+    "where the part begins, the first bit is at 1; 0 without it:"
+    " bit_position('10'::BIT, '0101'::BIT) -> 2",
+    bind=lambda name, *bits: Call(name, tuple(require_bits(name, b) for b in bits), INTEGER),
+)
+def _bit_position(_: Call, parts: Values, values: Values) -> Values:
+    return row_by_row(lambda part, bits: bits.find(part) + 1, pa.int32(), parts, values)
+
+
+def of_bits(function: str, operand: Expression) -> Call:
+    """Return how many bits are set, or there, or how many bytes they need."""
+    return Call(function, (operand,), BIGINT)
