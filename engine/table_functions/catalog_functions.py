@@ -287,9 +287,12 @@ def _settings(_: FunctionCall) -> Iterator[Row]:
 
 
 def _comments(call: FunctionCall) -> Iterator[Row]:
-    """Yield the comments of the connection's own database, by the names that it has."""
-    own = call.catalog.relations.databases[CATALOG]
-    keys = {key: name for name, key in own.items()}
+    """Yield the comments, by the names that queries use: those of others with their database."""
+    keys = {
+        key: name if database == CATALOG else f"{database}.{name}"
+        for database, names in call.catalog.relations.databases.items()
+        for name, key in names.items()
+    }
     for (kind, key, column), text in call.catalog.comments.items():
         if kind not in ("table", "view", "column"):
             yield kind, key, None, text

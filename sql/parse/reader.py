@@ -249,6 +249,9 @@ def name_in(identifier: exp.Expr) -> str:
     return name if identifier.args.get("quoted") else Unquoted(name)
 
 
+_STRINGS = (TokenType.STRING, TokenType.BYTE_STRING)
+
+
 class TokenReader:
     """Reads one statement from left to right; every `expect` raises the syntax error."""
 
@@ -357,9 +360,9 @@ class TokenReader:
         return self.listed(lambda: self.name(what))
 
     def string(self, what: str) -> str:
-        """Read a string constant and return its value."""
+        """Read a string constant, 'a' or E'a', and return its value."""
         token = self.peek()
-        if token is None or token.token_type is not TokenType.STRING:
+        if token is None or token.token_type not in _STRINGS:
             raise self.error(what)
         self._index += 1
         return token.text

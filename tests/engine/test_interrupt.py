@@ -480,6 +480,25 @@ def test_what_is_interrupted_may_hold_tables_of_python(memory_con, at_work):
     assert memory_con.execute("SELECT max(i) FROM rows").fetchone() == (999,)
 
 
+LONG_TEXTS = {
+    "levenshtein": "SELECT levenshtein(repeat('ab', 20000), repeat('ba', 20000))",
+    "damerau": "SELECT damerau_levenshtein(repeat('ab', 20000), repeat('ba', 20000))",
+    "jaro": "SELECT jaro_similarity(repeat('ab', 200000), repeat('cd', 200000))",
+    "repeat": "SELECT max(length(repeat(i || 'abcdefgh', 100000))) FROM range(40000) r(i)",
+    "counts": "SELECT sum(length(repeat('ab', i))) FROM range(200000) r(i)",
+}
+
+
+@pytest.mark.parametrize("name", LONG_TEXTS)
+def test_functions_of_long_texts_end_in_time(name):
+    con = raydb.connect()
+    con.execute("SET max_execution_time = 100")
+    begun = time.monotonic()
+    with pytest.raises(raydb.OperationalError, match="ran longer than max_execution_time, 100 ms"):
+        con.execute(LONG_TEXTS[name])
+    assert time.monotonic() - begun < PATIENCE_S
+
+
 @pytest.mark.parametrize("name", ["series", "recursion", "cross product", "insert"])
 def test_a_statement_ends_in_time(name):
     con = raydb.connect()

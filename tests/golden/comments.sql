@@ -214,7 +214,9 @@ SELECT database_name, column_name, comment FROM duckdb_columns() WHERE lower(dat
 -- 'other' | 'a' | 'a column elsewhere'
 
 SELECT * FROM comments();
--- (no rows)
+-- 'column' | 'other.t' | 'a' | 'a column elsewhere'
+-- 'table' | 'other.t' | NULL | 'elsewhere'
+-- 'table' | 'temp.here' | NULL | 'is gone soon'
 
 -- What cannot be.
 COMMENT ON TABLE nothing IS 'x';
@@ -243,3 +245,14 @@ COMMENT ON ROLE u IS 'x';
 
 COMMENT ON SCHEMA nothing IS 'x';
 -- error: ProgrammingError: schema 'nothing' does not exist (line 1, column 19)
+
+-- Strings with escapes; those of temporary tables and of other databases have the names that queries use.
+CREATE TEMP TABLE passing (a INTEGER);
+CREATE TABLE other.far (a INTEGER);
+COMMENT ON TABLE passing IS E'two\nlines';
+COMMENT ON COLUMN other.far.a IS 'distant';
+SELECT kind, name, column_name, comment FROM comments() WHERE name IN ('temp.passing', 'other.far') ORDER BY name;
+-- 'column' | 'other.far' | 'a' | 'distant'
+-- 'table' | 'temp.passing' | NULL | 'two\nlines'
+COMMENT ON TABLE passing IS 5;
+-- error: ProgrammingError: syntax error at line 1, column 29: unexpected '5', expected a string or NULL

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError
+from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.arrays import as_array, common_length, side_by_side
 
@@ -57,6 +58,7 @@ def with_constants(kernel: Callable[..., Values]) -> Callable[..., Values]:
         order, starts = _groups(columns, count)
         parts = []
         for start, stop in zip(starts, [*starts[1:], count], strict=True):
+            check_interrupt()
             places = order[start:stop]
             constants = [column[places[0]].as_py() for column in columns]
             if None in constants:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError
+from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.adapters import (
     of_rows,
@@ -31,6 +32,7 @@ from raydb.storage.integers import is_unsigned
 
 # No value that a function makes longer has more characters; an Arrow array holds 2 GiB.
 _LONGEST = 10**8
+_PIECE_BYTES = 2**26
 
 
 # -- lengths and cases
@@ -253,6 +255,7 @@ def _contains(_: Call, text: Values, part: str) -> Values:
 def _levenshtein(one: str, other: str) -> int:
     distances = list(range(len(other) + 1))
     for row, character in enumerate(one, 1):
+        check_interrupt()
         diagonal, distances[0] = distances[0], row
         for place, candidate in enumerate(other, 1):
             replaced = diagonal + (character != candidate)
@@ -370,7 +373,15 @@ def _repeat(_: Call, text: Values, count: int) -> Values:
     longest = pc.max(pc.binary_length(as_array(text, 1))).as_py() or 0
     if longest * count > _LONGEST:
         raise DataError(f"the result of repeat() is longer than {_LONGEST} bytes")
-    return pc.binary_repeat(text, count)
+    if isinstance(text, pa.Scalar) or longest * count * len(text) <= _PIECE_BYTES:
+        return pc.binary_repeat(text, count)
+    # Arrow hears no interrupt.
+    step = max(_PIECE_BYTES // max(longest * count, 1), 1)
+    pieces = []
+    for start in range(0, len(text), step):
+        check_interrupt()
+        pieces.append(pc.binary_repeat(as_array(text.slice(start, step), 1), count))
+    return pa.chunked_array(pieces, text.type)
 
 
 def _pad(name: str, _: Call, text: Values, width: int, fill: str = " ") -> Values:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from raydb.errors import DataError
+from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.columns.adapters import of_rows
 from raydb.planner.expressions.registry import scalar
 
@@ -22,6 +23,7 @@ def _damerau_levenshtein(one: str, other: str) -> int:
     rows = [[most] * (len(other) + 2), [most, *range(len(other) + 1)]]
     last_row: dict[str, int] = {}
     for row, character in enumerate(one, 1):
+        check_interrupt()
         distances, match = [most, row], 0
         for place, candidate in enumerate(other, 1):
             swapped_row, swapped_place = last_row.get(candidate, 0), match
@@ -100,6 +102,7 @@ def _jaro(one: str, other: str) -> float:
     taken = [False] * len(other)
     found = []
     for place, character in enumerate(one):
+        check_interrupt()
         start, stop = max(place - reach, 0), min(place + reach + 1, len(other))
         for candidate in range(start, stop):
             if not taken[candidate] and other[candidate] == character:
