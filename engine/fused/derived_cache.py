@@ -58,14 +58,15 @@ class DerivedCache:
 
     def _kept(self, owners: tuple[object, ...], what: object, make: Callable[[], Any]) -> Any:
         item = self._items.get(what)
-        if item is None or not _are_same(item[0], owners):
+        is_new = item is None or not _are_same(item[0], owners)
+        if item is None or is_new:
             self._items.pop(what, None)  # Its memory is free for what is made.
             made = make()
             item = tuple(map(ref, owners)), made, owned_bytes(made)
         with self._lock:
             self._items[what] = item
             self._items.move_to_end(what)
-            while len(self._items) > 1 and self.size_bytes > self.limit:
+            while is_new and len(self._items) > 1 and self.size_bytes > self.limit:
                 self._items.popitem(last=False)
         return item[1]
 

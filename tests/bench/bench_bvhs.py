@@ -1,14 +1,15 @@
 """Queries with BVHs beside the same without, and both beside DuckDB, in processor time.
 
     python tests/bench/bench_bvhs.py forms|ssb|tpch|tpcds [--sf 1] [--rows 5000000] [--advised 6]
-        [--kit ~/tpcds-kit] [--queries Q1,Q5] [--runs 7] [--threads 2] [--json results.json]
+        [--kit ~/tpcds-kit] [--queries Q1,Q5] [--runs 7] [--repeated] [--threads 2]
+        [--json results.json]
 
 A BVH must not make a query slower: two databases in one process have the same tables, one of them
 BVHs, and take turns with DuckDB. Every answer of both is compared with DuckDB's before the clock
 starts. A time is the median processor time of several runs, each with a text of its own, so that it
-has the plan in it; a query whose BVHs seem to cost it more than a tenth is timed again with more
-runs. The BVHs are those that the workload has (forms, SSB, TPC-H), or with `--advised` as many as
-advise_bvh() names for all of its queries.
+has the plan in it, or with `--repeated` of the same text; a query whose BVHs seem to cost it more
+than a tenth is timed again with more runs. The BVHs are those that the workload has (forms, SSB,
+TPC-H), or with `--advised` as many as advise_bvh() names for all of its queries.
 """
 
 from __future__ import annotations
@@ -160,40 +161,51 @@ def processor_ms(execute: Callable[[str], Any], sql: str) -> float:
     return 1e3 * (time.process_time() - start)
 
 
-def medians(sql: str, engines: Mapping[str, Callable[[str], Any]], runs: int) -> dict[str, float]:
-    """Return the median processor time of a query in each engine, in ms; they take turns."""
+def medians(
+    sql: str, engines: Mapping[str, Callable[[str], Any]], runs: int, *, repeated: bool = False
+) -> dict[str, float]:
+    """Return the median processor time of a query in each engine, in ms; they take turns.
+
+    repeated: whether the text is the same each time, one that has run before.
+    """
     times: dict[str, list[float]] = {name: [] for name in engines}
     start = time.perf_counter()
     for run in range(runs):
         for name, execute in engines.items():
-            times[name].append(processor_ms(execute, f"{sql}\n-- run {run} of {runs}"))
+            text = sql if repeated else f"{sql}\n-- run {run} of {runs}"
+            times[name].append(processor_ms(execute, text))
         if time.perf_counter() - start > REPEAT_SECONDS:
             break
     return {name: statistics.median(found) for name, found in times.items()}
 
 
-def measure(name: str, asked: Asked, engines: Mapping[str, Any], runs: int) -> Measurement:
+def measure(
+    name: str, asked: Asked, engines: Mapping[str, Any], runs: int, *, repeated: bool
+) -> Measurement:
     """Check a query's answers, then time it in all engines."""
     sql = asked.queries[name].rstrip().rstrip(";")
     for text in dict.fromkeys((sql, tpcds_data.without_limit(sql))):
         theirs = engines["duckdb"].execute(text).fetchall()
         problems = []
-        for ours in ("none", "bvhs"):
+        for engine in ("none", "bvhs"):
             try:
-                rows = engines[ours].execute(text).fetchall()
+                rows = engines[engine].execute(text).fetchall()
             except raydb.Error as error:
-                return Measurement(name, problem=f"{ours}: {type(error).__name__}: {error}")
+                return Measurement(name, problem=f"{engine}: {type(error).__name__}: {error}")
             problem = asked.difference(name, rows, theirs)
-            problems += [f"{ours}: {problem}"] if problem else []
+            problems += [f"{engine}: {problem}"] if problem else []
         if not problems:
             break
     if problems:
         return Measurement(name, problem="; ".join(problems))
     executes = {engine: connection.execute for engine, connection in engines.items()}
-    times = medians(sql, executes, runs)
+    if repeated:
+        medians(sql, executes, 2, repeated=True)
+    times = medians(sql, executes, runs, repeated=repeated)
     if times["bvhs"] > ALLOWED * times["none"]:
         # By now both plans' codes are made, and one slow run weighs less.
-        times |= medians(sql, {e: executes[e] for e in ("none", "bvhs")}, SECOND_LOOK * runs)
+        ours = {engine: executes[engine] for engine in ("none", "bvhs")}
+        times |= medians(sql, ours, SECOND_LOOK * runs, repeated=repeated)
     plan = "\n".join(str(row[0]) for row in executes["bvhs"](f"EXPLAIN {sql}").fetchall())
     jobs = [job for job in ("FusedScanAggregate", "FusedTableScan", "DeferredScan") if job in plan]
     return Measurement(name, times["duckdb"], times["none"], times["bvhs"], "+".join(jobs))
@@ -240,6 +252,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--advised", type=int, help="so many BVHs that the advisor names at most")
     parser.add_argument("--queries", help="names with commas between them")
     parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--repeated", action="store_true", help="time the same text again")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json", type=Path, help="also write the results to this file")
     return parser.parse_args()
@@ -268,7 +281,7 @@ def main() -> None:
     names = options.queries.split(",") if options.queries else list(asked.queries)
     measured = []
     for name in names:
-        measured.append(measure(name, asked, engines, options.runs))
+        measured.append(measure(name, asked, engines, options.runs, repeated=options.repeated))
         print(measured[-1], file=sys.stderr, flush=True)
     report(measured)
     if options.json:
