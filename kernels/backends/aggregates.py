@@ -70,7 +70,14 @@ WORDS = {
     "high": Word(np.add, part=lambda values: values >> 32, cuda="(int64({}) >> 32)"),
     "low": Word(np.add, part=lambda values: values & LOW_BITS, cuda="(int64({}) & 0xFFFFFFFF)"),
     "float": Word(np.add, cuda="{}"),
-    "least": Word(np.fmin, (GREATEST, np.nan), both="min({}, {})", atomic="min"),
+    # Times one a signalling NaN is a quiet one: of the former fmin makes NaN beside any number.
+    "least": Word(
+        np.fmin,
+        (GREATEST, np.nan),
+        part=lambda values: values * 1,
+        both="min({}, {})",
+        atomic="min",
+    ),
     "most": Word(np.maximum, (SMALLEST, -np.inf), both="max({}, {})", atomic="max"),
     "square": Word(np.add, part=lambda values: values * values, cuda="int64({0}) * int64({0})"),
     "square_high": Word(

@@ -342,3 +342,22 @@ def test_several_sums_by_codes_of_8_and_16_bits(map_count, chunk, monkeypatch):
             numbers = np.ones(row_count, np.int64) if measure == 0 else valid.astype(np.int64)
         wanted = [int(numbers[kept & (groups == group)].sum()) for group in range(6)]
         assert values.tolist() == wanted, (function, measure)
+
+
+@pytest.mark.parametrize("loops", [numba_loops, numpy_loops])
+def test_a_signalling_nan_is_no_number_either(loops):
+    """Of one of them `fmin` makes a NaN, which a minimum would keep none of its numbers beside."""
+    (signalling,) = np.array([0x7FF0000000000001], np.uint64).view(np.float64)
+    values = np.array([signalling, -np.inf, signalling, 5.0, -1.0, signalling])
+    state = np.full((1, 2), np.nan)
+    groups = np.array([0, 0, 0, 1, 1, 1])
+    with np.errstate(all="ignore"):
+        loops.min_places(np.arange(6), groups, values, state)
+        fold = np.array([[0.0], [np.nan], [-np.inf]])
+        loops.fold_runs(np.array([[0], [3], [0]]), values, fold)
+    assert state.tolist() == [[-np.inf, -1.0]]
+    assert fold[1].tolist() == [-np.inf]
+    first, second = np.full((2, 1, 1), np.nan)
+    for place, each in ((2, first), (3, second)):
+        loops.min_places(np.array([place]), np.zeros(1, np.int64), values, each)
+    assert WORDS["least"].merge(first, second).tolist() == [[5.0]]

@@ -105,7 +105,8 @@ def fold_runs(runs: Integers, values: NDArray[Any], state: NDArray[Any]) -> None
         for place in range(np.uint64(starts[run]), np.uint64(ends[run])):
             value = values[place]
             total += value
-            if value < low or low != low:  # noqa: PLR0124  (NaN alone differs from itself)
+            # A NaN is left out: NaN alone differs from itself.
+            if value < low or (low != low and value == value):  # noqa: PLR0124
                 low = value
             if value > high or value != value:  # noqa: PLR0124
                 high = value
@@ -304,7 +305,8 @@ def min_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[An
     for row in range(np.uint64(len(groups))):
         value = values[row] if places is None else values[np.uint64(places[row])]
         best = least[np.uint64(groups[row])]
-        if value < best or best != best:  # noqa: PLR0124  (NaN alone differs from itself)
+        # A NaN is left out: NaN alone differs from itself.
+        if value < best or (best != best and value == value):  # noqa: PLR0124
             least[np.uint64(groups[row])] = value
 
 
