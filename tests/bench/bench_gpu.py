@@ -1,18 +1,22 @@
 """SSB on a device: CUDA with BVHs beside the tile scan, cupy, Polars on the GPU and the CPU.
 
-    python tests/bench/bench_gpu.py [--sf 1 10 20] [--data FOLDER] [--json results.json]
+    python tests/bench/bench_gpu.py [--sf 1 10 20] [--json results.json]
 
-First the agreement suite and the doctor's checks run on the device; then every answer is checked
-against the CPU's before the clock starts. Times are medians: `device_ms` between two events of the
-device's stream around the kernels, without copies to the device, which the first run makes, and
-without what the host takes to launch; `query_ms` of the whole query.
+First the doctor's checks run on the device; then every answer is checked against the CPU's, and at
+the first scale factor the CPU's against DuckDB's, before the clock starts. Times are medians:
+`device_ms` between two events of the device's stream around the kernels, without copies to the
+device, which the first run makes, and without what the host takes to launch; `query_ms` of the
+whole query.
 
     bvh     RayDB on CUDA cores with the benchmark's BVHs
     scan    the same kernels over whole tables, in Crystal's manner: the baseline
     rt      RayDB by rays, where OptiX runs
     cupy    the scan's job as cupy's array operations
     polars  the flat query on Polars' GPU engine (cudf), where cudf-polars is installed
-    cpu     RayDB on the processor with the same BVHs
+    cpu     RayDB on the processor with two threads and the same BVHs; `cpu scan` without them
+
+launch_ms is what the host waits for a job whose arguments are in place, the device's part included;
+first_ms a query whose columns and kernel the device has not had. Texts are repeated.
 
 Also: CREATE BVH on the device and on the processor, and, among the doctor's checks, vector search
 over lists on both. What is missing is one line each, also in the results. Without a device the
@@ -27,32 +31,36 @@ import importlib.util
 import io
 import json
 import math
+import re
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from rich.console import Console
 
 import raydb
 from raydb.engine import doctor
+from raydb.kernels.backends.cpu import warm
 from raydb.kernels.backends.cuda.entry import is_simulated
 from raydb.kernels.backends.registry import BACKENDS, open_backend
 from raydb.kernels.backends.registry import obstacle as obstacle_of
 from raydb.planner.stars import table_scan
-from raydb.ssb import check, rules, run, workload
-from raydb.ssb.generate import DataSet, prepare
+from raydb.ssb import check, rivals, rules, run, workload
 from raydb.ssb.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 ROUNDS = 1 if is_simulated() else 9
+CPU_ROUNDS = min(ROUNDS, 5)
+AUTO_TRIES = 100
 COPY_BYTES = 2**30
 DOCTOR_ROWS = 2**12 if is_simulated() else 2**22
 
@@ -63,8 +71,11 @@ TARGETS = {"bvh_to_scan_sf20": 8.5, "scan_to_copy": 0.85}
 # What is read from memory at the least.
 SECTOR_BYTES = 32
 
-KERNELS = Path(__file__).parent.parent / "kernels"
-AGREEMENT = ("cuda_in_simulator.py", "nearest_on_cuda.py", "cuda_compiled.py")
+# The lines of the schema with the columns of lineorder that no query reads, and with its key.
+UNREAD = re.compile(
+    r"  (lo_(orderkey|linenumber|orderpriority|shippriority|ordtotalprice|tax|commitdate|shipmode) "
+    r"|PRIMARY KEY \(lo_)|.* REFERENCES .*lo_commit"
+)
 
 QUIET = Progress(Console(file=io.StringIO()))
 
@@ -72,7 +83,7 @@ QUIET = Progress(Console(file=io.StringIO()))
 def main() -> int:
     parser = argparse.ArgumentParser(description="SSB on a device, beside its rivals.")
     parser.add_argument("--sf", type=float, nargs="+", default=[1.0, 10.0, 20.0])
-    parser.add_argument("--data", type=Path, help="where the data are kept, made once")
+    parser.add_argument("--no-doctor", action="store_true", help="leave the doctor's checks out")
     parser.add_argument("--json", type=Path, help="where the results are written")
     parser.add_argument("--queries", nargs="+", default=list(workload.QUERIES))
     options = parser.parse_args()
@@ -87,15 +98,14 @@ def main() -> int:
         "devices": count_devices(),
         "rt": obstacle_of("rt") or BACKENDS["rt"].describe(),
         "missing": list(missing()),
-        "agreement": is_simulated() or run_agreement(),
-        "doctor": run_doctor(),
+        "doctor": [] if options.no_doctor else run_doctor(),
         "copy_gb_s": measure_copy(),
         "targets": TARGETS,
         "scale_factors": {},
     }
     for line in results["missing"]:
         print(f"Not measured: {line}")
-    if not (results["agreement"] and all(each["agrees"] for each in results["doctor"])):
+    if not all(each["agrees"] for each in results["doctor"]):
         print("Nothing was measured: this device gives other answers than the CPU")
         write(options.json, results)
         return 1
@@ -103,14 +113,16 @@ def main() -> int:
         # Tables this small are not scanned by kernels otherwise.
         table_scan.MIN_ROWS = 0
     watches = {name: Watch(name) for name in ("cuda", "rt") if obstacle_of(name) is None}
-    with tempfile.TemporaryDirectory() as temporary:
-        for scale in options.sf:
-            folder = (options.data or Path(temporary)) / f"sf{scale:g}"
-            prepare(folder, DataSet(scale), QUIET)
-            found = measure_scale(folder, options.queries, watches, results["copy_gb_s"])
-            results["scale_factors"][f"{scale:g}"] = found
-            show(f"{scale:g}", found)
-    write(options.json, results)
+    for number, scale in enumerate(options.sf):
+        tables = make_tables(scale)
+        found = results["scale_factors"][f"{scale:g}"] = {}
+        steps = measure_scale(
+            found, tables, options.queries, watches, results["copy_gb_s"], number == 0
+        )
+        for _ in steps:
+            # What was measured is kept, whatever becomes of the rest.
+            write(options.json, results)
+        show(f"{scale:g}", found)
     return 0
 
 
@@ -139,13 +151,6 @@ def run_doctor() -> list[dict[str, Any]]:
         for report in doctor.examine(DOCTOR_ROWS)
         for each in report.checks
     ]
-
-
-def run_agreement() -> bool:
-    """Run on the device what the simulator and the PTX machine run in the test suite."""
-    files = [str(KERNELS / name) for name in AGREEMENT]
-    arguments = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *files]
-    return subprocess.run(arguments, check=False).returncode == 0
 
 
 def measure_copy() -> float | None:
@@ -181,9 +186,11 @@ class Watch:
             launch = prepared.launch
 
             def noted() -> Any:
+                start = time.perf_counter()
                 result = launch()
+                launch_ms = (time.perf_counter() - start) * 1000
                 self.job = bvh, job
-                self.figures.append(dict(prepared.figures))
+                self.figures.append({**prepared.figures, "launch_ms": launch_ms})
                 return result
 
             # A job is frozen, and is not asked whether it may be watched.
@@ -198,89 +205,186 @@ class Watch:
         return {name: statistics.median(each[name] for each in last) for name in last[0]}
 
 
+def make_tables(scale: float) -> dict[str, pa.Table]:
+    """Return the benchmark's tables; blocks of lines are made at once."""
+    warm.start()
+    rows = rules.sizes(scale)
+    tables = {
+        name: pa.Table.from_batches(rules.table_blocks(name, scale, rules.DEFAULT_SEED))
+        for name in rules.TABLES
+        if name != "lineorder"
+    }
+    blocks = range(rules.block_count("lineorder", scale))
+    with ThreadPoolExecutor() as pool:
+        made = pool.map(partial(rules.lineorder_block, rows, rules.DEFAULT_SEED), blocks)
+        tables["lineorder"] = pa.Table.from_batches(made)
+    return tables
+
+
+def load(connection: Any, tables: dict[str, pa.Table]) -> None:
+    """Do as `ssb.run.load` does, from memory, of the lines without what no query reads."""
+    for statement in workload.statements("schema.sql"):
+        kept = (line for line in statement.splitlines() if not UNREAD.match(line))
+        connection.execute("\n".join(kept))
+    for name, table in tables.items():
+        read = [column for column in table.column_names if not UNREAD.match(f"  {column} ")]
+        connection.register("made", table.select(read))
+        order = "ORDER BY lo_orderdate" if name == "lineorder" else ""
+        connection.execute(f"INSERT INTO {name} SELECT * FROM made {order}")
+        connection.unregister("made")
+
+
 def measure_scale(
-    folder: Path, queries: Sequence[str], watches: dict[str, Watch], copy_gb_s: float | None
-) -> dict[str, Any]:
-    """Load a scale factor twice, with BVHs and without, and measure every query."""
-    indexed, plain = raydb.connect(), raydb.connect()
-    for connection in (indexed, plain):
-        run.load(connection, folder, QUIET)
-    found: dict[str, Any] = {"bvh_build_s": build_twice(indexed), "queries": {}}
-    polars = open_polars(folder)
-    for name in queries:
-        each = measure_query(name, indexed, plain, watches, copy_gb_s)
-        if polars is not None:
+    found: dict[str, Any],
+    tables: dict[str, pa.Table],
+    queries: Sequence[str],
+    watches: dict[str, Watch],
+    copy_gb_s: float | None,
+    is_first: bool,
+) -> Iterator[None]:
+    """Load a scale factor, and measure every query without BVHs and then with them.
+
+    Yields after each step, whose figures are then in `found`.
+    """
+    start = time.perf_counter()
+    connection = raydb.connect()
+    load(connection, tables)
+    found["load_s"] = time.perf_counter() - start
+    figures: dict[str, dict[str, Any]] = {name: {} for name in queries}
+    found["queries"] = figures
+    texts = {name: workload.query(name, "star") for name in queries}
+    warm.wait()
+    expected = {name: connection.execute(text).fetchall() for name, text in texts.items()}
+    if is_first:
+        found["agrees_with_duckdb"] = agree_with_duckdb(tables, texts, expected)
+    for name, text in texts.items():
+        figures[name]["cpu scan"] = measure_cpu(connection, text)
+        figures[name]["scan"] = measure_device(connection, "cuda", name, expected, watches)
+        job = watches["cuda"].job
+        assert job is not None
+        figures[name]["scan"] |= describe_scan(*job, figures[name]["scan"]["device_ms"], copy_gb_s)
+        if not is_simulated():
+            figures[name]["cupy"] = {"device_ms": measure_cupy(*job)}
+        yield
+    found["bvh_build_s"] = build_twice(connection)
+    yield
+    for name, text in texts.items():
+        figures[name]["cpu"] = measure_cpu(connection, text)
+        for contender, backend in {"bvh": "cuda", "rt": "rt"}.items():
+            if backend in watches:
+                measured = measure_device(connection, backend, name, expected, watches)
+                figures[name][contender] = measured
+        figures[name]["auto"] = measure_auto(connection, name, expected)
+        yield
+    connection.close()
+    polars = open_polars(tables)
+    if polars is not None:
+        for name in queries:
             flat = workload.query(name, "flat")
-            each["polars"] = {
-                "query_ms": median_ms(lambda flat=flat: polars.execute(flat).collect(engine="gpu"))
-            }
-        found["queries"][name] = each
+            ask = partial(lambda flat: polars.execute(flat).collect(engine="gpu"), flat)
+            figures[name]["polars"] = {"query_ms": median_ms(ask)}
     ratios = [
         each["scan"]["device_ms"] / each["bvh"]["device_ms"]
-        for each in found["queries"].values()
+        for each in figures.values()
         if each["bvh"]["device_ms"]
     ]
     found["bvh_to_scan"] = math.exp(statistics.fmean(map(math.log, ratios))) if ratios else None
     found["slowest_to_scan"] = min(ratios, default=None)
-    indexed.close()
-    plain.close()
-    return found
+    yield
+
+
+def agree_with_duckdb(
+    tables: dict[str, pa.Table], texts: dict[str, str], expected: dict[str, list[Any]]
+) -> bool | None:
+    """Whether DuckDB gives the CPU's answers; None where it is not installed."""
+    if importlib.util.find_spec("duckdb") is None:
+        return None
+    duckdb = rivals.import_rival("duckdb")
+    with duckdb.connect() as connection:
+        for name, table in tables.items():
+            connection.register(name, table)
+        return not any(
+            check.differences(name, expected[name], connection.execute(text).fetchall())
+            for name, text in texts.items()
+        )
 
 
 def build_twice(connection: Any) -> dict[str, float]:
-    """Build the benchmark's BVHs on the CPU and then on the device, where they stay."""
+    """Build the benchmark's BVHs on the CPU with two threads, and then on the device to stay."""
     seconds = {}
     for backend in ("cpu", "cuda"):
         for (name,) in connection.execute("SELECT name FROM bvhs()").fetchall():
             connection.execute(f"DROP BVH {name}")
         connection.execute(f"SET backend = '{backend}'")
+        connection.execute("SET threads = 2" if backend == "cpu" else "RESET threads")
         # A device that gives up must not be timed as if it had built them.
         connection.execute("SET fallback = 'error'")
         start = time.perf_counter()
         run.build_bvhs(connection, QUIET)
         seconds[backend] = time.perf_counter() - start
-        connection.execute("SET fallback = 'next'")
+        connection.execute("RESET fallback")
     return seconds
 
 
-def measure_query(
-    name: str, indexed: Any, plain: Any, watches: dict[str, Watch], copy_gb_s: float | None
-) -> dict[str, Any]:
-    """Return the figures of one query by contender."""
+def measure_cpu(connection: Any, text: str) -> dict[str, float]:
+    """Return the milliseconds of a query on two threads, and on all."""
+    connection.execute("SET backend = 'cpu'")
+    connection.execute("SET threads = 2")
+    two = median_ms(lambda: connection.execute(text).fetchall(), CPU_ROUNDS)
+    connection.execute("RESET threads")
+    every = median_ms(lambda: connection.execute(text).fetchall(), CPU_ROUNDS)
+    return {"query_ms": two, "all_threads_ms": every}
+
+
+def measure_auto(connection: Any, name: str, expected: dict[str, Any]) -> dict[str, Any]:
+    """Return the milliseconds of a query where costs choose, and who answered."""
     text = workload.query(name, "star")
-    indexed.execute("SET backend = 'cpu'")
-    expected = indexed.execute(text).fetchall()
-    figures: dict[str, Any] = {"cpu": {"query_ms": median_ms(lambda: indexed.execute(text))}}
+    connection.execute("RESET backend")
+    for _ in range(AUTO_TRIES):
+        rows = connection.execute(text).fetchall()
+        assert check.differences(name, rows, expected[name]) == []
+        analyzed = connection.execute(f"EXPLAIN ANALYZE {text}").fetchall()
+        ran_on = next((line.strip() for (line,) in analyzed if "ran on: " in line), "ran on: cpu")
+        if "is being compiled" not in ran_on:
+            break
+        time.sleep(0.1)
+    query_ms = median_ms(lambda: connection.execute(text).fetchall())
+    return {"query_ms": query_ms, "ran_on": ran_on}
+
+
+def measure_device(
+    connection: Any, backend: str, name: str, expected: dict[str, Any], watches: dict[str, Watch]
+) -> dict[str, float]:
+    """Check a query's answer on a device, and return its figures.
+
+    first_ms: with the copies to the device, and the compiling of a kernel of a new shape.
+    """
     from raydb.kernels.backends.cuda.memory import Clock
 
-    contenders = {"bvh": (indexed, "cuda"), "scan": (plain, "cuda"), "rt": (indexed, "rt")}
-    for contender, (connection, backend) in contenders.items():
-        if backend in watches:
-            connection.execute(f"SET backend = '{backend}'")
-            # A device that gives up must not be timed as if it had answered.
-            connection.execute("SET fallback = 'error'")
-            differences = check.differences(name, connection.execute(text).fetchall(), expected)
-            assert differences == [], (name, contender, differences)
-            query_ms = median_ms(lambda connection=connection: connection.execute(text))
-            Clock.is_exact = True
-            median_ms(lambda connection=connection: connection.execute(text))
-            Clock.is_exact = False
-            connection.execute("SET fallback = 'next'")
-            figures[contender] = {"query_ms": query_ms, **watches[backend].medians()}
-        if contender == "scan":
-            job = watches["cuda"].job
-            assert job is not None
-            figures["scan"] |= describe_scan(*job, figures["scan"]["device_ms"], copy_gb_s)
-            if not is_simulated():
-                figures["cupy"] = {"device_ms": measure_cupy(*job)}
-    return figures
+    text = workload.query(name, "star")
+    connection.execute(f"SET backend = '{backend}'")
+    # A device that gives up must not be timed as if it had answered.
+    connection.execute("SET fallback = 'error'")
+    start = time.perf_counter()
+    rows = connection.execute(text).fetchall()
+    first_ms = (time.perf_counter() - start) * 1000
+    differences = check.differences(name, rows, expected[name])
+    assert differences == [], (name, backend, differences)
+    query_ms = median_ms(lambda: connection.execute(text).fetchall())
+    launch_ms = watches[backend].medians()["launch_ms"]
+    Clock.is_exact = True
+    median_ms(lambda: connection.execute(text))
+    Clock.is_exact = False
+    connection.execute("RESET fallback")
+    figures = {"first_ms": first_ms, "query_ms": query_ms}
+    return {**figures, **watches[backend].medians(), "launch_ms": launch_ms}
 
 
-def median_ms(ask: Callable[[], Any]) -> float:
+def median_ms(ask: Callable[[], Any], rounds: int = ROUNDS) -> float:
     """Return the median milliseconds of a call; the first one is not counted."""
     ask()
     times = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         start = time.perf_counter()
         ask()
         times.append((time.perf_counter() - start) * 1000)
@@ -353,15 +457,13 @@ def measure_cupy(bvh: Any, job: Any) -> float:
     return statistics.median(times[1:])
 
 
-def open_polars(folder: Path) -> Any:
+def open_polars(tables: dict[str, pa.Table]) -> Any:
     """Return the flat table in Polars, or None where its GPU engine is not installed."""
     if importlib.util.find_spec("cudf_polars") is None:
         return None
     import polars as pl
 
-    context = pl.SQLContext()
-    for name in rules.TABLES:
-        context.register(name, pl.read_parquet(folder / f"{name}.parquet").lazy())
+    context = pl.SQLContext({name: pl.from_arrow(table).lazy() for name, table in tables.items()})
     (view,) = workload.statements("flat.sql")
     flat = context.execute(view.partition(" AS\n")[2]).collect()
     return pl.SQLContext({"lineorder_flat": flat.lazy()})

@@ -14,7 +14,8 @@ from agreement import CPU, check_launch, check_locate
 from raydb.kernels.backends import self_check
 from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
 from raydb.kernels.backends.cuda import compiled, cuda_backend
-from raydb.kernels.backends.cuda.cuda_backend import BLOCK_THREADS, SHARED_BYTES, CudaBackend
+from raydb.kernels.backends.cuda.compiled import BLOCK_THREADS
+from raydb.kernels.backends.cuda.cuda_backend import SHARED_BYTES, CudaBackend
 from raydb.kernels.backends.cuda.memory import Clock, devices, upload
 from raydb.kernels.bvh.build_input import source_of, unwatched
 
