@@ -73,10 +73,7 @@ class JobRun:
         if scan in scans:
             job = scans[scan]
         else:
-            job = fuse_on_rows(scan, self.tables, self.context.cache)
-            # Another one has arrays, which are not to stay with a plan.
-            if job is None or job.scan is not None:
-                scans[scan] = job
+            job = scans[scan] = fuse_on_rows(scan, self.tables, self.context.cache)
         with self.context.new_memory() as memory:
             if job is None:
                 return look_up(scan.star, FetchedRows(), self.tables, memory)

@@ -93,8 +93,9 @@ def run_table_job(job: TableJob, memory: Memory) -> tuple[pa.Table, PreparedJob 
     if job.scan is not None:
         rows = decode_groups(job.plan, job.run())
     else:
-        made = prepare_fused(job.plan)
-        rows = run_fused(job.plan, made, job.image.tables, job.image.cache, memory)
+        plan = job.filled()
+        made = prepare_fused(plan)
+        rows = run_fused(plan, made, job.image.tables, job.image.cache, memory)
     return read_chosen(rows, job.chosen, job.image), made
 
 

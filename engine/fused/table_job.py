@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raydb.engine.fused.table_scan import Image, ImageHierarchy
+from raydb.engine.fused.table_scan import Image
 from raydb.kernels.backends.cpu.scan import ScanColumn, launch_scan, prepare_scan
 from raydb.planner.expressions.nodes import Attribute, Expression, attributes_of
 from raydb.planner.stars.answers import asks_values, chosen_row, may_be_accumulated
@@ -18,8 +18,6 @@ from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.kernels.backends.backend import FusedResult
@@ -35,9 +33,9 @@ if TYPE_CHECKING:
 class TableJob:
     """A scan that is ready to run: its fused plan on an image, and what the image is asked for.
 
-    columns: those of the plan's hierarchies; `scan` is None where the plan fetches rows, and then
-    the plan's index has the arrays. measures: in the order of the accumulators' positions.
-    chosen: by their columns, the aggregates of which the plan tells the row (gather.py).
+    columns: those of the plan's hierarchies; `scan` is None where the plan fetches rows or a device
+    runs it: see `filled`. measures: in the order of the accumulators' positions. chosen: by their
+    columns, the aggregates of which the plan tells the row (gather.py).
     """
 
     plan: FusedScanAggregate
@@ -51,10 +49,31 @@ class TableJob:
         """Scan the rows."""
         assert self.scan is not None
         codes = [self.image.codes(each.sources) for each in self.image.hierarchies]
+        return launch_scan(self.scan, self.plan.job, self.columns, codes, self._found_measures())
+
+    def filled(self) -> FusedScanAggregate:
+        """Return the plan over an index that has the image's arrays, which stay with their cache.
+
+        Places are row numbers: where no row is fetched, nobody reads them.
+        """
+        image = self.image
+        row_ids = (
+            np.broadcast_to(np.uint32(0), image.row_count)
+            if self.plan.is_direct
+            else np.arange(image.first_row, image.fact.row_count, dtype=np.uint32)
+        )
+        codes = tuple(image.joint_codes(each) for each in image.hierarchies)
+        measures = tuple(self._found_measures())
+        return replace(
+            self.plan,
+            index=replace(self.plan.index, row_ids=row_ids, codes=codes, measures=measures),
+        )
+
+    def _found_measures(self) -> list[Measure]:
         measures = [self.image.measure(each) for each in self.measures]
         found = [measure for measure in measures if measure is not None]
         assert len(found) == len(measures)
-        return launch_scan(self.scan, self.plan.job, self.columns, codes, found)
+        return found
 
 
 def fuse_on_rows(
@@ -112,10 +131,7 @@ def fuse_on_rows(
         )
         ready = prepare_scan(plan.job, columns, image.row_count)
         return TableJob(plan, image, columns, tuple(measures), ready, chosen)
-    row_ids = np.arange(scan.first_row, image.fact.row_count, dtype=np.uint32)
-    codes = tuple(_joint_codes(image, each) for each in image.hierarchies)
-    index = replace(plan.index, row_ids=row_ids, codes=codes, measures=tuple(measures.values()))
-    return TableJob(replace(plan, index=index), image, (), tuple(measures), None, chosen)
+    return TableJob(plan, image, (), tuple(measures), None, chosen)
 
 
 def _together(star: Star, fact: TableDefinition) -> dict[ForeignKey, frozenset[Attribute]]:
@@ -131,12 +147,3 @@ def _together(star: Star, fact: TableDefinition) -> dict[ForeignKey, frozenset[A
             if key is not None:
                 found.setdefault(key, set()).add(attribute)
     return {key: frozenset(attributes) for key, attributes in found.items()}
-
-
-def _joint_codes(image: Image, hierarchy: ImageHierarchy) -> NDArray[Any]:
-    """Return the codes of a hierarchy as one array."""
-    first, *second = image.codes(hierarchy.sources)
-    if not second:
-        return first
-    joint: NDArray[Any] = first.astype(np.int32) * hierarchy.code_counts[1] + second[0]
-    return joint

@@ -9,6 +9,9 @@ SETTINGS = ("auto", *dict.fromkeys(entry.setting for entry in BACKENDS.values())
 FALLBACKS = ("next", "error")
 ENCODINGS = ("lanes", "paper")
 
+# Why `auto` is the processor, in EXPLAIN.
+TOO_SHORT = "auto: too short for a device"
+
 # What stands between the names of backends where EXPLAIN shows them.
 ELSE = ", else "
 
@@ -24,8 +27,7 @@ def choose_backends(
     """
     check_setting("backend", setting, SETTINGS)
     if setting == "auto":
-        # None of the others has been measured on a device yet.
-        return ("cpu",), "auto: a device runs only where SET backend names it"
+        return ("cpu",), TOO_SHORT
     why = [f"SET backend = '{setting}'"]
     if setting == "cpu":
         return ("cpu",), why[0]
@@ -40,6 +42,24 @@ def choose_backends(
         return (entry.name,), ", ".join([*why, "fallback = 'error'"])
     names, obstacles = _who_can((entry.name, *entry.then))
     return names, "; ".join([*why, *obstacles])
+
+
+def choose_by_cost(
+    setting: str, backends: tuple[str, ...], reason: str, cost: float, device_cost: float
+) -> tuple[tuple[str, ...], str]:
+    """Return (names, reason) as `choose_backends` does, for a job whose cost is known.
+
+    backends, reason: what `choose_backends` said; it stays unless the setting is 'auto'. cost: what
+    the processor takes, in ns. device_cost: that from which on a device answers sooner.
+    """
+    if setting != "auto" or cost < device_cost:
+        return backends, reason
+    if BACKENDS["cuda"].is_simulated():
+        return backends, "auto: numba's simulator is no device"
+    reason_against = obstacle("cuda")
+    if reason_against is not None:
+        return backends, f"auto; {reason_against}"
+    return ("cuda", "cpu"), f"auto: about {cost / 1e6:.3g} ms on the processor"
 
 
 def choose_builders(setting: str, fallback: str = "next") -> tuple[tuple[str, ...], list[str]]:

@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from raydb.errors import OperationalError
 from raydb.running import device_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,6 +32,10 @@ LIBRARIES = {"cupy", "cupy_backends", "numba", "numba_cuda", "cuda", "optix"}
 
 class DeviceError(OperationalError):
     """A device cannot run a job, in one sentence; another backend still can."""
+
+
+class NotReadyError(DeviceError):
+    """A device will run such jobs, which nobody asked it for by name, but not yet."""
 
 
 class LibraryError(Exception):
@@ -59,7 +65,9 @@ class Faults:
                 raise
             except Exception as error:
                 library, *modules = type(error).__module__.split(".")
-                if not (library in LIBRARIES or isinstance(error, LibraryError)):
+                is_theirs = library in LIBRARIES or isinstance(error, LibraryError)
+                raised_in = None if is_theirs else _library_that_raised(error)
+                if not (is_theirs or raised_in):
                     raise
                 reason = " ".join(str(error).split()) or type(error).__name__
                 if _tells_of_memory(reason) or type(error).__name__ == "OutOfMemoryError":
@@ -67,7 +75,8 @@ class Faults:
                 if "core" in modules and "errors" in modules:
                     # The kernel of one shape of job; those of others may compile.
                     raise DeviceError(f"{backend}: a kernel does not compile: {reason}") from error
-                self.lost[backend] = f"{backend}: the device was lost: {reason}"
+                what = f"{raised_in} does not work here" if raised_in else "the device was lost"
+                self.lost[backend] = f"{backend}: {what}: {reason}"
                 raise DeviceError(self.lost[backend]) from error
 
     @contextmanager
@@ -83,6 +92,20 @@ class Faults:
 def _tells_of_memory(reason: str) -> bool:
     """Whether an error's text is that of a memory that is full: as a name or in words."""
     return "out of memory" in reason.lower().replace("_", " ")
+
+
+def _library_that_raised(error: BaseException) -> str | None:
+    """Return which of the device's libraries an error of Python's own comes from, if one does.
+
+    One of them that meets a NumPy that it does not know raises AttributeError, say.
+    """
+    owner, trace = None, error.__traceback__
+    while trace is not None:
+        package = trace.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+        if package == "raydb" or package in LIBRARIES:
+            owner = package
+        trace = trace.tb_next
+    return owner if owner != "raydb" else None
 
 
 faults = Faults()
@@ -112,11 +135,13 @@ class DeviceCache:
     """What was made of host arrays on a device, the least recently used dropped over a budget.
 
     It goes too when its host array does: what a BVH that was dropped had is given back.
+    dropped: how many have left it.
     """
 
     def __init__(self, free_bytes: Callable[[], int]) -> None:
         self._free_bytes = free_bytes
         self._items: OrderedDict[object, tuple[weakref.ref[Any], Any, int]] = OrderedDict()
+        self.dropped = 0
 
     @property
     def budget_bytes(self) -> int:
@@ -145,7 +170,7 @@ class DeviceCache:
 
     def keep(self, key: object, host: NDArray[Any], made: Any, size_bytes: int) -> None:
         """Keep something as long as a host array is there."""
-        gone = weakref.ref(host, lambda _: self._items.pop(key, None))
+        gone = weakref.ref(host, lambda _: self._drop(key))
         self._items[key] = gone, made, size_bytes
 
     def has_room(self, size_bytes: int) -> bool:
@@ -166,12 +191,16 @@ class DeviceCache:
         for key in [key for key in self._items if key not in wanted]:
             if self.size_bytes + size_bytes <= budget:
                 break
-            self._items.pop(key, None)
+            self._drop(key)
         return True
 
     def clear(self) -> None:
         """Drop all."""
+        self.dropped += len(self._items)
         self._items.clear()
+
+    def _drop(self, key: object) -> None:
+        self.dropped += self._items.pop(key, None) is not None
 
 
 class Columns(DeviceCache):
@@ -188,11 +217,30 @@ class Columns(DeviceCache):
 
         Where all are there already, the driver is not asked for anything.
         """
-        wanted = {id(host): host for host in hosts}
+        owners = [owner_of(host) for host in hosts]
+        wanted = {id(owner): owner for owner in owners}
         missing = {key: host for key, host in wanted.items() if not self.has(key)}
         if missing or self.is_over_limit():
             if not self.make_room(sum(host.nbytes for host in missing.values()), wanted):
                 return None
             for key, host in missing.items():
                 self.keep(key, host, self._upload(host), host.nbytes)
-        return [self.find(id(host)) for host in hosts]
+        return [self.find(id(owner)) for owner in owners]
+
+    def use(self, owners: Iterable[NDArray[Any]]) -> None:
+        """Note that some arrays, all of which are there, are used now."""
+        for owner in owners:
+            self._items.move_to_end(id(owner))
+
+
+def owner_of(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array that a view of all of it was made of, which lives longer than the view."""
+    base = array.base
+    if (
+        isinstance(base, np.ndarray)
+        and base.dtype == array.dtype
+        and base.shape == array.shape
+        and base.strides == array.strides
+    ):
+        return base
+    return array

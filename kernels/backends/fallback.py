@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from raydb.errors import OperationalError
 from raydb.kernels.backends.backend import PreparedJob
-from raydb.kernels.backends.device import DeviceError
+from raydb.kernels.backends.device import DeviceError, NotReadyError
 from raydb.kernels.backends.registry import open_backend
 from raydb.kernels.bvh.sieve import prepare_sieved
 from raydb.values import dataclass
@@ -39,22 +39,26 @@ class Fallback:
     """Backends in their order, and how the last run of something went.
 
     obstacles: why others, which come before these, are not tried.
-    ran_on: the backend that answered. failed: why those before it could not.
+    ran_on: the backend that answered. failed: why those before it could not. missed: those of these
+        reasons that a result must tell, because the backend was asked for by name.
     """
 
     names: tuple[str, ...]
     obstacles: Sequence[str] = ()
     ran_on: str = ""
     failed: list[str] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
 
     def first(self, run: Callable[[str], T]) -> T:
         """Run on each backend in turn until one can; others are not asked."""
-        self.failed = list(self.obstacles)
+        self.failed, self.missed = list(self.obstacles), list(self.obstacles)
         for name in self.names:
             try:
                 result = run(name)
             except DeviceError as error:
                 self.failed.append(str(error))
+                if not isinstance(error, NotReadyError):
+                    self.missed.append(str(error))
             else:
                 self.ran_on = name
                 return result
@@ -76,7 +80,7 @@ class Fallback:
 
     def warnings(self, done: str) -> list[str]:
         """Return a sentence for each backend that could not, with who has `done` it."""
-        return [f"{reason}; {self.ran_on} {done}" for reason in self.failed]
+        return [f"{reason}; {self.ran_on} {done}" for reason in self.missed]
 
 
 class FallbackJob(PreparedJob):

@@ -10,9 +10,15 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from raydb.kernels.backends.choice import choose_backends
+from raydb.kernels.backends.choice import choose_backends, choose_by_cost
 from raydb.planner.expressions.show import show
-from raydb.planner.stars.costs import MIN_COMPARED, bvh_cost, scan_cost
+from raydb.planner.stars.costs import (
+    DEVICE_COST,
+    DEVICE_SCAN_COST,
+    MIN_COMPARED,
+    bvh_cost,
+    scan_cost,
+)
 from raydb.planner.stars.delta import (
     join_groups,
     merge_parts,
@@ -106,6 +112,8 @@ def _choose_whole(
         options.backend, options.fallback, options.rt_encoding
     )
     best = _choose_bvh(star, catalog, backends, backend_reason)
+    if isinstance(best, Priced) and best.plan.is_direct:
+        best = _on_device(best, options)
     row_count = catalog.tables[star.fact].row_count
     obstacles = scan_obstacles(star, catalog)
     scan = inf if obstacles else scan_cost(star, row_count, catalog)
@@ -125,7 +133,19 @@ def _choose_whole(
             obstacles = [f"the columns of '{star.fact}' would not fit in memory_limit"]
     if obstacles:
         return f"{reason}; no scan, for {', and '.join(obstacles)}"
+    backends, backend_reason = choose_by_cost(
+        options.backend, backends, backend_reason, scan, DEVICE_SCAN_COST
+    )
     return FusedTableScan(star, backends, backend_reason, reason, row_count)
+
+
+def _on_device(priced: Priced, options: PlannerOptions) -> Priced:
+    """Give a job to a device where it answers sooner; its cost is still the processor's."""
+    plan = priced.plan
+    backends, reason = choose_by_cost(
+        options.backend, plan.backends, plan.backend_reason, priced.cost, DEVICE_COST
+    )
+    return replace(priced, plan=replace(plan, backends=backends, backend_reason=reason))
 
 
 def cost_limit(star: Star, plan: FusedScanAggregate, catalog: CatalogInfo) -> float:

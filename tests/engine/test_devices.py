@@ -61,8 +61,25 @@ def explain(con, text, analyze=""):
 
 def test_the_default_names_no_device(con):
     plan = explain(con, QUERY)
-    assert "backend: cpu (auto: a device runs only where SET backend names it)" in plan
+    assert "backend: cpu (auto: too short for a device)" in plan
     assert con.execute(QUERY).messages == []
+
+
+def test_the_default_leaves_long_jobs_to_a_device(con, machine):
+    for cost in ("DEVICE_COST", "DEVICE_SCAN_COST"):
+        machine.setattr(f"raydb.planner.stars.choose.{cost}", 0.0)
+    assert "backend: cpu (auto; cuda: " in explain(con, QUERY)
+    machine.setattr("raydb.kernels.backends.choice.obstacle", lambda name: None)
+    forget_backends()
+    con.execute("SET plan_cache = 'off'")
+    assert "backend: cuda, else cpu (auto: about " in explain(con, QUERY)
+    con.execute("DROP BVH sales")
+    machine.setattr("raydb.planner.stars.table_scan.MIN_ROWS", 0)
+    plan = explain(con, QUERY)
+    assert "FusedTableScan" in plan
+    assert "backend: cuda, else cpu (auto: about " in plan
+    con.execute("SET backend = 'cpu'")
+    assert "backend: cpu (SET backend = 'cpu')" in explain(con, QUERY)
 
 
 @pytest.mark.long

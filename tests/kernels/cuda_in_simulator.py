@@ -155,6 +155,40 @@ def test_the_least_recently_used_columns_leave_first(columns):
     assert columns.size_bytes == 800
 
 
+@pytest.mark.parametrize("group_count", [2, 5, 20_000])
+def test_a_job_is_launched_again(columns, group_count):
+    """What it has in place stays right when others run, and when its columns have left."""
+    rng = np.random.default_rng(group_count)
+    codes = rng.integers(0, group_count, 700)
+    bvh = agreement.flat_bvh(rng.normal(size=700), rng.random(700) < 0.9, codes, group_count)
+    by_code = CodeMap(0, by_cell=False, groups=np.arange(group_count), filters=False)
+    functions = ("sum", "count", "min", "max")
+    job = FusedJob(
+        np.array([[0, 1]]), (by_code,), group_count, tuple(Accumulator(f, 0) for f in functions)
+    )
+    other = agreement.flat_bvh(np.arange(900), None, codes[:900].repeat(2)[:900], group_count)
+    prepared = CUDA.prepare(bvh, job)
+    first = prepared.launch()
+
+    def check_again():
+        again = prepared.launch()
+        assert again.rows.tolist() == first.rows.tolist()
+        for mine, wanted in zip(again.values, first.values, strict=True):
+            np.testing.assert_allclose(mine, wanted, rtol=1e-9)
+
+    check_again()
+    assert CUDA.prepare(other, job).launch().rows.sum() == 900
+    check_again()
+    columns.clear()
+    check_again()
+    allow(prepared.shares[0].work.control.nbytes + 5 * 8 * group_count + 3_000)
+    check_again()
+    assert ("turns" in prepared.figures) == (group_count < 700)
+    current.set(None)
+    check_again()
+    assert first.rows.tolist() == np.bincount(codes, minlength=group_count).tolist()
+
+
 def test_a_long_run_and_many_short_ones():
     codes = np.arange(1_000) % 7
     bvh = agreement.flat_bvh(np.arange(1_000), None, codes, 7)
@@ -239,7 +273,7 @@ def test_dead_rows_are_left_out(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_several_devices_have_a_part_each(seed, monkeypatch):
     """Device 1 has little room, so that it sends its part in turns."""
-    found = tuple(map(Device, range(3)))
+    found = tuple(Device(0) for _ in range(3))
     found[1].columns.get = lambda *hosts: None
     monkeypatch.setattr(cuda_backend, "devices", lambda: found)
     monkeypatch.setattr(split, "PART_ROWS", 100)

@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 from contextlib import nullcontext
+from functools import partial
 from itertools import count
 from types import SimpleNamespace
 
@@ -108,6 +109,11 @@ class Event:
         pass
 
 
+def copy(target, source):
+    assert isinstance(source, DeviceArray)
+    target[...] = source.view(np.ndarray)
+
+
 CUPY = SimpleNamespace(
     empty=empty,
     full=full,
@@ -125,6 +131,7 @@ CUPY = SimpleNamespace(
             attributes={"MultiProcessorCount": 2, "MaxSharedMemoryPerMultiprocessor": 2**17}
         ),
         get_elapsed_time=lambda begin, end: 0.0,
+        alloc_pinned_memory=bytearray,
         runtime=SimpleNamespace(
             getDeviceCount=lambda: 1, memGetInfo=lambda: (MEMORY_BYTES, MEMORY_BYTES)
         ),
@@ -132,13 +139,24 @@ CUPY = SimpleNamespace(
 )
 
 
-def launch(kernel, arguments, grid, block, stream=0, shared_bytes=0):
+def launch_compiled(kernel, arguments, grid, block, stream=0, shared_bytes=0):
     """Launch a kernel of numba-cuda, as its own method does."""
     laid_out = []
     for kind, argument in zip(kernel.argument_types, arguments, strict=True):
         kernel._prepare_args(kind, argument, stream, [], laid_out)
     words = [_bytes(each) for each in laid_out]
-    text = kernel._codelibrary.get_asm_str()
+    _run(kernel._codelibrary.get_asm_str(), words, grid, block, shared_bytes)
+
+
+def start(text, grid, shared_bytes, _addresses, words):
+    """Launch what `launch.function_of` returns here: a kernel's PTX."""
+    from raydb.kernels.backends.cuda.compiled import BLOCK_THREADS
+
+    arguments = [int(word).to_bytes(8, "little", signed=True) for word in words]
+    _run(text, arguments, (grid, 1, 1), (BLOCK_THREADS, 1, 1), shared_bytes)
+
+
+def _run(text, words, grid, block, shared_bytes):
     with _one_at_a_time:
         seed = SEED, next(_launches)
         ptx_machine.launch(memory, text, words, grid, block, shared_bytes, seed)
@@ -169,10 +187,19 @@ def install():
     devices._runtime.ensure_context = nullcontext
     # To bind a kernel is to give it to a driver.
     dispatcher._Kernel.bind = lambda kernel: None
-    dispatcher._Kernel.launch = launch
+    dispatcher._Kernel.launch = launch_compiled
 
-    from raydb.kernels.backends.cuda import entry
+    from raydb.kernels.backends.cuda import entry, launch
 
+    def text_of(shape, kinds, _number):
+        return launch.compile_for(shape, kinds)._codelibrary.get_asm_str()
+
+    launch.function_of, launch.start = text_of, start
+
+    from raydb.kernels.backends.cuda import memory as cuda_memory
+
+    cuda_memory.copier = lambda target, source: partial(copy, target, source)
+    cuda_memory.wait = lambda: None
     entry.cuda_lacks = lambda backend: iter(())
 
 

@@ -10,10 +10,11 @@ from raydb.errors import OperationalError
 from raydb.kernels.backends import aggregates, registry
 from raydb.kernels.backends.aggregates import STATES, WORDS, Word
 from raydb.kernels.backends.backend import Accumulator, Entry, FusedJob, PreparedJob
+from raydb.kernels.backends.choice import TOO_SHORT, choose_backends, choose_by_cost
 from raydb.kernels.backends.cpu import numpy_loops
 from raydb.kernels.backends.cpu.states import CpuState, CpuStates
 from raydb.kernels.backends.cuda.source import Shape, kernel_source
-from raydb.kernels.backends.device import DeviceError
+from raydb.kernels.backends.device import Columns, DeviceError, Faults, NotReadyError
 from raydb.kernels.backends.device_totals import Total, Totals, merge_words
 from raydb.kernels.backends.fallback import prepare_job
 
@@ -87,6 +88,66 @@ def test_a_backend_that_fails_leaves_the_job_to_the_next(tables):
     alone = prepare_job(("toy",), flat_bvh(np.arange(9)), JOB)
     with pytest.raises(OperationalError, match="toy: it is broken; SET fallback"):
         alone.launch()
+
+
+def test_a_backend_that_is_not_ready_leaves_the_job_to_the_next(tables):
+    def unready():
+        raise NotReadyError("toy: it warms up")
+
+    tables.setitem(registry.BACKENDS, "toy", toy(unready))
+    job = prepare_job(("toy", "cpu"), flat_bvh(np.arange(9)), JOB)
+    assert job.launch().values[0].tolist() == [36]
+    assert job.ran_on() == "cpu (toy: it warms up)"
+    assert job.warnings() == []
+
+
+def test_costs_choose_a_device_where_none_is_named(tables):
+    cpu = ("cpu",), TOO_SHORT
+    assert choose_backends("auto") == cpu
+    assert choose_by_cost("auto", *cpu, 9e4, 1e5) == cpu
+    assert choose_by_cost("cpu", ("cpu",), "SET", 1e9, 1e5) == (("cpu",), "SET")
+    lacking = replace(registry.BACKENDS["cuda"], lacks=lambda: iter(["cuda: no device"]))
+    tables.setitem(registry.BACKENDS, "cuda", replace(lacking, is_simulated=lambda: False))
+    assert choose_by_cost("auto", *cpu, 1e5, 1e5) == (("cpu",), "auto; cuda: no device")
+    registry.look_again()
+    there = replace(registry.BACKENDS["cuda"], lacks=lambda: iter(()))
+    tables.setitem(registry.BACKENDS, "cuda", there)
+    names, reason = choose_by_cost("auto", *cpu, 3.14e6, 1e5)
+    assert (names, reason) == (("cuda", "cpu"), "auto: about 3.14 ms on the processor")
+    tables.setitem(registry.BACKENDS, "cuda", replace(there, is_simulated=lambda: True))
+    assert choose_by_cost("auto", *cpu, 1e9, 1e5)[0] == ("cpu",)
+
+
+def test_an_error_inside_a_library_of_the_device_is_a_fault_of_it():
+    """numba-cuda raises AttributeError beside a NumPy that it does not know."""
+    library = {"__name__": "numba.cuda.np.arrayobj", "np": np}
+    exec("def row_stack(): return np.row_stack_of_old", library)
+    ours = {"__name__": "raydb.kernels.backends.cuda.memory", "library": library}
+    exec("def use(): library['row_stack']()\ndef slip(): return None.shape", ours)
+    faults = Faults()
+    with (
+        pytest.raises(DeviceError, match="cuda: numba does not work here: module 'numpy' has no"),
+        faults.translated("cuda"),
+    ):
+        ours["use"]()
+    assert "cuda" in faults.lost
+    with pytest.raises(AttributeError), Faults().translated("cuda"):
+        ours["slip"]()
+
+
+def test_a_view_of_a_whole_column_is_the_column():
+    column = np.arange(9)
+    columns = Columns(np.copy, lambda: 2**20)
+    (kept,) = columns.get(column)
+    frozen = column.view()
+    frozen.flags.writeable = False
+    assert columns.get(frozen, column)[0] is kept
+    assert columns.get(column[1:])[0] is not kept
+    assert columns.get(column[::-1])[0] is not kept
+    assert columns.get(column.view(np.uint64))[0] is not kept
+    dropped = columns.dropped
+    del frozen, column
+    assert columns.dropped > dropped
 
 
 def test_what_a_backend_lacks_is_its_obstacle(tables):

@@ -180,11 +180,13 @@ def _state(value_type: str, word_count: int) -> NDArray[Any]:
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a view that cannot be written.
+    """Return a view that cannot be written, or the array if it cannot.
 
     numba compiles a loop once for arrays that can be written and once for those that cannot, which
     a BVH's are where they are mapped from a file: so all of them are frozen.
     """
+    if not array.flags.writeable:
+        return array
     view = array.view()
     view.flags.writeable = False
     return view

@@ -9,7 +9,7 @@ Where there are several devices, each has a part of a large BVH (`raydb.kernels.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,12 +17,13 @@ import numpy as np
 
 from raydb.kernels.backends.backend import PreparedJob
 from raydb.kernels.backends.cuda.build import build_bvh
-from raydb.kernels.backends.cuda.compiled import BLOCK_THREADS, SIMULATED, TILE_UNITS, kernel
+from raydb.kernels.backends.cuda.compiled import SIMULATED, TILE_UNITS
+from raydb.kernels.backends.cuda.launch import bind
 from raydb.kernels.backends.cuda.memory import (
     UNIT_ROWS,
     Clock,
     Device,
-    argument,
+    Words,
     devices,
     to_host,
     upload,
@@ -37,7 +38,7 @@ from raydb.kernels.backends.cuda.work import (
     windows,
     work_of_rows,
 )
-from raydb.kernels.backends.device import DeviceError, at_once, faults
+from raydb.kernels.backends.device import DeviceError, at_once, faults, owner_of
 from raydb.kernels.backends.device_totals import answer, merge_words, plan_totals
 from raydb.kernels.bvh import partition as split
 from raydb.values import dataclass
@@ -72,17 +73,42 @@ RESERVED_BYTES = 1024
 # Registers for values that were loaded and are not used yet, in a thread that may have 64.
 LOADED_REGISTERS = 32
 
+# Results of up to so many bytes have memory of their own on the host and the device, job by job.
+KEPT_BYTES = 2**17
+
 # What a listed row takes on the device: its word, whether it passes, and once more if it does.
 LOCATED_BYTES = 24
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Share:
-    """What one device does of a job: the BVH or the part of it that it has, and the work there."""
+    """What one device does of a job: the BVH or the part of it that it has, and the work there.
+
+    bound: what the last launch had in place, if it may be had again.
+    """
 
     device: Device
     bvh: Bvh
     work: Work
+    bound: Bound | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Bound:
+    """A kernel with its arguments in place, and the words of its results.
+
+    launch: None where there are no rows. words: int64, shape (1 + totals, groups): the rows of each
+        group, then each total's; sums of floats lie behind the others.
+    owners: the host arrays whose copies are arguments, as long as none has left its device, which
+        `dropped` tells.
+    """
+
+    shape: Shape
+    launch: Callable[[], None] | None
+    words: Words
+    clock: Clock
+    owners: tuple[NDArray[Any], ...] = ()
+    dropped: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +127,7 @@ class CudaJob(PreparedJob):
     bvh: Bvh
     job: FusedJob
     shares: tuple[Share, ...]
+    totals: Totals
     figures: dict[str, float] = field(default_factory=dict)
 
     def launch(self) -> FusedResult:
@@ -108,13 +135,10 @@ class CudaJob(PreparedJob):
 
         Raises DeviceError where a device cannot. Columns that do not fit one are sent in turns.
         """
-        functions = [(each.function, each.measure) for each in self.job.accumulators]
-        row_count = sum(share.work.row_count for share in self.shares)
-        totals = plan_totals(functions, self.bvh.measures, row_count)
+        totals = self.totals
 
         def run(share: Share) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-            inputs = [each.array(share.bvh.measures) for each in totals.inputs]
-            return _accumulate(share, inputs, totals, self.job.group_count)
+            return _accumulate(share, totals, self.job.group_count)
 
         with faults.translated("cuda"):
             (rows, words), *others = _on_devices(self.shares, run)
@@ -162,15 +186,17 @@ class CudaJob(PreparedJob):
 
     def _note(self) -> None:
         """Keep the figures of a run: of the devices the slowest one's time, and all rows."""
-        found = [share.work.figures for share in self.shares]
+        first, *others = (share.work.figures for share in self.shares)
         self.figures.clear()
-        self.figures["device_ms"] = max(each.get("device_ms", 0.0) for each in found)
-        self.figures["rows"] = sum(each.get("rows", 0.0) for each in found)
-        turns = max(each.get("turns", 0.0) for each in found)
-        if turns:
-            self.figures["turns"] = turns
-        if len(found) > 1:
-            self.figures["devices"] = float(len(found))
+        self.figures.update({"device_ms": 0.0, "rows": 0.0} | first)
+        for each in others:
+            device_ms = each.get("device_ms", 0.0)
+            self.figures["device_ms"] = max(self.figures["device_ms"], device_ms)
+            self.figures["rows"] += each.get("rows", 0.0)
+            if "turns" in each:
+                self.figures["turns"] = max(self.figures.get("turns", 0.0), each["turns"])
+        if others:
+            self.figures["devices"] = float(len(self.shares))
 
 
 class CudaBackend:
@@ -201,7 +227,9 @@ class CudaBackend:
             Share(device, part, find_work(part, job))
             for device, part in zip(found, parts, strict=False)
         )
-        return CudaJob(bvh, job, shares)
+        functions = [(each.function, each.measure) for each in job.accumulators]
+        row_count = sum(share.work.row_count for share in shares)
+        return CudaJob(bvh, job, shares, plan_totals(functions, bvh.measures, row_count))
 
 
 def _on_device(device: Device, run: Callable[[], T]) -> T:
@@ -216,16 +244,28 @@ def _on_devices(shares: Sequence[Share], run: Callable[[Share], T]) -> list[T]:
 
 
 def _accumulate(
-    share: Share, inputs: list[NDArray[Any]], totals: Totals, group_count: int
+    share: Share, totals: Totals, group_count: int
 ) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
     """Return the rows and the words of each group, of the rows that one device has."""
-    device, work = share.device, share.work
-    _check_groups(device, totals, group_count)
+    device, work, bound = share.device, share.work, share.bound
+    columns = device.columns
     work.figures.clear()
+    if bound is not None and bound.dropped == columns.dropped and not columns.is_over_limit():
+        columns.use(bound.owners)
+        bound.words.begin()
+        return _run(bound, work, totals)
+    _check_groups(device, totals, group_count)
+    inputs = [each.array(share.bvh.measures) for each in totals.inputs]
     arrays = _columns(device, work, inputs)
     if arrays is None:
         return _in_turns(device, work, inputs, totals, group_count)
-    return _add_up(device, work, arrays, inputs, totals, group_count)
+    made = _bind(device, work, arrays, inputs, totals, group_count)
+    found = _run(made, work, totals)
+    if made.words.device.nbytes <= KEPT_BYTES:
+        made.words.keep()
+        owners = tuple(map(owner_of, (work.control, *work.codes, *inputs)))
+        share.bound = replace(made, owners=owners, dropped=columns.dropped)
+    return found
 
 
 def _columns(device: Device, work: Work, inputs: list[NDArray[Any]]) -> list[Any] | None:
@@ -254,7 +294,8 @@ def _in_turns(
     words = [np.full(group_count, total.neutral, np.int64) for total in totals.totals]
     for _, part, part_inputs in _windows(device, work, inputs):
         arrays = [upload(host) for host in (part.control, *part.codes, *part_inputs)]
-        part_rows, part_words = _add_up(device, part, arrays, inputs, totals, group_count)
+        bound = _bind(device, part, arrays, inputs, totals, group_count)
+        part_rows, part_words = _run(bound, part, totals)
         rows += part_rows
         merge_words(totals, words, part_words)
         _add_figures(work, part)
@@ -274,37 +315,48 @@ def _windows(device: Device, work: Work, inputs: list[NDArray[Any]], found_bytes
     return windows(work, inputs, room, found_bytes)
 
 
-def _add_up(
+def _bind(
     device: Device,
     work: Work,
     arrays: Sequence[Any],
     inputs: Sequence[NDArray[Any]],
     totals: Totals,
     group_count: int,
-) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-    """Launch the kernel once; return the rows and the words of each group."""
+) -> Bound:
+    """Put a job's arguments in place; `arrays` are those of its control, its codes and inputs."""
     plan = plan_launch(work, inputs, totals.totals, group_count)
     shape = plan.shape
-    # The rows of each group and each total's words, which come back together. Sums of floats, which
-    # are behind the others, start from 0.0, whose bits are those of 0.
-    found = xp.zeros((1 + len(totals.totals), group_count), np.int64)
-    whole = 1 + len(totals.totals) - shape.float_count
+    # Sums of floats start from 0.0, whose bits are those of 0.
+    first = np.zeros((1 + len(totals.totals), group_count), np.int64)
+    whole = len(first) - shape.float_count
     for number, total in enumerate(totals.totals):
         if total.neutral:
-            found[shape.row_of(number)] = total.neutral
-    outs = [argument(found[:whole].reshape(-1))]
-    if shape.float_count:
-        outs.append(argument(found[whole:].reshape(-1).view(np.float64)))
-    clock = Clock()
+            first[shape.row_of(number)] = total.neutral
+    words, launch = Words(first), None
     if work.tile_count:
+        outs = [words.device[:whole].reshape(-1)]
+        if shape.float_count:
+            outs.append(words.device[whole:].reshape(-1).view(np.float64))
         grid, *tiles = _tiles(device, work, plan.shared_bytes)
-        kernel(shape)[grid, BLOCK_THREADS, 0, plan.shared_bytes](
-            arrays[0], *tiles, group_count, plan.copies, *_columns_and_tables(work, arrays), *outs
-        )
-    clock.stop()
-    words = to_host(found)
-    work.figures["device_ms"] = clock.elapsed_ms()
+        of_kernel = [arrays[0], *tiles, group_count, plan.copies]
+        of_kernel += [*_columns_and_tables(work, arrays), *outs]
+        launch = bind(shape, device.number, grid, plan.shared_bytes, of_kernel)
+    return Bound(shape, launch, words, Clock())
+
+
+def _run(
+    bound: Bound, work: Work, totals: Totals
+) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """Launch a kernel once; return the rows and the words of each group."""
+    shape = bound.shape
+    bound.clock.start()
+    if bound.launch is not None:
+        bound.launch()
+    bound.clock.stop()
+    words = bound.words.fetch()
+    work.figures["device_ms"] = bound.clock.elapsed_ms()
     work.figures["rows"] = float(work.row_count)
+    whole = len(words) - shape.float_count
     return words[0], [
         words[shape.row_of(number) + (whole if total.kind == "float" else 0)]
         for number, total in enumerate(totals.totals)
@@ -381,12 +433,13 @@ def _list_rows(
         return np.empty(0, np.int64), np.empty(0, np.int64)
     listed = xp.empty(work.tile_count * TILE_UNITS * UNIT_ROWS, np.int64)
     grid, *tiles = _tiles(device, work, 0)
+    of_kernel = [arrays[0], *tiles, 1, 1, *_columns_and_tables(work, arrays), listed]
+    launch = bind(_shape(work, (), (), "list"), device.number, grid, 0, of_kernel)
     clock = Clock()
-    kernel(_shape(work, (), (), "list"))[grid, BLOCK_THREADS](
-        arrays[0], *tiles, 1, 1, *_columns_and_tables(work, arrays), argument(listed)
-    )
-    words = to_host(listed[xp.flatnonzero(listed >= 0)])
+    clock.start()
+    launch()
     clock.stop()
+    words = to_host(listed[xp.flatnonzero(listed >= 0)])
     work.figures["device_ms"] = clock.elapsed_ms()
     work.figures["rows"] = float(work.row_count)
     places = words & 0xFFFFFFFF

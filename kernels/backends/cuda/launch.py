@@ -73,8 +73,8 @@ class Launch:
         for each in arguments:
             words += [each] if isinstance(each, int) else _words_of(each)
         self._words = np.array(words, np.int64)
-        first = self._words.ctypes.data
-        self._addresses = np.arange(first, first + self._words.nbytes, WORD_BYTES, np.uintp)
+        offsets = WORD_BYTES * np.arange(len(words), dtype=np.uint64)
+        self._addresses = offsets + np.uint64(self._words.ctypes.data)
         self._first_address = self._addresses.ctypes.data
 
     def __call__(self) -> None:

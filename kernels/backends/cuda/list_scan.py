@@ -261,9 +261,8 @@ def _choose_lists(
     lists = Lists(*map(frozen, arrays))
     score_lists(metric, lists, frozen(scaled), scores)
     scores = np.ascontiguousarray(scores[:, : index.list_count])
-    bits = scores.view(np.uint32)
-    keys = bits ^ np.where(bits >> 31, np.uint32(0xFFFFFFFF), np.uint32(0x80000000))
-    order = np.argsort(keys, axis=1, kind="stable")
+    count = min(max(nprobe, 2), index.list_count)
+    order = _nearest_first(scores, count)
     nearest_two = order[:, [0, min(1, index.list_count - 1)]]
     for query, pair in enumerate(nearest_two):
         factor, summand = terms[query, :2]
@@ -275,9 +274,27 @@ def _choose_lists(
         before = np.concatenate([[0], np.cumsum(allowed[index.row_ids])])
         sizes = before[index.offsets[1:]] - before[index.offsets[:-1]]
     # Further lists are scanned until there are k rows.
+    if count < index.list_count and int(sizes[order].sum(axis=1).min()) < k:
+        order = _nearest_first(scores, index.list_count)
     enough = 1 + (np.cumsum(sizes[order], axis=1) < k).sum(axis=1)
     found.probes[:] = np.minimum(np.maximum(enough, nprobe), index.list_count)
     return order
+
+
+def _nearest_first(scores: Vectors, count: int) -> NDArray[np.int64]:
+    """Return for each query the lists of the least scores, of equal ones the first in front.
+
+    scores: shape (queries, lists), none of them NaN. To sort all of a thousand lists would take
+    longer than the device takes for the rest.
+    """
+    bits = scores.view(np.uint32)
+    keys = bits ^ np.where(bits >> 31, np.uint32(0xFFFFFFFF), np.uint32(0x80000000))
+    numbered = keys.astype(np.uint64) << np.uint64(32)
+    numbered |= np.arange(scores.shape[1], dtype=np.uint64)
+    if count < scores.shape[1]:
+        numbered = np.partition(numbered, count - 1, axis=1)[:, :count]
+    numbered.sort(axis=1)
+    return (numbered & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
 class _Pairs:

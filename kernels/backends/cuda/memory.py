@@ -7,7 +7,7 @@ names.
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from raydb.kernels.backends.cuda.compiled import SIMULATED, cuda
 from raydb.kernels.backends.device import Columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
@@ -35,6 +35,9 @@ UNIT_ROWS = 4
 SIMULATED_BYTES = 2**30
 SIMULATED_MULTIPROCESSORS = 2
 SIMULATED_SHARED_BYTES = 2**16
+
+# All of us work in the device's default stream.
+DEFAULT_STREAM = 0
 
 # While a measured kernel's launch is being prepared, the device waits about so long: see `Clock`.
 LEAD_STEPS = 16
@@ -104,13 +107,14 @@ def upload(host: NDArray[Any]) -> Any:
 
 def send(host: NDArray[Any]) -> Any:
     """Copy a host array to the current device, for the functions of `xp`."""
-    return xp.asarray(np.ascontiguousarray(host))
+    sent = xp.asarray(np.ascontiguousarray(host))
+    return sent.copy() if SIMULATED else sent
 
 
 def argument(array: Any) -> Any:
     """Return an array of `xp` as a kernel takes it: numba's own view, which launches faster.
 
-    All of us work in the device's default stream, so there is nothing to wait for.
+    All of us work in one stream, so there is nothing to wait for.
     """
     return array if SIMULATED else cuda.as_cuda_array(array, sync=False)
 
@@ -127,6 +131,69 @@ def to_host(array: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
     return out
 
 
+class Words:
+    """Words on the device that a kernel changes (int64, of any shape), and what they begin with."""
+
+    def __init__(self, first: NDArray[np.int64]) -> None:
+        self._host = first
+        self.device = send(first)
+        self._begin: Callable[[], None] | None = None
+        self._fetch: Callable[[], None] | None = None
+        self._received = first
+
+    def keep(self) -> None:
+        """Get ready to begin again and again, without memory that is asked for each time."""
+        self._received = pinned(self._host)
+        self._begin = copier(self.device, send(self._host))
+        self._fetch = copier(self._received, self.device)
+
+    def begin(self) -> None:
+        """Let them be what they begin with, in the order of the device's stream; they are kept."""
+        assert self._begin is not None
+        self._begin()
+
+    def fetch(self) -> NDArray[np.int64]:
+        """Wait for the device, and return a copy of the words."""
+        if self._fetch is None:
+            found = to_host(self.device)
+            return found.copy() if SIMULATED else found
+        self._fetch()
+        wait()
+        return self._received.copy()
+
+
+def pinned(like: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of the host that a device writes without a copy in between."""
+    if SIMULATED:
+        return np.empty_like(like)
+    memory = xp.cuda.alloc_pinned_memory(like.nbytes)
+    return np.frombuffer(memory, like.dtype, like.size).reshape(like.shape)
+
+
+def copier(target: Any, source: Any) -> Callable[[], None]:
+    """Return what copies between two arrays, of which the source is on the device.
+
+    It does not wait; cupy's own functions look at both arrays at each call.
+    """
+    if SIMULATED:
+        return partial(np.copyto, target, source)
+    runtime = xp.cuda.runtime
+    is_host = isinstance(target, np.ndarray)
+    kind = runtime.memcpyDeviceToHost if is_host else runtime.memcpyDeviceToDevice
+    address = target.ctypes.data if is_host else target.data.ptr
+
+    def copy(_kept: tuple[Any, Any] = (target, source)) -> None:
+        runtime.memcpyAsync(address, source.data.ptr, source.nbytes, kind, DEFAULT_STREAM)
+
+    return copy
+
+
+def wait() -> None:
+    """Wait for all that the device was given."""
+    if not SIMULATED:
+        xp.cuda.runtime.streamSynchronize(DEFAULT_STREAM)
+
+
 class Clock:
     """Measures the time between two points of the device's stream, with events.
 
@@ -138,6 +205,9 @@ class Clock:
 
     def __init__(self) -> None:
         self._events = () if SIMULATED else (xp.cuda.Event(), xp.cuda.Event())
+
+    def start(self) -> None:
+        """Note the first point."""
         if self._events:
             if Clock.is_exact:
                 _idle_kernel()[1, 1](LEAD_STEPS, LEAD_STEP_NS)
@@ -149,13 +219,12 @@ class Clock:
             self._events[1].record()
 
     def elapsed_ms(self) -> float:
-        """Wait for the device and return the milliseconds between the two points.
+        """Return the milliseconds between the two points, when the device has been waited for.
 
         The simulator's threads have no time of their own: 0.0.
         """
         if not self._events:
             return 0.0
-        self._events[1].synchronize()
         elapsed: float = xp.cuda.get_elapsed_time(*self._events)
         return elapsed
 
