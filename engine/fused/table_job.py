@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydb.engine.fused.table_scan import Image
+from raydb.engine.fused.table_scan import Image, ImageHierarchy
 from raydb.kernels.backends.cpu.scan import ScanColumn, launch_scan, prepare_scan
 from raydb.planner.expressions.nodes import Attribute, Expression, attributes_of
 from raydb.planner.stars.answers import asks_values, chosen_row, may_be_accumulated
@@ -18,6 +18,8 @@ from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from numpy.typing import NDArray
 
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.kernels.backends.backend import FusedResult
@@ -62,7 +64,7 @@ class TableJob:
             if self.plan.is_direct
             else np.arange(image.first_row, image.fact.row_count, dtype=np.uint32)
         )
-        codes = tuple(image.joint_codes(each) for each in image.hierarchies)
+        codes = tuple(_joint_codes(image, each) for each in image.hierarchies)
         measures = tuple(self._found_measures())
         return replace(
             self.plan,
@@ -147,3 +149,18 @@ def _together(star: Star, fact: TableDefinition) -> dict[ForeignKey, frozenset[A
             if key is not None:
                 found.setdefault(key, set()).add(attribute)
     return {key: frozenset(attributes) for key, attributes in found.items()}
+
+
+def _joint_codes(image: Image, hierarchy: ImageHierarchy) -> NDArray[Any]:
+    """Return the codes of every row, those of a pair as the numbers of the pairs (int32)."""
+    first, *second = image.codes(hierarchy.sources)
+    if not second:
+        return first
+
+    def make() -> NDArray[Any]:
+        joint: NDArray[Any] = first.astype(np.int32) * hierarchy.code_counts[1] + second[0]
+        return joint
+
+    what = "pairs", image.fact.name, image.first_row, hierarchy.sources
+    found: NDArray[Any] = image.cache.get((first, *second), what, make)
+    return found

@@ -162,21 +162,6 @@ class Image:
         coded = [self._coded(source) for source in sources]
         return tuple(each.codes for each in coded if each is not None)
 
-    def joint_codes(self, hierarchy: ImageHierarchy) -> NDArray[Any]:
-        """Return the codes of every row, those of a pair as the numbers of the pairs (int32)."""
-        first, *second = self.codes(hierarchy.sources)
-        if not second:
-            return first
-
-        def make() -> NDArray[Any]:
-            joint: NDArray[Any] = first.astype(np.int32) * hierarchy.code_counts[1] + second[0]
-            return joint
-
-        found: NDArray[Any] = self.cache.get(
-            (first, *second), self._what("pairs", hierarchy.sources), make
-        )
-        return found
-
     def zones(self, sources: tuple[Source, ...]) -> Zones:
         """Return the least and the greatest code of each chunk of rows, of one source."""
         (codes,) = self.codes(sources)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache, partial
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 if not SIMULATED:
     import cupy
-    import numba_cuda
     from cuda.bindings import driver
 
 WORD_BYTES = 8
@@ -157,7 +157,7 @@ def _known(found: tuple[Any, Any]) -> Any:
 @cache
 def _machine_code(shape: Shape, kinds: Kinds, capability: str) -> tuple[bytes, str]:
     """Return a kernel's machine code and its name there, kept between processes."""
-    toolchain = f"cuda-{numba_cuda.__version__}-{capability}"
+    toolchain = f"cuda-{version('numba-cuda')}-{capability}"
     text = repr((code_cache.sources_hash(), shape, kinds))
     loop = f"kernel-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
     kept = code_cache.load(toolchain, loop)
