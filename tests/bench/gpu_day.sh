@@ -31,8 +31,6 @@ step() { # NAME SECONDS COMMAND...
     tail -n "${LINES_SHOWN:-25}" "$out/$name.log"
 }
 
-agree() { $python -m pytest -q -p no:cacheprovider --tb=short "$@"; }
-
 for each in $steps; do case $each in
 machine)
     step machine 30 bash -c "nvidia-smi; $python -m pip list 2>/dev/null | grep -iE \
@@ -47,7 +45,8 @@ agreement)
         kernels/faults_on_cuda.py engine/sql_on_cuda.py ;;
 sanitizer)
     for tool in memcheck racecheck; do
-        step "$tool" 120 compute-sanitizer --tool $tool --error-exitcode 9 --target-processes all \
+        # Of an older driver cuda-bindings asks for functions that it does not have.
+        step "$tool" 240 compute-sanitizer --tool $tool --error-exitcode 9 --report-api-errors no \
             $python -m pytest -q -p no:cacheprovider --tb=short -n 0 kernels/cuda_compiled.py \
             kernels/nearest_on_cuda.py
     done ;;
