@@ -16,7 +16,11 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.session.settings import SETTINGS
 from raydb.engine.table_functions.functions import Functions
-from raydb.engine.table_functions.information_schema import columns_with_types, rows_by_name
+from raydb.engine.table_functions.information_schema import (
+    columns_with_types,
+    relations,
+    rows_by_name,
+)
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.keywords import quoted
 from raydb.names import Unquoted
@@ -290,8 +294,7 @@ def _comments(call: FunctionCall) -> Iterator[Row]:
     """Yield the comments, by the names that queries use: those of others with their database."""
     keys = {
         key: name if database == CATALOG else f"{database}.{name}"
-        for database, names in call.catalog.relations.databases.items()
-        for name, key in names.items()
+        for database, name, key in relations(call)
     }
     for (kind, key, column), text in call.catalog.comments.items():
         if kind not in ("table", "view", "column"):

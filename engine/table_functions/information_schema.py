@@ -76,7 +76,7 @@ def _split(call: FunctionCall, database: str, name: str) -> tuple[str, str]:
 
 
 def _tables(call: FunctionCall) -> Iterator[Row]:
-    for database, name, key in _relations(call):
+    for database, name, key in relations(call):
         kind = "LOCAL TEMPORARY" if database == TEMP else "BASE TABLE"
         place = (database, *_split(call, database, name))
         is_view = key in call.catalog.views
@@ -84,7 +84,7 @@ def _tables(call: FunctionCall) -> Iterator[Row]:
         yield *place, "VIEW" if is_view else kind, "NO" if is_view else "YES", comment
 
 
-def _relations(call: FunctionCall) -> Iterator[tuple[str, str, str]]:
+def relations(call: FunctionCall) -> Iterator[tuple[str, str, str]]:
     """Yield the database, the name and the key of each table and then of each view.
 
     An attached database that cannot be read is left out, with a warning.
@@ -111,7 +111,7 @@ def _columns(call: FunctionCall) -> Iterator[Row]:
 def columns_with_types(call: FunctionCall) -> Iterator[tuple[Row, pa.DataType]]:
     """Yield the rows of information_schema.columns, each with the type of its column."""
     types = _types_of(call)
-    for database, name, key in _relations(call):
+    for database, name, key in relations(call):
         known = call.catalog.tables.get(key)
         if known is None:
             schema = pa.schema([(each.name, each.type) for each in call.view_columns(key)])
@@ -203,7 +203,7 @@ def _digits(data_type: pa.DataType) -> tuple[int | None, int | None]:
 
 
 def _views(call: FunctionCall) -> Iterator[Row]:
-    for database, name, key in _relations(call):
+    for database, name, key in relations(call):
         if key in call.catalog.views:
             yield database, *_split(call, database, name), call.catalog.views[key], "NONE", "NO"
 

@@ -484,8 +484,6 @@ LONG_TEXTS = {
     "levenshtein": "SELECT levenshtein(repeat('ab', 20000), repeat('ba', 20000))",
     "damerau": "SELECT damerau_levenshtein(repeat('ab', 20000), repeat('ba', 20000))",
     "jaro": "SELECT jaro_similarity(repeat('ab', 200000), repeat('cd', 200000))",
-    "repeat": "SELECT max(length(repeat(i || 'abcdefgh', 100000))) FROM range(40000) r(i)",
-    "counts": "SELECT sum(length(repeat('ab', i))) FROM range(200000) r(i)",
 }
 
 

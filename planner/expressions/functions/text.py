@@ -32,7 +32,6 @@ from raydb.storage.integers import is_unsigned
 
 # No value that a function makes longer has more characters; an Arrow array holds 2 GiB.
 _LONGEST = 10**8
-_PIECE_BYTES = 2**26
 
 
 # -- lengths and cases
@@ -373,15 +372,7 @@ def _repeat(_: Call, text: Values, count: int) -> Values:
     longest = pc.max(pc.binary_length(as_array(text, 1))).as_py() or 0
     if longest * count > _LONGEST:
         raise DataError(f"the result of repeat() is longer than {_LONGEST} bytes")
-    if isinstance(text, pa.Scalar) or longest * count * len(text) <= _PIECE_BYTES:
-        return pc.binary_repeat(text, count)
-    # Arrow hears no interrupt.
-    step = max(_PIECE_BYTES // max(longest * count, 1), 1)
-    pieces = []
-    for start in range(0, len(text), step):
-        check_interrupt()
-        pieces.append(pc.binary_repeat(as_array(text.slice(start, step), 1), count))
-    return pa.chunked_array(pieces, text.type)
+    return pc.binary_repeat(text, count)
 
 
 def _pad(name: str, _: Call, text: Values, width: int, fill: str = " ") -> Values:
