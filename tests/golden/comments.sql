@@ -251,7 +251,8 @@ CREATE TEMP TABLE passing (a INTEGER);
 CREATE TABLE other.far (a INTEGER);
 COMMENT ON TABLE passing IS E'two\nlines';
 COMMENT ON COLUMN other.far.a IS 'distant';
-SELECT kind, name, column_name, comment FROM comments() WHERE name IN ('temp.passing', 'other.far') ORDER BY name;
+SELECT kind, lower(name), lower(column_name), comment FROM comments()
+WHERE lower(name) IN ('temp.passing', 'other.far') ORDER BY 2;
 -- 'column' | 'other.far' | 'a' | 'distant'
 -- 'table' | 'temp.passing' | NULL | 'two\nlines'
 COMMENT ON TABLE passing IS 5;
