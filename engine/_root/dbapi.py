@@ -37,17 +37,7 @@ class TypeObject:
 STRING: Final = TypeObject("VARCHAR")
 BINARY: Final = TypeObject("BLOB")
 NUMBER: Final = TypeObject(
-    *(
-        "TINYINT",
-        "SMALLINT",
-        "INTEGER",
-        "BIGINT",
-        "HUGEINT",
-        "DECIMAL",
-        "REAL",
-        "FLOAT",
-        "DOUBLE",
-    ),
+    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DECIMAL", "REAL", "FLOAT", "DOUBLE"),
     *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
 )
 DATETIME: Final = TypeObject(

@@ -3,6 +3,8 @@
 On a machine with a device, `pytest tests/kernels/cuda_in_simulator.py` runs them there.
 """
 
+import threading
+from concurrent.futures import wait
 from dataclasses import replace
 
 import agreement
@@ -13,12 +15,12 @@ from random_rows import random_case as random_case_of_rows
 
 from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
 from raydb.kernels.backends.cuda import build as cuda_build
-from raydb.kernels.backends.cuda import cuda_backend
+from raydb.kernels.backends.cuda import cuda_backend, launch
 from raydb.kernels.backends.cuda import memory as cuda_memory
 from raydb.kernels.backends.cuda import work as cuda_work
 from raydb.kernels.backends.cuda.cuda_backend import CudaBackend
 from raydb.kernels.backends.cuda.memory import Device, devices
-from raydb.kernels.backends.device import DeviceError
+from raydb.kernels.backends.device import DeviceError, NotReadyError
 from raydb.kernels.bvh import partition as split
 from raydb.kernels.bvh.arrays import to_arrays
 from raydb.kernels.bvh.build_input import BuildControl, Room, source_of, unwatched
@@ -187,6 +189,31 @@ def test_a_job_is_launched_again(columns, group_count):
     current.set(None)
     check_again()
     assert first.rows.tolist() == np.bincount(codes, minlength=group_count).tolist()
+
+
+def test_a_kernel_is_compiled_in_the_background(monkeypatch):
+    """Until it is there the device is not ready; one that does not compile is tried once."""
+    ready, tries = threading.Event(), []
+
+    def compile_slowly(shape, kinds, _capability):
+        tries.append(shape)
+        ready.wait()
+        if shape == "wrong":
+            raise ValueError(kinds)
+
+    monkeypatch.setattr(launch, "_compiling", {})
+    monkeypatch.setattr(launch, "_capability", lambda number: "90")
+    monkeypatch.setattr(launch, "_machine_code", compile_slowly)
+    for _ in range(2):
+        with pytest.raises(NotReadyError, match="is being compiled"):
+            launch.check_compiled("right", (), 0)
+    ready.set()
+    wait(launch._compiling.values())
+    launch.check_compiled("right", (), 0)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="int8"):
+            launch.check_compiled("wrong", "int8", 0)
+    assert tries == ["right", "wrong"]
 
 
 def test_a_long_run_and_many_short_ones():

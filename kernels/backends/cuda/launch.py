@@ -115,7 +115,7 @@ _compiling: dict[tuple[Shape, Kinds], Future[Any]] = {}
 
 
 def check_compiled(shape: Shape, kinds: Kinds, device_number: int) -> None:
-    """Raise NotReadyError while a kernel is being compiled in the background."""
+    """Raise NotReadyError while a kernel is compiled in the background, then what went wrong."""
     key = shape, kinds
     if key not in _compiling:
         capability = _capability(device_number)
@@ -124,6 +124,8 @@ def check_compiled(shape: Shape, kinds: Kinds, device_number: int) -> None:
         wait([_compiling[key]], KEPT_S)
     if not _compiling[key].done():
         raise NotReadyError("cuda: the kernel for such jobs is being compiled")
+    # One that does not compile is not tried again by every query.
+    _compiling[key].result()
 
 
 @cache
