@@ -1,13 +1,53 @@
-"""Files mapped for reading, which cost no descriptor."""
+"""The bytes of files: mapped, which costs no descriptor, or brought from elsewhere when needed."""
 
 from __future__ import annotations
 
 import os
 import stat
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from xxhash import xxh3_64_intdigest
 
 from raydb.errors import OperationalError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Source:
+    """The bytes of a file; those of an object in a store are brought when they are needed.
+
+    name: for messages. view: all bytes, of which those count that were asked for with `need`.
+    """
+
+    is_remote = False
+
+    def __init__(self, name: str, view: memoryview) -> None:
+        self.name, self.view = name, view
+
+    def need(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Return when the bytes of some ranges are there. Raises OperationalError."""
+
+    def bring_again(self, range_: tuple[int, int]) -> bool:
+        """Fetch bytes anew that are damaged here; tell whether that could be done."""
+        return range_[0] < range_[1] and self.is_remote
+
+    def digest(self, start: int, stop: int, wanted: int) -> int:
+        """Return the XXH3-64 of a range, which is brought; `wanted` unless it is damaged."""
+        self.need([(start, stop)])
+        digest = xxh3_64_intdigest(self.view[start:stop])
+        if digest != wanted and self.bring_again((start, stop)):
+            digest = xxh3_64_intdigest(self.view[start:stop])
+        return digest
+
+
+def open_source(path: str | os.PathLike[str] | Source) -> Source:
+    """Return the bytes of a local file, mapped; see `map_file`."""
+    if isinstance(path, Source):
+        return path
+    name = os.fspath(path)
+    return Source(name, map_file(name))
 
 
 def map_file(path: str) -> memoryview:

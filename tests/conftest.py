@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from raydb.planner.plan.verify import verify_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from store_server import StoreServer
 
 # Time zones that no test sets are the same everywhere.
 os.environ["TZ"] = "UTC"
@@ -45,6 +48,27 @@ def _verified_rules() -> Iterator[None]:
     optimizer.watchers.append(verify_rule)
     yield
     optimizer.watchers.remove(verify_rule)
+
+
+@pytest.fixture(scope="session")
+def store_server() -> Iterator[StoreServer]:
+    """Return an object store on this machine."""
+    from store_server import StoreServer
+
+    server = StoreServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def bucket(store_server: StoreServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the name of an empty bucket of it, whose credentials are in the environment."""
+    for name, value in store_server.environment.items():
+        monkeypatch.setenv(name, value)
+    name = f"test-{uuid.uuid4().hex}"
+    store_server.make_bucket(name)
+    store_server.log.clear()
+    return name
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

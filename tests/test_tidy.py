@@ -295,6 +295,7 @@ OPTIONAL = {
     "cupy",
     "duckdb",
     "ibis",
+    "obstore",
     "openpyxl",
     "optix",
     "pandas",

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 from raydb.errors import Error, InternalError, NotSupportedError, OperationalError
 from raydb.late_interrupt import LateInterrupt
 from raydb.memory_release import at_work, drop_rows, give_back
+from raydb.remote import Traffic
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
+
+    from raydb.remote import Access
 
     # Is told the name of a step and the share of it that is done, from 0 to 1.
     Listener: TypeAlias = Callable[[str, float], None]
@@ -125,6 +128,7 @@ class Running:
     keep_rows: moves rows that wait to a file where they would fill the memory, None where they
     stay. sequences: those that nextval() knows. types: those of CREATE TYPE. place: the
     current database and schema. setting: what SHOW says of a name. null_order: see `null_order()`.
+    access: how object stores are reached. traffic: what was asked of them.
     At the end an Interrupt becomes an OperationalError.
     """
 
@@ -136,6 +140,7 @@ class Running:
         "_late",
         "_start",
         "_too_late",
+        "access",
         "cuts_nanoseconds",
         "device_memory",
         "is_over",
@@ -149,6 +154,7 @@ class Running:
         "setting",
         "temp_folder",
         "time_zone",
+        "traffic",
         "types",
     )
 
@@ -178,6 +184,8 @@ class Running:
         self.place: tuple[str, str] | None = None
         self.null_order: tuple[bool, bool] | None = None
         self.setting: Callable[[str], str] | None = None
+        self.access: Access | None = None
+        self.traffic = Traffic()
         self._began: dt.datetime | None = None
         self._before: Token[Running | None] | None = None
         self._late: LateInterrupt | None = None
@@ -252,6 +260,7 @@ class Running:
         running.time_zone, running.cuts_nanoseconds = self.time_zone, self.cuts_nanoseconds
         running.sequences, running.types = self.sequences, self.types
         running.place, running.setting = self.place, self.setting
+        running.access, running.traffic = self.access, self.traffic
         return running
 
     def __enter__(self) -> Self:

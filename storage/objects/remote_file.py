@@ -1,0 +1,183 @@
+"""An object as the bytes of a file, of which blocks are fetched when they are needed.
+
+A view of the whole object lies over a sparse file (or over memory), and a bit for each block tells
+whether its bytes have been written there. What reads the view asks for ranges before, `need`, so
+that one trip brings all of them.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from raydb.errors import OperationalError
+from raydb.running import current
+from raydb.storage.mapped import Source
+from raydb.storage.objects.ranges import joined
+from raydb.storage.objects.store import open_store
+from raydb.storage.temporary_files import TemporaryFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from raydb.storage.objects.ranges import Range
+    from raydb.storage.objects.store import ObjectStore
+
+# A page, so that whole pages are written.
+BLOCK_BYTES = 4096
+# What an open brings of an object whose size nobody knows: the metadata of most files.
+_TAIL_BYTES = 1 << 16
+# Smaller objects are kept in memory.
+_HELD_BYTES = 16 << 20
+
+
+class Backing(Protocol):
+    """Where the bytes of an object are kept here."""
+
+    view: memoryview
+    # A flag for each block that is there already.
+    present: NDArray[np.bool_]
+
+    def write(self, start: int, data: memoryview) -> None:
+        """Keep bytes from an offset on, whole blocks but for the end of the object."""
+
+
+class Memory:
+    """Bytes that are kept in memory."""
+
+    def __init__(self, size: int) -> None:
+        # Pages that nobody writes take no memory.
+        self._bytes = mmap.mmap(-1, max(size, 1))
+        self.view = memoryview(self._bytes).toreadonly()[:size]
+        self.present = np.zeros(block_count(size), np.bool_)
+
+    def write(self, start: int, data: memoryview) -> None:
+        """Keep bytes."""
+        self._bytes[start : start + len(data)] = data
+
+
+class TemporaryBacking:
+    """Bytes that are kept in a temporary file, until nothing refers to them."""
+
+    def __init__(self, size: int, folder: TemporaryFolder) -> None:
+        self._folder = folder
+        self._file = folder.new_file()
+        os.ftruncate(self._file.fileno(), max(size, 1))
+        whole = mmap.mmap(self._file.fileno(), max(size, 1), prot=mmap.PROT_READ)
+        self.view = memoryview(whole)[:size]
+        self.present = np.zeros(block_count(size), np.bool_)
+
+    def write(self, start: int, data: memoryview) -> None:
+        """Keep bytes. Raises OperationalError where the disk is full."""
+        self._folder.take(len(data))
+        try:
+            write_at(self._file.fileno(), start, data)
+        except OSError as error:
+            raise self._folder.failed(error) from error
+
+
+class RemoteFile(Source):
+    """The bytes of an object, fetched when they are needed; threads may share it.
+
+    e_tag: of the object that is meant, None where it never changes.
+    """
+
+    is_remote = True
+
+    def __init__(
+        self, store: ObjectStore, key: str, backing: Backing, e_tag: str | None = None
+    ) -> None:
+        super().__init__(store.url_of(key), backing.view)
+        self._store, self._key, self._backing, self._e_tag = store, key, backing, e_tag
+        self._size = len(backing.view)
+
+    def need(self, ranges: Iterable[Range]) -> None:
+        """Return when the bytes of some ranges are there, fetched in one trip.
+
+        Raises OperationalError, with the URL, where they cannot be.
+        """
+        missing = self._missing(ranges)
+        if missing:
+            self._fetch(missing)
+
+    def bring_again(self, range_: Range) -> bool:
+        """Fetch bytes anew."""
+        start, stop = range_
+        first, last = start // BLOCK_BYTES, -(-stop // BLOCK_BYTES)
+        self._fetch([(first * BLOCK_BYTES, min(last * BLOCK_BYTES, self._size))])
+        return True
+
+    def keep(self, start: int, data: bytes | memoryview) -> None:
+        """Take bytes that are known from elsewhere; of blocks that are not whole, nothing."""
+        first = -(-start // BLOCK_BYTES)
+        stop = start + len(data)
+        last = block_count(self._size) if stop == self._size else stop // BLOCK_BYTES
+        low, high = first * BLOCK_BYTES, min(last * BLOCK_BYTES, self._size)
+        if low < high:
+            self._write(low, memoryview(data)[low - start : high - start])
+
+    def _missing(self, ranges: Iterable[Range]) -> list[Range]:
+        present = self._backing.present
+        wanted: list[Range] = []
+        for start, stop in ranges:
+            first, last = max(start, 0) // BLOCK_BYTES, -(-min(stop, self._size) // BLOCK_BYTES)
+            absent = np.flatnonzero(~present[first:last])
+            if len(absent):
+                # Runs of blocks that follow each other.
+                cuts = np.flatnonzero(np.diff(absent) > 1)
+                firsts = absent[np.concatenate(([0], cuts + 1))] + first
+                lasts = absent[np.concatenate((cuts, [len(absent) - 1]))] + first + 1
+                wanted += zip(firsts.tolist(), lasts.tolist(), strict=True)
+        return [
+            (first * BLOCK_BYTES, min(last * BLOCK_BYTES, self._size)) for first, last in wanted
+        ]
+
+    def _fetch(self, missing: list[Range]) -> None:
+        ranges = joined(missing)
+        try:
+            parts = self._store.get_ranges(self._key, ranges, self._e_tag)
+        except FileNotFoundError:
+            raise OperationalError(f"file '{self.name}' is missing") from None
+        except OSError as error:
+            raise OperationalError(f"file '{self.name}' cannot be read: {error.strerror}") from None
+        for (start, _), data in zip(ranges, parts, strict=True):
+            self._write(start, data)
+
+    def _write(self, start: int, data: memoryview) -> None:
+        self._backing.write(start, data)
+        first = start // BLOCK_BYTES
+        self._backing.present[first : first + block_count(len(data))] = True
+
+
+def block_count(size: int) -> int:
+    """Return how many blocks so many bytes have."""
+    return -(-size // BLOCK_BYTES)
+
+
+def write_at(descriptor: int, start: int, data: memoryview) -> None:
+    """Write all bytes at an offset."""
+    while data:
+        written = os.pwrite(descriptor, data, start)
+        data, start = data[written:], start + written
+
+
+def open_object(url: str, tail_bytes: int = _TAIL_BYTES) -> RemoteFile:
+    """Return the object at a URL as it is now, by one request, which brings its last bytes.
+
+    Its bytes are kept in memory or a temporary file until nothing refers to them. Raises OSError.
+    """
+    store, key = open_store(url)
+    found = store.get_tail(key, tail_bytes)
+    size, running = found.entry.size, current.get()
+    backing: Backing = Memory(size)
+    if size > _HELD_BYTES:
+        folder = None if running is None else running.temp_folder
+        backing = TemporaryBacking(size, TemporaryFolder(folder))
+    file = RemoteFile(store, key, backing, found.entry.e_tag)
+    file.keep(found.start, found.data)
+    return file

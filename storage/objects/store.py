@@ -1,0 +1,339 @@
+"""A bucket, and the requests that are made of it.
+
+Each request runs on a thread of its own, so that whoever waits for it hears an interrupt. Errors
+are OSError with the URL as its filename: FileNotFoundError where there is no object,
+`PreconditionError` where one is not as a conditional request wants it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from raydb.errors import NotSupportedError
+from raydb.interrupts import WAIT_S, check_interrupt
+from raydb.remote import Access, Traffic
+from raydb.running import current
+from raydb.storage.objects.access import options_of
+from raydb.storage.objects.ranges import Range, divided
+from raydb.storage.objects.urls import split_url
+from raydb.values import dataclass
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+T = TypeVar("T")
+
+_STATUS = re.compile(r"status code: (\d{3}) ([A-Za-z ]+)")
+_CODE = re.compile(r"<Code>(\w+)</Code>")
+# Objects that are larger are sent in parts, side by side.
+_PART_BYTES = 8 << 20
+
+
+class PreconditionError(OSError):
+    """An object is not as a conditional request wanted it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a store knows of an object. e_tag: another one for other content."""
+
+    key: str
+    size: int
+    e_tag: str | None
+    last_modified: dt.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Bytes of an object from an offset on, and what the store knows of it."""
+
+    entry: Entry
+    start: int
+    data: memoryview
+
+
+class ObjectStore:
+    """The objects of a bucket; threads may share it.
+
+    url: 's3://bucket'. access: credentials, time-outs, how many requests run side by side.
+    Use `open_store`.
+    """
+
+    def __init__(self, url: str, access: Access) -> None:
+        """Prepare. Raises NotSupportedError without the library, OperationalError for options."""
+        self.url = url
+        self.access = access
+        self._store = _make(url, access)
+
+    def url_of(self, key: str) -> str:
+        """Return the URL of an object."""
+        return f"{self.url}/{key}"
+
+    # Reading
+
+    def get(self, key: str, unless: str | None = None) -> Content | None:
+        """Return an object as a whole; None where its e_tag still is `unless`."""
+        options = {} if unless is None else {"if_none_match": unless}
+        found = self._one(key, partial(_get, self._store, key, options))
+        return found if found is None else self._received(found)
+
+    def get_tail(self, key: str, size: int) -> Content:
+        """Return the last bytes of an object, all of a shorter one."""
+        options = {"range": {"suffix": size}}
+        found = self._one(key, partial(_get, self._store, key, options))
+        assert found is not None
+        return self._received(found)
+
+    def get_ranges(
+        self, key: str, ranges: Sequence[Range], e_tag: str | None = None
+    ) -> list[memoryview]:
+        """Return ranges of an object, fetched side by side; long ones by several requests.
+
+        e_tag: `PreconditionError` is raised where the object has another one.
+        """
+        pieces = divided(ranges)
+        calls = [partial(_get_range, self._store, key, piece, e_tag) for piece in pieces]
+        parts = self._all(key, calls)
+        self._count(received=sum(map(len, parts)))
+        found, place = [], 0
+        for start, stop in ranges:
+            count = len(divided([(start, stop)]))
+            mine = parts[place : place + count]
+            place += count
+            found.append(mine[0] if count == 1 else memoryview(b"".join(mine)))
+        return found
+
+    def head(self, key: str) -> Entry:
+        """Return what the store knows of an object."""
+
+        def ask() -> Entry:
+            import obstore  # noqa: PLC0415
+
+            return _entry(obstore.head(self._store, key))
+
+        return self._one(key, ask)
+
+    def entries(self, prefix: str) -> Iterator[Entry]:
+        """Yield the objects whose keys begin with a prefix, in order of their keys."""
+
+        def ask() -> list[Entry]:
+            import obstore  # noqa: PLC0415
+
+            # The library takes whole names between slashes only.
+            folder = prefix[: prefix.rfind("/") + 1]
+            found = [_entry(each) for page in obstore.list(self._store, folder) for each in page]
+            return sorted(
+                (each for each in found if each.key.startswith(prefix)), key=lambda each: each.key
+            )
+
+        yield from self._one(prefix, ask)
+
+    # Writing
+
+    def put(
+        self,
+        key: str,
+        data: bytes | memoryview,
+        *,
+        replaces: str | None = None,
+        is_new: bool = False,
+    ) -> str | None:
+        """Write an object in one request, and return its e_tag.
+
+        replaces: the e_tag of the object that it takes the place of, and of no other. is_new: there
+        must be none. Otherwise `PreconditionError` is raised, and also where the write was done and
+        its reply was lost: who needs to know reads the object again.
+        """
+        mode: Any = "create" if is_new else "overwrite" if replaces is None else {"e_tag": replaces}
+
+        def ask() -> str | None:
+            import obstore  # noqa: PLC0415
+
+            result = obstore.put(self._store, key, data, mode=mode, use_multipart=False)
+            return result["e_tag"]
+
+        e_tag = self._one(key, ask)
+        self._count(sent=len(data))
+        return e_tag
+
+    def put_file(self, key: str, path: str) -> None:
+        """Write an object from a file; a large one in parts, which appear together."""
+
+        def ask() -> int:
+            import obstore  # noqa: PLC0415
+
+            file = Path(path)
+            most = self.access.requests
+            obstore.put(self._store, key, file, chunk_size=_PART_BYTES, max_concurrency=most)
+            return file.stat().st_size
+
+        self._count(sent=self._one(key, ask))
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Remove objects; one that does not exist is no error."""
+
+        def ask(key: str) -> None:
+            import obstore  # noqa: PLC0415
+
+            with suppress(FileNotFoundError):
+                obstore.delete(self._store, key)
+
+        self._all(self.url, [partial(ask, key) for key in keys])
+
+    # Requests
+
+    def _one(self, key: str, ask: Callable[[], T]) -> T:
+        return self._all(key, [ask])[0]
+
+    def _all(self, key: str, calls: Sequence[Callable[[], T]]) -> list[T]:
+        """Return what calls return that run side by side, in their order: one trip."""
+        if not calls:
+            return []
+        self._count(requests=len(calls), trips=1)
+        futures = [_threads(self.access.requests).submit(call) for call in calls]
+        try:
+            while wait(futures, timeout=WAIT_S).not_done:
+                check_interrupt()
+            return [future.result() for future in futures]
+        except OSError as error:
+            raise _failure(error, self.url_of(key)) from None
+        except Exception as error:  # The library's own begin at Exception.
+            if not type(error).__module__.startswith("obstore"):
+                raise
+            raise _failure(error, self.url_of(key)) from None
+        finally:
+            for future in futures:
+                future.cancel()
+
+    def _received(self, found: Content) -> Content:
+        self._count(received=len(found.data))
+        return found
+
+    def _count(self, requests: int = 0, trips: int = 0, received: int = 0, sent: int = 0) -> None:
+        running = current.get()
+        for traffic in (TOTAL, running.traffic if running is not None else None):
+            if traffic is not None:
+                traffic.requests += requests
+                traffic.trips += trips
+                traffic.received += received
+                traffic.sent += sent
+
+
+# Of the process, as tests and benchmarks read it.
+TOTAL = Traffic()
+
+_stores: dict[tuple[str, Access], ObjectStore] = {}
+
+
+def open_store(url: str) -> tuple[ObjectStore, str]:
+    """Return the store of an object, as the statement that runs may use it, and the object's key.
+
+    Raises NotSupportedError where the library is not installed, OperationalError for options that
+    it does not know.
+    """
+    root, key = split_url(url)
+    running = current.get()
+    access = Access() if running is None or running.access is None else running.access
+    known = _stores.get((root, access))
+    if known is None:
+        known = _stores[root, access] = ObjectStore(root, access)
+    return known, key
+
+
+def _make(url: str, access: Access) -> Any:
+    try:
+        from obstore.store import from_url  # noqa: PLC0415  (an extra, and 20 ms)
+    except ImportError:
+        raise NotSupportedError(
+            f"'{url}' is in an object store, which needs obstore: pip install 'raydb[s3]'"
+        ) from None
+    config, client, retries = options_of(url, access)
+    try:
+        return from_url(url, config=config, client_options=client, retry_config=retries)
+    except Exception as error:  # noqa: BLE001  (the library's own begin there)
+        raise _failure(error, url) from None
+
+
+def _get(store: Any, key: str, options: Any) -> Content | None:
+    import obstore  # noqa: PLC0415
+    from obstore.exceptions import NotModifiedError  # noqa: PLC0415
+
+    try:
+        found = obstore.get(store, key, options=options or None)
+        data = memoryview(found.bytes())
+    except NotModifiedError:
+        return None
+    start, stop = found.range
+    if len(data) != stop - start:
+        raise OSError(None, f"{len(data)} bytes came, not {stop - start}")
+    return Content(_entry(found.meta), start, data)
+
+
+def _get_range(store: Any, key: str, piece: Range, e_tag: str | None) -> memoryview:
+    options: dict[str, Any] = {"range": piece}
+    if e_tag is not None:
+        options["if_match"] = e_tag
+    found = _get(store, key, options)
+    assert found is not None
+    if len(found.data) != piece[1] - piece[0]:
+        raise OSError(None, f"it has {found.entry.size} bytes, not {piece[1]} or more")
+    return found.data
+
+
+def _entry(meta: Mapping[str, Any]) -> Entry:
+    return Entry(meta["path"], meta["size"], meta["e_tag"], meta["last_modified"])
+
+
+def _failure(error: Exception, url: str) -> OSError:
+    """Return an error with the URL and a few words, which say nothing of credentials."""
+    text = str(error)
+    code, status = _CODE.search(text), _STATUS.search(text)
+    if isinstance(error, FileNotFoundError):
+        missing = FileNotFoundError(None, "no such object", url)
+        if code is not None and code.group(1) == "NoSuchBucket":
+            missing.strerror = "no such bucket"
+        return missing
+    name = type(error).__name__
+    if name in ("PreconditionError", "AlreadyExistsError"):
+        return PreconditionError(None, "it has changed meanwhile", url)
+    if name in ("PermissionDeniedError", "UnauthenticatedError"):
+        return PermissionError(None, "access denied" + _in_words(code, status), url)
+    if isinstance(error, OSError) and error.strerror:
+        return type(error)(error.errno, error.strerror, url)
+    return OSError(None, _reason(text, code, status), url)
+
+
+def _in_words(code: re.Match[str] | None, status: re.Match[str] | None) -> str:
+    found = code or status
+    return f" ({found.group(1)})" if found is not None else ""
+
+
+def _reason(text: str, code: re.Match[str] | None, status: re.Match[str] | None) -> str:
+    if status is not None:
+        return f"the store answered {status.group(1)} {status.group(2).strip()}" + (
+            f" ({code.group(1)})" if code is not None else ""
+        )
+    if "timed out" in text or "operation timed out" in text.lower():
+        return "the store did not answer in time"
+    if "connect" in text.lower():
+        return "the store cannot be reached"
+    first = text.splitlines()[0] if text else "an error without a message"
+    return first.split(" - ")[-1][:200]
+
+
+_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
+
+
+def _threads(count: int) -> ThreadPoolExecutor:
+    """Return the threads of this process that make requests; one that was forked has its own."""
+    pool = _pools.get((os.getpid(), count))
+    if pool is None:
+        pool = _pools[os.getpid(), count] = ThreadPoolExecutor(count, "raydb requests")
+    return pool
