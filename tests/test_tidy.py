@@ -289,6 +289,8 @@ def test_readme_commands_exist() -> None:
 OPTIONAL = {
     "agate",
     "alembic",
+    "boto3",
+    "botocore",
     "dbt",
     "dbt_common",
     "cuda",

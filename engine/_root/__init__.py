@@ -81,13 +81,9 @@ def connect(
     """
     from raydb.engine.api.connection import open_connection
 
-    connection = open_connection(database, read_only=read_only, external_access=external_access)
-    try:
-        connection._configure(config or {})  # noqa: SLF001
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    return open_connection(
+        database, read_only=read_only, external_access=external_access, config=config or {}
+    )
 
 
 def execute(sql: str, parameters: Sequence[object] | Mapping[str, object] = ()) -> Cursor:

@@ -5,16 +5,26 @@ from __future__ import annotations
 from raydb.values import dataclass
 
 
+class Hidden(str):
+    """A text that is not shown where values are, as in the local variables of a traceback."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "'***'"
+
+
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Credentials and options for the URLs that begin with `scope`; shown by its name alone.
+    """Credentials and options for some URLs; shown by its name alone.
 
-    kind: s3, gs, az or http. options: those of the library, by their names.
+    kind: s3, gs, az or http. scopes: what the URLs begin with, such as 's3://bucket'. options:
+    those of CREATE SECRET, by their names in lower case.
     """
 
     name: str
     kind: str
-    scope: str
+    scopes: tuple[str, ...]
     options: tuple[tuple[str, str], ...]
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Self
 
@@ -16,6 +16,7 @@ from raydb.engine.api.many_runs import run_many
 from raydb.engine.catalog.shared_database import SharedDatabase
 from raydb.engine.databases.open_databases import leave, open_alone, share
 from raydb.engine.session.session import Session
+from raydb.engine.session.settings import configured, option_text
 from raydb.engine.statements.names import check_free
 from raydb.errors import InterfaceError, OperationalError, ProgrammingError
 from raydb.interrupts import check_interrupt
@@ -30,25 +31,42 @@ if TYPE_CHECKING:
 
     from raydb.engine.session.plan_runner import Stream
     from raydb.engine.session.result import Result
+    from raydb.engine.session.settings import Settings
     from raydb.running import Listener
 
     Parameters = Sequence[object] | Mapping[str, object]
 
 
 def open_connection(
-    database: str | PathLike[str] | None, *, read_only: bool, external_access: bool
+    database: str | PathLike[str] | None,
+    *,
+    read_only: bool,
+    external_access: bool,
+    config: Mapping[str, object],
 ) -> Connection:
     """Open a database; see `raydb.connect`."""
+    settings = configured(config, external_access=external_access)
 
     def begin(shared: SharedDatabase) -> Session:
-        return Session(shared, read_only=read_only, external_access=external_access)
+        return Session(shared, settings, read_only=read_only)
 
     if database is None or database in ("", ":memory:"):
         if read_only:
             raise ProgrammingError("a database in memory is empty at first: read_only has no use")
         return Connection(begin(SharedDatabase()))
     path = _path_of(database)
-    return Connection(open_alone(path, begin, read_only=True) if read_only else share(path, begin))
+    with _reaching(settings) if "://" in path else nullcontext():
+        return Connection(
+            open_alone(path, begin, read_only=True) if read_only else share(path, begin)
+        )
+
+
+@contextmanager
+def _reaching(settings: Settings) -> Iterator[None]:
+    """Let what runs here reach object stores as some settings say."""
+    with Running() as running:
+        running.access = settings.access
+        yield
 
 
 class Connection:
@@ -237,8 +255,7 @@ class Connection:
         """Change settings, as SET does."""
         session = self._open_session()
         for name, value in settings.items():
-            text = ("off", "on")[value] if isinstance(value, bool) else str(value)
-            session.settings = session.settings.with_text(name, text)
+            session.settings = session.settings.with_text(name, option_text(value))
 
     def _open_session(self) -> Session:
         if self._session is None:

@@ -25,7 +25,6 @@ from raydb.engine.session.python_tables import PythonTables
 from raydb.engine.session.queries import Queries
 from raydb.engine.session.result import Result
 from raydb.engine.session.settings import (
-    EXTERNAL_ACCESS,
     MAX_EXECUTION_TIME,
     MEMORY_LIMIT,
     NANOSECONDS,
@@ -72,19 +71,19 @@ WRITING = (
 class Session:
     """A database with settings, a transaction and a plan cache of its own.
 
-    shared: the database, which other sessions may use as well. Not safe for threads: the connection
-    holds a lock.
+    shared: the database, which other sessions may use as well. settings: those that it begins with,
+    None for the default. Not safe for threads: the connection holds a lock.
     """
 
     def __init__(
-        self, shared: SharedDatabase, *, read_only: bool = False, external_access: bool = True
+        self, shared: SharedDatabase, settings: Settings | None = None, *, read_only: bool = False
     ) -> None:
         self.changes = Changes(shared)
         self.queries = Queries(self.changes)
         self.database = self.changes.database
         self.databases = self.changes.databases
         self.python = PythonTables()
-        self.settings = Settings({EXTERNAL_ACCESS.name: external_access})
+        self.settings = settings or Settings({})
         self.read_only = read_only
         self._prepared = PreparedStatements()
         self._moment: dt.datetime | None = None  # what now() is in the transaction
@@ -99,8 +98,7 @@ class Session:
 
     def duplicate(self) -> Session:
         """Return another session of the same database, which begins with the same settings."""
-        session = Session(self.database.shared, read_only=self.read_only)
-        session.settings = self.settings
+        session = Session(self.database.shared, self.settings, read_only=self.read_only)
         session.databases.catch_up()
         session.databases.release()
         if self.databases.current != TEMP:
@@ -198,6 +196,7 @@ class Session:
             temp_folder=settings[TEMP_DIRECTORY] or self._folder,
             most_ms=settings[MAX_EXECUTION_TIME],
         )
+        running.access = settings.access
 
     def close(self) -> None:
         """Leave the database; an open transaction is rolled back."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from raydb.engine.context.foreign_settings import OTHER_NAMES, POSTGRESQL, owner_of
 from raydb.engine.context.memory import (
@@ -20,21 +20,34 @@ from raydb.engine.context.memory import (
     parse_limit,
     whole_limit,
 )
+from raydb.engine.context.object_settings import OBJECT_SETTINGS, access_of
+from raydb.engine.context.setting import (
+    ON_OFF,
+    SETTINGS,
+    Setting,
+    as_written,
+    either,
+    one_of,
+    parse_milliseconds,
+    parse_switch,
+    register,
+)
 from raydb.errors import (
     NotSupportedError,
     OperationalError,
     ProgrammingError,
     did_you_mean,
 )
-from raydb.kernels.backends.choice import ENCODINGS, FALLBACKS, check_setting
+from raydb.kernels.backends.choice import ENCODINGS, FALLBACKS
 from raydb.kernels.backends.choice import SETTINGS as BACKENDS
 from raydb.kernels.backends.cpu.threads import machine_processors
 from raydb.planner import PlannerOptions
 from raydb.planner.expressions.columns.zones import LOCAL, find_zone, zone_name
-from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
+
+    from raydb.remote import Secret
 
 T = TypeVar("T")
 
@@ -44,51 +57,21 @@ _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 # More would be a slip of the keyboard.
 _MAX_THREADS = 1024
 
-# Twelve days at most: a slip of the keyboard would be longer.
-_MILLISECONDS = re.compile(r"[0-9]{1,9}")
-
 # No index has so many lists.
 _ALL_LISTS = 2**31
-
-
-@dataclass(frozen=True, slots=True)
-class Setting(Generic[T]):
-    """A setting.
-
-    parse: returns the value for the text that SET gives and the setting's name; it raises
-    ProgrammingError for another text. values, meaning: what it takes, and what it does, as the
-    page says it. guard: raises OperationalError where the settings as they are forbid a text.
-    shown: what SHOW says of a value, by default what SET takes.
-    """
-
-    name: str
-    default: T
-    parse: Callable[[str, str], T]
-    values: str
-    meaning: str
-    guard: Callable[[Settings, str], None] | None = None
-    shown: Callable[[T], str] | None = None
-
-
-SETTINGS: dict[str, Setting[Any]] = {}
-
-
-def register(setting: Setting[T]) -> Setting[T]:
-    """Add a setting to the table."""
-    SETTINGS[setting.name] = setting
-    return setting
 
 
 class Settings:
     """The values of all settings at a moment, which SET replaces.
 
-    planner: those that plans depend on. device_memory: what may be held on each device.
+    planner: those that plans depend on. device_memory: what may be held on each device. access: how
+    object stores are reached, with the secrets of CREATE SECRET.
     """
 
-    __slots__ = ("_values", "device_memory", "planner")
+    __slots__ = ("_values", "access", "device_memory", "planner", "secrets")
 
-    def __init__(self, values: Mapping[str, object]) -> None:
-        self._values = values
+    def __init__(self, values: Mapping[str, object], secrets: tuple[Secret, ...] = ()) -> None:
+        self._values, self.secrets = values, secrets
         self.planner = PlannerOptions(
             self[BACKEND],
             self[FALLBACK],
@@ -100,9 +83,15 @@ class Settings:
             None if self[NPROBE] == "auto" else _lists(self[NPROBE]),
         )
         self.device_memory = parse_device_memory(self[DEVICE_MEMORY])
+        self.access = access_of(self.__getitem__, secrets)
 
     def __getitem__(self, setting: Setting[T]) -> T:
         return cast("T", self._values.get(setting.name, setting.default))
+
+    @property
+    def has_external_access(self) -> bool:
+        """Whether statements may reach files and object stores."""
+        return self[EXTERNAL_ACCESS]
 
     def text(self, name: str) -> str:
         """Return the value of a setting as SHOW says it."""
@@ -117,11 +106,31 @@ class Settings:
         setting = _find(name)
         if setting.guard is not None:
             setting.guard(self, text)
-        return Settings({**self._values, setting.name: setting.parse(text, name)})
+        return Settings({**self._values, setting.name: setting.parse(text, name)}, self.secrets)
+
+    def with_secrets(self, secrets: tuple[Secret, ...]) -> Settings:
+        """Return the settings with other secrets."""
+        return Settings(self._values, secrets)
 
     def with_default(self, name: str) -> Settings:
         """Return the settings after RESET."""
         return self.with_text(name, _text(_find(name).default))
+
+
+def configured(config: Mapping[str, object], *, external_access: bool) -> Settings:
+    """Return the settings that a program opens a connection with; raises what SET does.
+
+    What it says of folders and stores is its own: only statements need external_access for that.
+    """
+    settings = Settings({})
+    for name, value in config.items():
+        settings = settings.with_text(name, option_text(value))
+    return settings if external_access else settings.with_text(EXTERNAL_ACCESS.name, "off")
+
+
+def option_text(value: object) -> str:
+    """Return the text of a setting that a program gives as a value."""
+    return _text(value)
 
 
 def has_no_effect(name: str, warnings: list[str]) -> bool:
@@ -162,36 +171,6 @@ def parse_share(text: str, name: str = "bvh_merge_share") -> float:
     return float(found[1]) / 100
 
 
-def _one_of(known: Sequence[str]) -> Callable[[str, str], str]:
-    def parse(text: str, name: str) -> str:
-        check_setting(name, text, tuple(known))
-        return text
-
-    return parse
-
-
-def _either(known: Mapping[str, T]) -> Callable[[str, str], T]:
-    """Return what parses one of some words in any case; errors name the first two."""
-    one, other, *_ = known
-
-    def parse(text: str, name: str) -> T:
-        if text.lower() not in known:
-            raise ProgrammingError(f"{name} is '{one}' or '{other}', not '{text}'")
-        return known[text.lower()]
-
-    return parse
-
-
-def _as_written(parse: Callable[[str, str], object]) -> Callable[[str, str], str]:
-    """Return what keeps a text that can be parsed: what it stands for may change meanwhile."""
-
-    def check(text: str, name: str) -> str:
-        parse(text, name)
-        return text
-
-    return check
-
-
 def _parse_folder(text: str, name: str) -> str:
     if text and not (Path(text).is_dir() and os.access(text, os.W_OK)):
         raise OperationalError(f"{name} '{text}' is no folder to write to")
@@ -210,12 +189,6 @@ def _parse_nprobe(text: str, name: str) -> str:
     if word not in ("auto", "all") and not is_number:
         raise ProgrammingError(f"{name} is 'auto', 'all' or a number from 1, not '{text}'")
     return word
-
-
-def _parse_milliseconds(text: str, name: str) -> int:
-    if not _MILLISECONDS.fullmatch(text):
-        raise ProgrammingError(f"{name} is a number of milliseconds, 0 for none, not '{text}'")
-    return int(text)
 
 
 def _lists(word: str) -> int:
@@ -245,7 +218,7 @@ def _check_folder(settings: Settings, text: str) -> None:
 
 
 def _check_not_lost(settings: Settings, text: str) -> None:
-    if _switch(text, EXTERNAL_ACCESS.name) and not settings[EXTERNAL_ACCESS]:
+    if parse_switch(text, EXTERNAL_ACCESS.name) and not settings[EXTERNAL_ACCESS]:
         raise OperationalError(
             "external_access cannot be turned on again: it was turned off for the life of the"
             " connection"
@@ -274,8 +247,6 @@ _OTHER_NULL_ORDERS = {
     "nulls_last_on_asc_first_on_desc": "nulls_are_large",
     "postgres": "nulls_are_large",
 }
-_switch = _either({"on": True, "off": False, "true": True, "false": False})
-_ON_OFF = "`'on'`, `'off'`"
 
 # -- the table, in the order of the page
 
@@ -283,7 +254,7 @@ MEMORY_LIMIT = register(
     Setting(
         "memory_limit",
         DEFAULT_LIMIT,
-        _as_written(parse_limit),
+        as_written(parse_limit),
         "such as `'2GB'`, `'80%'` or `'none'`",
         "what a statement may hold: rows that wait go to temporary files beyond it, tables in files"
         " are read block by block, and a BVH that would not fit is an error",
@@ -313,20 +284,20 @@ CALENDAR = register(
     Setting(
         "calendar",
         "gregorian",
-        lambda text, name: _one_of(("gregorian",))(text.lower(), name),
+        lambda text, name: one_of(("gregorian",))(text.lower(), name),
         "`'gregorian'`",
         "the calendar of dates; there is no other",
     )
 )
 FUSED_PATH = register(
-    Setting("fused_path", True, _switch, _ON_OFF, "whether queries may run on BVHs")
+    Setting("fused_path", True, parse_switch, ON_OFF, "whether queries may run on BVHs")
 )
 PLAN_CACHE = register(
     Setting(
         "plan_cache",
         True,
-        _switch,
-        _ON_OFF,
+        parse_switch,
+        ON_OFF,
         "whether plans are kept for texts that come again, with other constants too",
     )
 )
@@ -334,8 +305,8 @@ REPLACEMENT_SCANS = register(
     Setting(
         "replacement_scans",
         True,
-        _switch,
-        _ON_OFF,
+        parse_switch,
+        ON_OFF,
         "whether FROM may name Python variables ([docs/python.md](../python.md))",
     )
 )
@@ -343,7 +314,7 @@ BVH_MERGE = register(
     Setting(
         "bvh_merge",
         "background",
-        _either({word: word for word in ("background", "checkpoint")}),
+        either({word: word for word in ("background", "checkpoint")}),
         "`'background'`, `'checkpoint'`",
         "when newer rows are merged into BVHs, see [bvh.md](../bvh.md)",
     )
@@ -352,7 +323,7 @@ BVH_MERGE_SHARE = register(
     Setting(
         "bvh_merge_share",
         "1%",
-        _as_written(parse_share),
+        as_written(parse_share),
         "such as `'1%'`",
         "how many changed rows CHECKPOINT leaves beside a large BVH",
     )
@@ -361,7 +332,7 @@ BACKEND = register(
     Setting(
         "backend",
         "auto",
-        _one_of(BACKENDS),
+        one_of(BACKENDS),
         ", ".join(f"`'{name}'`" for name in BACKENDS),
         "what runs fused jobs, see [gpu.md](../gpu.md)",
     )
@@ -370,7 +341,7 @@ FALLBACK = register(
     Setting(
         "fallback",
         "next",
-        _one_of(FALLBACKS),
+        one_of(FALLBACKS),
         "`'next'`, `'error'`",
         "whether another backend answers where that one cannot",
     )
@@ -379,7 +350,7 @@ RT_ENCODING = register(
     Setting(
         "rt_encoding",
         "lanes",
-        _one_of(ENCODINGS),
+        one_of(ENCODINGS),
         "`'lanes'`, `'paper'`",
         "how the backend `rt` makes triangles of rows",
     )
@@ -388,7 +359,7 @@ DEVICE_MEMORY = register(
     Setting(
         "device_memory",
         DEFAULT_LIMIT,
-        _as_written(parse_device_memory),
+        as_written(parse_device_memory),
         "such as `'4GB'`, `'80%'` or `'none'`",
         "what backends keep on each device",
     )
@@ -433,7 +404,7 @@ MAX_EXECUTION_TIME = register(
     Setting(
         "max_execution_time",
         0,
-        _parse_milliseconds,
+        parse_milliseconds,
         "milliseconds, 0",
         "how long a statement may run before it is ended with an error; 0 is no limit",
     )
@@ -442,7 +413,7 @@ NANOSECONDS = register(
     Setting(
         "nanoseconds",
         "error",
-        _either({word: word for word in ("error", "cut")}),
+        either({word: word for word in ("error", "cut")}),
         "`'error'`, `'cut'`",
         "what becomes of times in files and frames that are finer than a microsecond",
     )
@@ -451,9 +422,11 @@ EXTERNAL_ACCESS = register(
     Setting(
         "external_access",
         True,
-        _switch,
-        _ON_OFF,
+        parse_switch,
+        ON_OFF,
         "whether statements may read and write files; cannot be turned on again",
         guard=_check_not_lost,
     )
 )
+for _each in OBJECT_SETTINGS:
+    register(_each)

@@ -21,7 +21,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion, Path
 from prompt_toolkit.document import Document
 
 import raydb
-from raydb.engine.session.settings import SETTINGS
+from raydb.engine.context.setting import SETTINGS
 from raydb.engine.shell.commands import COMMANDS
 from raydb.engine.shell.render.modes import MODES
 from raydb.engine.shell.schema import (

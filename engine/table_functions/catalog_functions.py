@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 
 from raydb import sql
-from raydb.engine.session.settings import SETTINGS
+from raydb.engine.context.setting import SETTINGS
 from raydb.engine.table_functions.functions import Functions
 from raydb.engine.table_functions.information_schema import (
     columns_with_types,

@@ -1,12 +1,26 @@
-"""How an object store is reached: credentials, time-outs and retries, as the library wants them."""
+"""How an object store is reached: credentials, time-outs and retries, as the library wants them.
+
+A secret says how its URLs are reached. Without one it is what other programs on the machine use,
+see `raydb.storage.objects.usual`.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from raydb.errors import OperationalError
+from raydb.remote import Hidden
+from raydb.storage.objects.urls import SCHEMES
+from raydb.storage.objects.usual import Found, usual_azure, usual_google, usual_s3
+from raydb.values import dataclass
+
 if TYPE_CHECKING:
-    from raydb.remote import Access
+    from collections.abc import Mapping
+
+    from raydb.remote import Access, Secret
 
 # A request that fails for a moment is made again so many times.
 _RETRIES = 4
@@ -16,16 +30,185 @@ _BACKOFF = {
     "base": 2,
 }
 
+# The options of a secret, by the kind of its store.
+OPTIONS = {
+    "s3": (
+        *("key_id", "secret", "session_token", "region", "endpoint", "url_style", "use_ssl"),
+        *("profile", "kms_key_id", "requester_pays"),
+    ),
+    "gs": (
+        *("key_id", "secret", "service_account_key", "service_account_path", "bearer_token"),
+        *("region", "endpoint", "use_ssl"),
+    ),
+    "az": (
+        *("connection_string", "account_name", "account_key", "sas_token", "access_token"),
+        *("tenant_id", "client_id", "client_secret", "endpoint"),
+    ),
+    "http": ("bearer_token", "extra_http_headers"),
+}
+# What begins the URLs of a kind.
+SCOPES = {
+    kind: tuple(f"{scheme}://" for scheme, name in SCHEMES.items() if name == kind)
+    for kind in ("s3", "gs", "az", "http")
+}
+SCOPES["http"] = ("http://", "https://")
+# The name of an option that is a header of each request.
+HEADER = "header:"
 
-def options_of(url: str, access: Access) -> tuple[Any, Any, Any]:
-    """Return the library's options for a store: credentials, client, retries."""
-    config = dict(_credentials(url, access))
+_GOOGLE_BY_KEYS = "https://storage.googleapis.com"
+_SCHEME = re.compile(r"([a-z0-9]+)://(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreOptions:
+    """What a store of the library is made with. kind: s3, gs, az or http."""
+
+    kind: str
+    found: Found
+    client: dict[str, Any]
+    retries: dict[str, Any]
+
+
+def secret_of(url: str, secrets: tuple[Secret, ...]) -> Secret | None:
+    """Return the secret whose scope is the longest that a URL begins with.
+
+    Of two that are alike it is the first one.
+    """
+    plain, best, longest = _plain(url), None, -1
+    for secret in secrets:
+        for scope in map(_plain, secret.scopes):
+            if len(scope) > longest and _begins(plain, scope):
+                best, longest = secret, len(scope)
+    return best
+
+
+def _plain(url: str) -> str:
+    """Return a URL, or what one begins with, with one name for each kind of store."""
+    match = _SCHEME.match(url)
+    return url if match is None else f"{SCHEMES.get(match[1], match[1])}://{match[2]}"
+
+
+def _begins(url: str, scope: str) -> bool:
+    """Tell whether a URL is in a scope: 's3://shop' is not what 's3://shopping' begins with."""
+    if not url.startswith(scope):
+        return False
+    rest = url[len(scope) :]
+    is_whole_bucket = "/" not in scope.partition("://")[2]
+    return not rest or not is_whole_bucket or rest[0] == "/" or scope.endswith("://")
+
+
+def options_of(root: str, secret: Secret | None, access: Access) -> StoreOptions:
+    """Return what a store is made with. root: its URL, such as 's3://bucket'.
+
+    Raises OperationalError where the files of credentials do not say what is needed.
+    """
     timeout = timedelta(milliseconds=access.timeout_ms)
-    client = {"timeout": timeout, "connect_timeout": timeout, "allow_http": True}
-    return config, client, {"max_retries": _RETRIES, "retry_timeout": timeout, "backoff": _BACKOFF}
+    client: dict[str, Any] = {"timeout": timeout, "connect_timeout": timeout, "allow_http": True}
+    retries = {"max_retries": _RETRIES, "retry_timeout": timeout, "backoff": _BACKOFF}
+    scheme, _, bucket = root.partition("://")
+    kind = "http" if scheme == "https" else scheme
+    given = {} if secret is None else dict(secret.options)
+    chain = secret is None or given.pop("provider", "config") == "credential_chain"
+    match kind:
+        case "s3":
+            found = _s3(bucket, given, usual_s3(given.get("profile")) if chain else None)
+        case "gs" if "key_id" in given:
+            kind, given = "s3", {"endpoint": _GOOGLE_BY_KEYS, **given}
+            found = _s3(bucket, given, None)
+        case "gs":
+            found = _google(given, usual_google() if chain else None)
+        case "az":
+            found = _azure(given, usual_azure() if chain else None)
+        case _:
+            client["default_headers"] = _headers(given)
+            found = Found({})
+    return StoreOptions(kind, found, client, retries)
 
 
-def _credentials(url: str, access: Access) -> tuple[tuple[str, str], ...]:
-    """Return the options of the secret whose scope is the longest that the URL begins with."""
-    known = [each for each in access.secrets if url.startswith(each.scope.rstrip("/"))]
-    return max(known, key=lambda each: len(each.scope)).options if known else ()
+def _s3(bucket: str, given: Mapping[str, str], usual: Found | None) -> Found:
+    config = {} if usual is None else dict(usual.config)
+    provider = None if usual is None else usual.provider
+    if "key_id" in given:
+        # A provider hides a token of the environment, which belongs to other keys.
+        keys = {
+            "access_key_id": given["key_id"],
+            "secret_access_key": given.get("secret", Hidden("")),
+            "token": given.get("session_token") or None,
+            "expires_at": None,
+        }
+        provider = keys.copy
+        config["skip_signature"] = "false"
+    elif usual is None:
+        config["skip_signature"] = "true"
+    if "region" in given:
+        config["region"] = given["region"]
+    is_virtual = given.get("url_style") == "vhost"
+    if is_virtual:
+        config["virtual_hosted_style_request"] = "true"
+    if "endpoint" in given:
+        config["endpoint"] = _endpoint(given, bucket if is_virtual else "")
+        if os.environ.get("AWS_ENDPOINT_URL_S3", config["endpoint"]) != config["endpoint"]:
+            raise OperationalError(
+                "the variable AWS_ENDPOINT_URL_S3 names another endpoint than the secret, which"
+                " cannot take its place; AWS_ENDPOINT_URL may"
+            )
+    if "kms_key_id" in given:
+        config |= {"server_side_encryption": "aws:kms", "sse_kms_key_id": given["kms_key_id"]}
+    if given.get("requester_pays") == "true":
+        config["request_payer"] = "true"
+    return Found(config, provider)
+
+
+def _endpoint(given: Mapping[str, str], bucket: str) -> str:
+    written = given["endpoint"].rstrip("/")
+    scheme, sign, host = written.partition("://")
+    if not sign:
+        scheme, host = "http" if given.get("use_ssl") == "false" else "https", written
+    return f"{scheme}://{bucket}.{host}" if bucket else f"{scheme}://{host}"
+
+
+def _google(given: Mapping[str, str], usual: Found | None) -> Found:
+    names = {
+        "service_account_key": "service_account_key",
+        "service_account_path": "service_account",
+        "bearer_token": "bearer_token",
+    }
+    config = {names[name]: value for name, value in given.items() if name in names}
+    if "endpoint" in given:
+        config["base_url"] = _endpoint(given, "")
+    if usual is not None:
+        return Found({**usual.config, **config})
+    is_signed = names.keys() & given.keys()
+    return Found(config if is_signed else {**config, "skip_signature": "true"})
+
+
+# Names of Azure's in a connection string, and ours.
+_IN_CONNECTION_STRING = {
+    "accountname": "account_name",
+    "accountkey": "account_key",
+    "sharedaccesssignature": "sas_token",
+    "blobendpoint": "endpoint",
+}
+_AZURE = {"sas_token": "sas_key", "access_token": "token"}
+
+
+def _azure(given: Mapping[str, str], usual: Found | None) -> Found:
+    given = dict(given)
+    for part in given.pop("connection_string", "").split(";"):
+        name, _, value = part.partition("=")
+        if (known := _IN_CONNECTION_STRING.get(name.strip().lower())) is not None:
+            given.setdefault(known, Hidden(value))
+    config = {_AZURE.get(name, name): value for name, value in given.items()}
+    if usual is not None:
+        return Found({**usual.config, **config})
+    is_signed = config.keys() & {"account_key", "sas_key", "token", "client_secret"}
+    return Found(config if is_signed else {**config, "skip_signature": "true"})
+
+
+def _headers(given: Mapping[str, str]) -> dict[str, str]:
+    headers = {
+        name.removeprefix(HEADER): value for name, value in given.items() if name.startswith(HEADER)
+    }
+    if "bearer_token" in given:
+        headers["Authorization"] = Hidden(f"Bearer {given['bearer_token']}")
+    return headers

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import re
+import threading
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
@@ -19,14 +21,17 @@ from raydb.errors import NotSupportedError
 from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.remote import Access, Traffic
 from raydb.running import current
-from raydb.storage.objects.access import options_of
+from raydb.storage.objects.access import options_of, secret_of
 from raydb.storage.objects.ranges import Range, divided
 from raydb.storage.objects.urls import split_url
+from raydb.storage.objects.usual import environment_state
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+
+    from raydb.remote import Secret
 
 T = TypeVar("T")
 
@@ -62,15 +67,15 @@ class Content:
 class ObjectStore:
     """The objects of a bucket; threads may share it.
 
-    url: 's3://bucket'. access: credentials, time-outs, how many requests run side by side.
-    Use `open_store`.
+    url: 's3://bucket'. access: time-outs, how many requests run side by side. secret: says how the
+    store is reached, None where the machine says it. Use `open_store`.
     """
 
-    def __init__(self, url: str, access: Access) -> None:
+    def __init__(self, url: str, access: Access, secret: Secret | None = None) -> None:
         """Prepare. Raises NotSupportedError without the library, OperationalError for options."""
         self.url = url
         self.access = access
-        self._store = _make(url, access)
+        self._store = _make(url, access, secret)
 
     def url_of(self, key: str) -> str:
         """Return the URL of an object."""
@@ -229,7 +234,10 @@ class ObjectStore:
 # Of the process, as tests and benchmarks read it.
 TOTAL = Traffic()
 
-_stores: dict[tuple[str, Access], ObjectStore] = {}
+# The newest ones; what else holds a store keeps it.
+_MOST_STORES = 64
+_stores: OrderedDict[Hashable, ObjectStore] = OrderedDict()
+_stores_lock = threading.Lock()
 
 
 def open_store(url: str) -> tuple[ObjectStore, str]:
@@ -241,22 +249,40 @@ def open_store(url: str) -> tuple[ObjectStore, str]:
     root, key = split_url(url)
     running = current.get()
     access = Access() if running is None or running.access is None else running.access
-    known = _stores.get((root, access))
+    secret = secret_of(url, access.secrets)
+    kept = root, secret, environment_state(), access.timeout_ms, access.requests
+    with _stores_lock:
+        known = _stores.get(kept)
     if known is None:
-        known = _stores[root, access] = ObjectStore(root, access)
+        known = ObjectStore(root, access, secret)
+    with _stores_lock:
+        _stores[kept] = known
+        _stores.move_to_end(kept)
+        while len(_stores) > _MOST_STORES:
+            _stores.popitem(last=False)
     return known, key
 
 
-def _make(url: str, access: Access) -> Any:
+def _make(url: str, access: Access, secret: Secret | None) -> Any:
     try:
-        from obstore.store import from_url  # noqa: PLC0415  (an extra, and 20 ms)
+        from obstore import store  # noqa: PLC0415  (an extra, and 20 ms)
     except ImportError:
         raise NotSupportedError(
             f"'{url}' is in an object store, which needs obstore: pip install 'raydb[s3]'"
         ) from None
-    config, client, retries = options_of(url, access)
+    options = options_of(url, secret, access)
+    found = options.found
+    parts: dict[str, Any] = {"client_options": options.client, "retry_config": options.retries}
+    classes: dict[str, Any] = {"s3": store.S3Store, "gs": store.GCSStore, "az": store.AzureStore}
     try:
-        return from_url(url, config=config, client_options=client, retry_config=retries)
+        if options.kind not in classes:
+            return store.HTTPStore.from_url(url, **parts)
+        if options.kind == "s3":
+            # Also one of Google's, which speaks the same language.
+            url = f"s3://{url.partition('://')[2]}"
+        if found.provider is not None:
+            parts["credential_provider"] = found.provider
+        return classes[options.kind].from_url(url, config=found.config, **parts)
     except Exception as error:  # noqa: BLE001  (the library's own begin there)
         raise _failure(error, url) from None
 
