@@ -19,6 +19,7 @@ from raydb.sql.bind.statements.create_bvh import bvh_text as bvh_text
 from raydb.sql.bind.statements.describe import bind_describe as bind_describe
 from raydb.sql.bind.statements.describe import bind_show_tables as bind_show_tables
 from raydb.sql.bind.statements.execute import bind_arguments as bind_arguments
+from raydb.sql.bind.statements.execute import bind_secret as bind_secret
 from raydb.sql.bind.statements.explain_change import Changed as Changed
 from raydb.sql.bind.statements.explain_change import describe_change as describe_change
 from raydb.sql.bind.statements.generated import generated_value as generated_value

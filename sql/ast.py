@@ -8,7 +8,9 @@ from raydb.sql.database_ast import Attach as Attach
 from raydb.sql.database_ast import Begin as Begin
 from raydb.sql.database_ast import Checkpoint as Checkpoint
 from raydb.sql.database_ast import Commit as Commit
+from raydb.sql.database_ast import CreateSecret as CreateSecret
 from raydb.sql.database_ast import Detach as Detach
+from raydb.sql.database_ast import DropSecret as DropSecret
 from raydb.sql.database_ast import ExportDatabase as ExportDatabase
 from raydb.sql.database_ast import ImportDatabase as ImportDatabase
 from raydb.sql.database_ast import Release as Release
@@ -466,6 +468,7 @@ Asked = Select | Dml | InPlace | WithChanges
 
 Control = Begin | Commit | Rollback | Savepoint | Release | RollbackTo
 Setting = SetOption | ResetOption
+Secret = CreateSecret | DropSecret
 Prepared = Prepare | Execute | Deallocate
 Backup = ExportDatabase | ImportDatabase
 Databases = Attach | Detach | Use
@@ -481,6 +484,7 @@ Statement = (
     | WithChanges
     | Control
     | Setting
+    | Secret
     | Prepared
     | Backup
     | Databases

@@ -1,8 +1,14 @@
-"""Statements about transactions and whole databases as frozen values; see `raydb.sql.ast`."""
+"""Statements about transactions, whole databases and secrets as frozen values: `raydb.sql.ast`."""
 
 from __future__ import annotations
 
+from dataclasses import field
+from typing import TYPE_CHECKING
+
 from raydb.values import dataclass
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +113,24 @@ class ShowDatabases:
     """SHOW DATABASES, or PRAGMA database_list, which has their files too."""
 
     with_files: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSecret:
+    """CREATE [OR REPLACE] [TEMPORARY] SECRET [IF NOT EXISTS] [name] (option value, ...).
+
+    options: their names in lower case, and sqlglot's trees of their values, which nothing shows.
+    """
+
+    name: str | None
+    options: tuple[tuple[str, exp.Expr], ...] = field(repr=False)
+    if_not_exists: bool = False
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropSecret:
+    """DROP [TEMPORARY] SECRET [IF EXISTS] name."""
+
+    name: str
+    if_exists: bool

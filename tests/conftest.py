@@ -33,6 +33,7 @@ SHARING = (
     "logic",
     "reliability",
     "storage/flat",
+    "storage/objects",
     "storage/tables",
 )
 sys.path += [str(Path(__file__).parent / folder) for folder in SHARING]

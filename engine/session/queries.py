@@ -112,7 +112,8 @@ class Queries:
                 f"parameters go with one statement, and the text has {len(statements)}"
             )
         (statement,) = statements
-        if context.settings[PLAN_CACHE] and not isinstance(statement, ast.Select):
+        kept_elsewhere = ast.Select | ast.CreateSecret
+        if context.settings[PLAN_CACHE] and not isinstance(statement, kept_elsewhere):
             self.cache.keep_statement(text, statement)
         return statements
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from raydb import sql
 from raydb.engine.context.memory import parse_limit
+from raydb.engine.context.secrets import with_secrets
 from raydb.engine.context.sequence_values import SequenceValues
 from raydb.engine.context.statement_context import StatementContext
 from raydb.engine.session.changes import Changes
@@ -322,8 +323,8 @@ class Session:
                 return self.queries.copy_to(statement, context)
             case ast.Describe() | ast.ShowTables() | ast.ShowDatabases() | ast.ShowOption():
                 return self._show(statement, context)
-            case ast.SetOption() | ast.ResetOption():
-                self._choose(statement, context.warnings)
+            case ast.SetOption() | ast.ResetOption() | ast.CreateSecret() | ast.DropSecret():
+                self._choose(statement, context)
             case ast.Checkpoint():
                 self.changes.checkpoint(context)
             case ast.Vacuum():
@@ -344,9 +345,12 @@ class Session:
                 return self.changes.define(statement, context)
         return Result(None, (), -1)
 
-    def _choose(self, option: ast.SetOption | ast.ResetOption, warnings: list[str]) -> None:
+    def _choose(self, option: ast.Setting | ast.Secret, context: StatementContext) -> None:
         """Go on with other settings; plans of texts that mean something else now are forgotten."""
-        if has_no_effect(option.name, warnings):
+        if isinstance(option, ast.Secret):
+            self.settings = with_secrets(option, context)
+            return
+        if has_no_effect(option.name, context.warnings):
             return
         if isinstance(option, ast.SetOption):
             if option.value is None:

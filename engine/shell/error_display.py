@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import raydb
 from raydb.engine.shell.render.colors import RED, YELLOW, colored
 from raydb.engine.shell.render.words import plain, width
+from raydb.engine.shell.secrecy import holds_secret
 
 if TYPE_CHECKING:
     from raydb.engine.shell.script import Piece
@@ -51,7 +52,7 @@ def complaint(
         where = f"{source}:{line}: "
     lines = _wrapped(f"{where}error: {plain(' '.join(text.split()))}", columns)
     lines[0] = lines[0].replace("error:", colored("error:", RED, is_colored), 1)
-    if place is not None and piece is not None:
+    if place is not None and piece is not None and not holds_secret(piece.text):
         lines += _marked(piece.text, *place, is_colored=is_colored)
     return "".join(f"{line}\n" for line in lines)
 

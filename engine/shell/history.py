@@ -2,6 +2,7 @@
 
 The file is $RAYDB_HISTORY, by default history in $XDG_STATE_HOME/raydb (~/.local/state/raydb);
 RAYDB_HISTORY=off keeps nothing. Only its owner can read it: statements may hold what is private.
+Those with credentials are not written at all; the session itself goes back to them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+from raydb.engine.shell.secrecy import holds_secret
 
 if TYPE_CHECKING:
     from prompt_toolkit.history import History
@@ -76,5 +79,7 @@ class _KeptHistory(FileHistory):
 
     def store_string(self, string: str) -> None:
         """Append an entry to the file, in which bytes that are no text are replaced."""
+        if holds_secret(string):
+            return
         with suppress(OSError):
             super().store_string(string.encode("utf-8", "replace").decode())

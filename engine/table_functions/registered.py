@@ -10,6 +10,7 @@ from raydb.engine.table_functions.functions import BoundFunction, Functions, Ind
 from raydb.engine.table_functions.information_schema import INFORMATION_SCHEMA
 from raydb.engine.table_functions.motif.motif_function import MOTIF_FUNCTIONS
 from raydb.engine.table_functions.repeated_rows import Repeat
+from raydb.engine.table_functions.secret_functions import SECRET_FUNCTIONS
 from raydb.engine.table_functions.series import SeriesFunction
 from raydb.engine.table_functions.states.states_function import STATES_FUNCTIONS
 from raydb.engine.table_functions.summary import SummarizeFunction
@@ -35,6 +36,7 @@ for _function in (
     *INFORMATION_SCHEMA,
     *MOTIF_FUNCTIONS,
     Repeat(),
+    *SECRET_FUNCTIONS,
     Sequences(),
     SeriesFunction("generate_series", includes_stop=True),
     SeriesFunction("range", includes_stop=False),

@@ -59,8 +59,9 @@ def tokenize(text: str) -> tuple[tuple[Token, ...], ...]:
     """
     try:
         tokens = split_tokens(" " + text[1:] if text.startswith("\ufeff") else text)
-    except TokenError as error:
-        raise _unreadable(text) from error
+    except TokenError:
+        # It holds a part of the text, which may be a secret.
+        raise _unreadable(text) from None
     statements: list[list[Token]] = [[]]
     if ";" not in text:
         statements[0] = tokens
@@ -404,6 +405,15 @@ class TokenReader:
     def scalar(self) -> exp.Expr:
         """Read an expression, which ends before a comma or a parenthesis."""
         return self._part("an expression", exp.Condition)
+
+    def text_or_scalar(self) -> exp.Expr:
+        """Read an expression; a word alone is a text."""
+        tokens = self._until_comma()
+        if not tokens:
+            raise self.error("a value")
+        if len(tokens) == 1 and tokens[0].token_type is not TokenType.NUMBER:
+            return exp.Literal.string(tokens[0].text)
+        return _parse(self.text, list(tokens), exp.Condition, self.peek())
 
     def table_entry(self) -> exp.Expr:
         """Read what may stand in the parentheses of CREATE TABLE: a column or a constraint."""

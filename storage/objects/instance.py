@@ -1,7 +1,7 @@
-"""Whether this machine is an instance in a cloud that has a role: its own server tells.
+"""Whether this machine is an instance in a cloud that has a role, and where a bucket is.
 
-On any other machine nobody answers at that address, so that the first request to a store without
-credentials waits for a second, and later ones for nothing.
+The server of an instance tells its role. On any other machine nobody answers at that address: the
+first request to a store without credentials waits for a second, and later ones for nothing.
 """
 
 from __future__ import annotations
@@ -63,3 +63,18 @@ def _answer(server: str, method: str, path: str, headers: dict[str, str]) -> str
     finally:
         connection.close()
     return text.strip() if answer.status == http.client.OK else None
+
+
+def region_of(bucket: str) -> str | None:
+    """Return the region of a bucket of Amazon's, which it tells everybody; None where it does not.
+
+    It is asked for once a request was refused.
+    """
+    connection = http.client.HTTPSConnection("s3.amazonaws.com", timeout=_WAIT_S)
+    try:
+        connection.request("HEAD", f"/{bucket}")
+        return connection.getresponse().getheader("x-amz-bucket-region")
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()

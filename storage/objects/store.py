@@ -8,7 +8,6 @@ are OSError with the URL as its filename: FileNotFoundError where there is no ob
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -22,6 +21,8 @@ from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.remote import Access, Traffic
 from raydb.running import current
 from raydb.storage.objects.access import options_of, secret_of
+from raydb.storage.objects.failures import PreconditionError as PreconditionError  # noqa: PLC0414
+from raydb.storage.objects.failures import failure as _failure
 from raydb.storage.objects.ranges import Range, divided
 from raydb.storage.objects.urls import split_url
 from raydb.storage.objects.usual import environment_state
@@ -35,14 +36,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_STATUS = re.compile(r"status code: (\d{3}) ([A-Za-z ]+)")
-_CODE = re.compile(r"<Code>(\w+)</Code>")
 # Objects that are larger are sent in parts, side by side.
 _PART_BYTES = 8 << 20
-
-
-class PreconditionError(OSError):
-    """An object is not as a conditional request wanted it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +70,7 @@ class ObjectStore:
         """Prepare. Raises NotSupportedError without the library, OperationalError for options."""
         self.url = url
         self.access = access
-        self._store = _make(url, access, secret)
+        self._store, self._is_signed = _make(url, access, secret)
 
     def url_of(self, key: str) -> str:
         """Return the URL of an object."""
@@ -203,19 +198,28 @@ class ObjectStore:
             return []
         self._count(requests=len(calls), trips=1)
         futures = [_threads(self.access.requests).submit(call) for call in calls]
+        name = self.url_of(key)
         try:
-            while wait(futures, timeout=WAIT_S).not_done:
+            while waiting := wait(futures, timeout=WAIT_S).not_done:
                 check_interrupt()
+                _tell(name, 1 - len(waiting) / len(futures))
             return [future.result() for future in futures]
         except OSError as error:
-            raise _failure(error, self.url_of(key)) from None
+            raise _failure(error, name) from None
         except Exception as error:  # The library's own begin at Exception.
             if not type(error).__module__.startswith("obstore"):
                 raise
-            raise _failure(error, self.url_of(key)) from None
+            raise self._failed(error, name) from None
         finally:
             for future in futures:
                 future.cancel()
+            if any(future.running() for future in futures):
+                # Nobody waits for them any more, and no later request is to wait for them.
+                _pools.pop((os.getpid(), self.access.requests), None)
+
+    def _failed(self, error: Exception, name: str) -> OSError:
+        """Return an error of the library's as one with the URL."""
+        return _failure(error, name, is_signed=self._is_signed)
 
     def _received(self, found: Content) -> Content:
         self._count(received=len(found.data))
@@ -263,7 +267,8 @@ def open_store(url: str) -> tuple[ObjectStore, str]:
     return known, key
 
 
-def _make(url: str, access: Access, secret: Secret | None) -> Any:
+def _make(url: str, access: Access, secret: Secret | None) -> tuple[Any, bool]:
+    """Return the library's store, and whether its requests are signed."""
     try:
         from obstore import store  # noqa: PLC0415  (an extra, and 20 ms)
     except ImportError:
@@ -274,17 +279,25 @@ def _make(url: str, access: Access, secret: Secret | None) -> Any:
     found = options.found
     parts: dict[str, Any] = {"client_options": options.client, "retry_config": options.retries}
     classes: dict[str, Any] = {"s3": store.S3Store, "gs": store.GCSStore, "az": store.AzureStore}
+    is_signed = found.config.get("skip_signature") != "true"
     try:
         if options.kind not in classes:
-            return store.HTTPStore.from_url(url, **parts)
+            return store.HTTPStore.from_url(url, **parts), is_signed
         if options.kind == "s3":
             # Also one of Google's, which speaks the same language.
             url = f"s3://{url.partition('://')[2]}"
         if found.provider is not None:
             parts["credential_provider"] = found.provider
-        return classes[options.kind].from_url(url, config=found.config, **parts)
+        return classes[options.kind].from_url(url, config=found.config, **parts), is_signed
     except Exception as error:  # noqa: BLE001  (the library's own begin there)
         raise _failure(error, url) from None
+
+
+def _tell(name: str, share: float) -> None:
+    """Tell the listener of the statement how far reading or writing has come."""
+    running = current.get()
+    if running is not None and running.listener is not None:
+        running.listener(f"requests of {name}", share)
 
 
 def _get(store: Any, key: str, options: Any) -> Content | None:
@@ -315,43 +328,6 @@ def _get_range(store: Any, key: str, piece: Range, e_tag: str | None) -> memoryv
 
 def _entry(meta: Mapping[str, Any]) -> Entry:
     return Entry(meta["path"], meta["size"], meta["e_tag"], meta["last_modified"])
-
-
-def _failure(error: Exception, url: str) -> OSError:
-    """Return an error with the URL and a few words, which say nothing of credentials."""
-    text = str(error)
-    code, status = _CODE.search(text), _STATUS.search(text)
-    if isinstance(error, FileNotFoundError):
-        missing = FileNotFoundError(None, "no such object", url)
-        if code is not None and code.group(1) == "NoSuchBucket":
-            missing.strerror = "no such bucket"
-        return missing
-    name = type(error).__name__
-    if name in ("PreconditionError", "AlreadyExistsError"):
-        return PreconditionError(None, "it has changed meanwhile", url)
-    if name in ("PermissionDeniedError", "UnauthenticatedError"):
-        return PermissionError(None, "access denied" + _in_words(code, status), url)
-    if isinstance(error, OSError) and error.strerror:
-        return type(error)(error.errno, error.strerror, url)
-    return OSError(None, _reason(text, code, status), url)
-
-
-def _in_words(code: re.Match[str] | None, status: re.Match[str] | None) -> str:
-    found = code or status
-    return f" ({found.group(1)})" if found is not None else ""
-
-
-def _reason(text: str, code: re.Match[str] | None, status: re.Match[str] | None) -> str:
-    if status is not None:
-        return f"the store answered {status.group(1)} {status.group(2).strip()}" + (
-            f" ({code.group(1)})" if code is not None else ""
-        )
-    if "timed out" in text or "operation timed out" in text.lower():
-        return "the store did not answer in time"
-    if "connect" in text.lower():
-        return "the store cannot be reached"
-    first = text.splitlines()[0] if text else "an error without a message"
-    return first.split(" - ")[-1][:200]
 
 
 _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}

@@ -14,6 +14,7 @@ from raydb.sql.parse.options import SWITCH, one_of, read_options, whole_number
 from raydb.sql.parse.query import query_of, refuse_parameters, refuse_queries
 from raydb.sql.parse.reader import TokenReader
 from raydb.sql.parse.statements.macro import read_macro
+from raydb.sql.parse.statements.secret import accept_secret, read_secret
 from raydb.sql.parse.statements.sequence import read_alter_sequence, read_restart, read_sequence
 from raydb.sql.parse.statements.table_definition import define, read_table
 from raydb.sql.parse.stored_expressions import stored_text
@@ -36,9 +37,11 @@ _DROPPED: dict[str, tuple[ast.DropKind, str]] = {
 _PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
 
 
-def read_create(reader: TokenReader) -> ast.Definition:
+def read_create(reader: TokenReader) -> ast.Definition | ast.CreateSecret:
     """Read what CREATE makes, that word being read."""
     replace = reader.accept("OR", "REPLACE")
+    if accept_secret(reader):
+        return read_secret(reader, replace)
     is_local = reader.accept("LOCAL")
     if reader.accept_any("TEMP", "TEMPORARY") is None:
         if is_local:
@@ -220,8 +223,11 @@ def read_reindex(reader: TokenReader) -> ast.Reindex:
     return ast.Reindex("index", reader.relation("the name of an index"))
 
 
-def read_drop(reader: TokenReader) -> ast.Drop:
+def read_drop(reader: TokenReader) -> ast.Drop | ast.DropSecret:
     """Read DROP TABLE, VIEW, INDEX, BVH, SEQUENCE or TYPE, the word DROP being read."""
+    if accept_secret(reader):
+        if_exists = reader.accept("IF", "EXISTS")
+        return ast.DropSecret(str(reader.name("the name of a secret")), if_exists)
     word = reader.take().text.upper()
     if word not in _DROPPED:
         raise NotSupportedError(f"DROP {word} is not supported")
