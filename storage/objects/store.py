@@ -149,7 +149,9 @@ class ObjectStore:
 
         replaces: the e_tag of the object that it takes the place of, and of no other. is_new: there
         must be none. Otherwise `PreconditionError` is raised, and also where the write was done and
-        its reply was lost: who needs to know reads the object again.
+        its reply was lost: who needs to know reads the object again. After any other error it was
+        done, was not, or will be: a write that is on its way may arrive later, until the object is
+        another one than `replaces`.
         """
         mode: Any = "create" if is_new else "overwrite" if replaces is None else {"e_tag": replaces}
 
