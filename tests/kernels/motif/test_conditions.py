@@ -141,14 +141,14 @@ def check(edges: list[Edge], motif: Motif, delta: int, ties: Ties, asked: Condit
 @pytest.mark.parametrize("ties", TIES)
 def test_random_conditions_on_random_motifs(ties: Ties) -> None:
     counts = []
-    for seed in range(1000):
+    for seed in range(400):
         rng = np.random.default_rng([SEED, seed, ties == "strict"])
         motif = random_motif(rng)
         edges = random_edges(rng, int(rng.integers(4, 22)))
         asked = random_conditions(rng, motif, graph_of(edges).edge_count)
         print(f"seed {[SEED, seed, ties == 'strict']}: {motif} in {edges}")
         counts.append(check(edges, motif, int(rng.integers(0, 60)), ties, asked))
-    assert sum(count > 0 for count in counts) > 200
+    assert sum(count > 0 for count in counts) > 80
 
 
 @pytest.mark.parametrize(

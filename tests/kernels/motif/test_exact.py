@@ -47,13 +47,13 @@ def check(edges: list[Edge], motif: Motif, delta: int, ties: Ties, threads: int 
 @pytest.mark.parametrize("ties", TIES)
 def test_random_motifs_in_random_graphs(ties: Ties) -> None:
     counts = []
-    for seed in range(1200):
+    for seed in range(500):
         rng = np.random.default_rng([SEED, seed, ties == "strict"])
         motif = random_motif(rng)
         edges = random_edges(rng, int(rng.integers(1, 22)))
         print(f"seed {[SEED, seed, ties == 'strict']}: {motif} in {edges}")
         counts.append(check(edges, motif, int(rng.integers(0, 60)), ties, 1 + seed % 2))
-    assert sum(count > 0 for count in counts) > 300
+    assert sum(count > 0 for count in counts) > 125
 
 
 @settings(max_examples=150)
