@@ -13,18 +13,20 @@ backend: cpu (auto: this version has no other backend)
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from raydb.planner.plan.nodes import CommonTable, PhysicalPlan, SearchRows
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
+from raydb.room import size_text
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from raydb.remote import Traffic
     from raydb.storage.tables.table import Table
 
 # What runs on a backend.
@@ -52,7 +54,7 @@ class Measured:
     nodes: the rows and the own time, in ms, of nodes by their identity. ran_on: for jobs that could
     run on several backends which one did, with its own figures. By the identity of nodes, notes:
     what they say of their run; counts: what searches have counted in theirs. pictures: what
-    searches have drawn, as HTML.
+    searches have drawn, as HTML. traffic: what the statement has asked of object stores.
     """
 
     time_ms: float
@@ -62,6 +64,7 @@ class Measured:
     notes: Mapping[int, str] = field(default_factory=dict)
     counts: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     pictures: Sequence[str] = ()
+    traffic: Traffic | None = None
 
 
 _NOT_MEASURED = Measured(0.0, {}, {})
@@ -74,7 +77,7 @@ def describe(
 ) -> dict[str, Any]:
     """Return {"path", "ways", "reasons", "plan"}, and "time_ms" where measured, as JSON values.
 
-    The path is "fused" when any part runs as a fused job; the ways say how many aggregates run in
+    Where object stores were asked, "object_stores" has the counts of `Traffic`. The path is "fused" when any part runs as a fused job; the ways say how many aggregates run in
     which; the reasons say of every other aggregate (or of a plan without one) why it is not fused.
     states: see `search_states`.
     """
@@ -84,7 +87,9 @@ def describe(
     reasons = [node["general path"] for node in nodes if "general path" in node]
     if not fused and not reasons:
         reasons = ["the query has no aggregate"]
-    times = {} if measured is None else {"time_ms": measured.time_ms}
+    times: dict[str, Any] = {} if measured is None else {"time_ms": measured.time_ms}
+    if measured is not None and measured.traffic is not None and measured.traffic.requests:
+        times["object_stores"] = asdict(measured.traffic)
     path = "fused" if fused else "general"
     return {"path": path, "ways": _ways(nodes), "reasons": reasons, **times, "plan": tree}
 
@@ -123,7 +128,24 @@ def render(described: Mapping[str, Any]) -> list[str]:
         listed = ", ".join(f"{count} {way}" for way, count in ways.items())
         lines.append(f"aggregates: {listed}")
     lines += _render(described["plan"], 0)
+    if "object_stores" in described:
+        lines.append(f"object stores: {traffic_text(described['object_stores'])}")
     return [*lines, f"time: {described['time_ms']:.3f} ms"] if "time_ms" in described else lines
+
+
+def traffic_text(counts: Mapping[str, int]) -> str:
+    """Return what was asked of object stores as EXPLAIN says it.
+
+    >>> traffic_text({"requests": 3, "trips": 1, "received": 2048, "sent": 0})
+    '3 requests in 1 trip, 2 KB received'
+    """
+    said = [f"{_counted(counts['requests'], 'request')} in {_counted(counts['trips'], 'trip')}"]
+    said += [f"{size_text(counts[way])} {way}" for way in ("received", "sent") if counts[way]]
+    return ", ".join(said)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _render(node: dict[str, Any], depth: int) -> list[str]:

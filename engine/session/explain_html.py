@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from raydb.engine.fused.picture import draw
-from raydb.planner.explain import FUSED, details_of
+from raydb.planner.explain import FUSED, details_of, traffic_text
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 
 if TYPE_CHECKING:
@@ -79,6 +79,8 @@ def _summary(described: Mapping[str, Any]) -> str:
     facts += [("why", reason) for reason in described["reasons"]]
     if "time_ms" in described:
         facts.append(("time", f"{described['time_ms']:.3f} ms"))
+    if "object_stores" in described:
+        facts.append(("object stores", traffic_text(described["object_stores"])))
     for node in _walk(described["plan"]):
         if node["node"] == "FusedScanAggregate":
             share = 100 * node["rows_touched"] / max(node["rows_total"], 1)

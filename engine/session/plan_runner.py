@@ -202,7 +202,14 @@ def _measure(prepared: PreparedPlan, context: StatementContext) -> Measured:
     nodes[id(prepared.plan)] = rows, own_ms + rest_ms
     kernel_ms = {job: 1000 * seconds for job, seconds in jobs.kernel_seconds.items()}
     return Measured(
-        time_ms, kernel_ms, nodes, jobs.ran_on, trace.notes, trace.counts, trace.pictures
+        time_ms,
+        kernel_ms,
+        nodes,
+        jobs.ran_on,
+        trace.notes,
+        trace.counts,
+        trace.pictures,
+        context.running.traffic,
     )
 
 

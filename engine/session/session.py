@@ -42,6 +42,7 @@ from raydb.errors import Error, NotSupportedError, OperationalError, Programming
 from raydb.interrupts import check_interrupt
 from raydb.kernels.backends.cpu.threads import use_processors
 from raydb.planner.catalog import CATALOG, TEMP
+from raydb.remote import Traffic
 from raydb.running import Remarks, Running
 from raydb.sql import ast
 from raydb.storage.enums import stored_schema, stored_table
@@ -226,6 +227,7 @@ class Session:
             self._save_sequences()
             return result
         for statement in statements:
+            running.traffic = Traffic() if len(statements) > 1 else running.traffic
             self.databases.catch_up()
             result = self._execute(statement, lambda: self._begin(parameters, running, warnings))
         return result

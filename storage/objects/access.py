@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raydb.errors import OperationalError
@@ -104,6 +105,8 @@ def options_of(root: str, secret: Secret | None, access: Access) -> StoreOptions
     """
     timeout = timedelta(milliseconds=access.timeout_ms)
     client: dict[str, Any] = {"timeout": timeout, "connect_timeout": timeout, "allow_http": True}
+    if bundle := os.environ.get("AWS_CA_BUNDLE"):
+        client["root_certificate"] = _certificates(bundle)
     retries = {"max_retries": _RETRIES, "retry_timeout": timeout, "backoff": _BACKOFF}
     scheme, _, bucket = root.partition("://")
     kind = "http" if scheme == "https" else scheme
@@ -123,6 +126,16 @@ def options_of(root: str, secret: Secret | None, access: Access) -> StoreOptions
             client["default_headers"] = _headers(given)
             found = Found({})
     return StoreOptions(kind, found, client, retries)
+
+
+def _certificates(path: str) -> bytes:
+    """Return the certificates of a file, which are trusted beside the system's."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise OperationalError(
+            f"file '{path}', which AWS_CA_BUNDLE names, cannot be read: {error.strerror}"
+        ) from None
 
 
 def _s3(bucket: str, given: Mapping[str, str], usual: Found | None) -> Found:

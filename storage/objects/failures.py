@@ -17,7 +17,7 @@ _STATUS = re.compile(r"status code: (\d{3}) ([A-Za-z ]+)")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _REGION = re.compile(r"<Region>([a-z0-9-]{1,32})</Region>")
 # Values, and what an answer holds, must not be in a sentence of ours.
-_QUOTED = re.compile(r"\"[^\"]*\"?|'[^']*'?|<.*", re.DOTALL)
+_QUOTED = re.compile(r"\"[^\"]*\"?|'[^']*'?|\?\S*|<.*", re.DOTALL)
 
 # What codes of S3 mean, where they are about credentials; most stores use them.
 _ABOUT_KEYS = {

@@ -9,6 +9,7 @@ import pytest
 import raydb
 from raydb.engine.fused import run
 from raydb.engine.session import plan_runner
+from raydb.storage.objects.store import open_store
 
 QUERIES = [
     "SELECT city, sum(amount) FROM sale WHERE day > 3 GROUP BY city ORDER BY city",
@@ -54,3 +55,26 @@ def test_the_query_runs_once(con, query, monkeypatch):
 def test_a_bvh_is_counted_once(con):
     con.execute(f"EXPLAIN ANALYZE {QUERIES[0]}")
     assert con.execute("SELECT hits FROM bvhs()").fetchone() == (1,)
+
+
+def test_requests_to_stores_are_told(con, bucket, monkeypatch):
+    store, key = open_store(f"s3://{bucket}/x")
+    store.put(key, bytes(3000))
+    run_plan = plan_runner._run_plan
+
+    def read_first(*arguments, **named):
+        store.get_ranges(key, [(0, 1000), (2000, 3000)])
+        return run_plan(*arguments, **named)
+
+    monkeypatch.setattr(plan_runner, "_run_plan", read_first)
+    told = "object stores: 2 requests in 1 trip, 2 KB received"
+    for text in ("", "SELECT 1; "):  # what one statement asked is not the next one's
+        lines = [line for (line,) in con.execute(f"{text}EXPLAIN ANALYZE FROM sale").fetchall()]
+        assert lines[-2] == told
+    (text,) = con.execute("EXPLAIN (ANALYZE, FORMAT JSON) FROM sale").fetchone()
+    counts = {"requests": 2, "trips": 1, "received": 2000, "sent": 0}
+    assert json.loads(text)["object_stores"] == counts
+    (page,) = con.execute("EXPLAIN (ANALYZE, FORMAT HTML) FROM sale").fetchone()
+    assert "<dt>object stores</dt><dd>2 requests in 1 trip, 2 KB received</dd>" in page
+    monkeypatch.undo()
+    assert "object stores" not in str(con.execute("EXPLAIN ANALYZE FROM sale").fetchall())

@@ -256,6 +256,15 @@ def test_a_server_that_keeps_silent_costs_a_second_once(server, monkeypatch):
         assert server.authorization == ""
 
 
+def test_certificates_of_another_authority(tmp_path, monkeypatch):
+    path = tmp_path / "authority.pem"
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(path))
+    with pytest.raises(OperationalError, match="which AWS_CA_BUNDLE names, cannot be read"):
+        options_of("s3://shop", None, Access())
+    path.write_bytes(b"a certificate")
+    assert options_of("s3://shop", None, Access()).client["root_certificate"] == b"a certificate"
+
+
 def test_values_are_not_shown():
     secret = s3("mine", key_id=Hidden("AKIA"), secret=Hidden("very hidden"))
     found = options_of("s3://shop", secret, Access((secret,)))
