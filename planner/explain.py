@@ -77,8 +77,9 @@ def describe(
 ) -> dict[str, Any]:
     """Return {"path", "ways", "reasons", "plan"}, and "time_ms" where measured, as JSON values.
 
-    Where object stores were asked, "object_stores" has the counts of `Traffic`. The path is "fused" when any part runs as a fused job; the ways say how many aggregates run in
-    which; the reasons say of every other aggregate (or of a plan without one) why it is not fused.
+    Where object stores were asked, "object_stores" has the counts of `Traffic`. The path is "fused"
+    when any part runs as a fused job; the ways say how many aggregates run in which; the reasons
+    say of every other aggregate (or of a plan without one) why it is not fused.
     states: see `search_states`.
     """
     tree = _described(plan, set(), measured or _NOT_MEASURED, states or {})
