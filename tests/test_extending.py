@@ -34,6 +34,8 @@ from raydb.storage.tables.parts import ArrowPart
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from raydb.storage.formats.input_file import InputFile
+
 FAMILY = '''
 """Functions for the amusement of readers."""
 
@@ -131,8 +133,9 @@ class Words(Format):
     name, extensions = "words", ("words", "wrd")
     options: ClassVar = {"gap": Setting("what stands between two words", ANY)}
 
-    def open(self, path: str, settings: Any) -> tuple[pa.Schema, ArrowPart]:
-        found = Path(path).read_text().split(text_of(settings, "gap", " "))
+    def open(self, file: InputFile, settings: Any) -> tuple[pa.Schema, ArrowPart]:
+        with file.stream() as stream:
+            found = stream.read().decode().split(text_of(settings, "gap", " "))
         rows = pa.table({"word": pa.array(found), "length": [len(word) for word in found]})
         return rows.schema, ArrowPart(rows)
 

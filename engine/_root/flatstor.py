@@ -7,20 +7,27 @@
 ...     pets.item(1, "caption")
 'a dog'
 
-The bytes are specified in docs/flatstor.md.
+A path may be the URL of an object: "s3://shop/pets.flat". One request opens it, and another one
+brings a row. The bytes are specified in docs/flatstor.md.
 """
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING, Any
+
+from raydb.storage import flat
 from raydb.storage.flat import (
     ChunkMetadata,
     ColumnMetadata,
     FlatTable,
     TableMetadata,
     inspect,
-    open_table,
-    write_table,
 )
+from raydb.storage.objects.urls import is_url
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = [
     "ChunkMetadata",
@@ -31,3 +38,60 @@ __all__ = [
     "open_table",
     "write_table",
 ]
+
+
+def open_table(path: str | os.PathLike[str]) -> FlatTable:
+    """Open a FlatStor file for reading, or an object at a URL.
+
+    Raises OperationalError for a file that cannot be read or is damaged, naming the offset;
+    NotSupportedError for a file of a later format version, and for a URL without obstore.
+
+    >>> with open_table("pets.flat") as pets:
+    ...     pets.item(0, "caption")
+    'a dog'
+    """
+    from raydb.storage.formats.input_file import open_file  # noqa: PLC0415  (URLs alone need it)
+
+    name = os.fspath(path)
+    if not is_url(name):
+        return flat.open_table(path)
+    file = open_file(name)
+    file.bring()
+    return FlatTable(file.path, file.source().view)
+
+
+def write_table(
+    table: Any,
+    path: str | os.PathLike[str],
+    *,
+    chunk_rows: Mapping[str, int] | int | None = None,
+    encodings: Mapping[str, str] | None = None,
+    offset_index: Mapping[str, bool] | None = None,
+) -> None:
+    """Write an Arrow table to a file or an object, which appears complete, or not at all.
+
+    chunk_rows: rows a chunk, for all columns or by name; chosen by modality and item size where
+    not given. encodings: by name, one of auto, verbatim, frame, run_length, dictionary, fsst.
+    offset_index: False, by name, keeps lengths in place of the offsets of a text column: smaller,
+    and the first read of each chunk sums them up.
+
+    Raises ProgrammingError for settings that do not fit; NotSupportedError for types that are not
+    stored, and for a URL without obstore; DataError for a chunk of 2 GiB or more; OperationalError
+    where the disk or the store fails.
+
+    >>> write_table(pa.table({"id": [1, 2], "caption": ["a dog", None]}), "pets.flat")
+    """
+    name = os.fspath(path)
+    if not is_url(name):
+        flat.write_table(
+            table, path, chunk_rows=chunk_rows, encodings=encodings, offset_index=offset_index
+        )
+        return
+    from raydb.storage.formats.output_file import write_file  # noqa: PLC0415
+
+    write_file(
+        name,
+        lambda sink: flat.write_stream(
+            sink, table, chunk_rows=chunk_rows, encodings=encodings, offset_index=offset_index
+        ),
+    )

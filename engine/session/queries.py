@@ -220,7 +220,7 @@ class Queries:
 
     def copy_to(self, statement: ast.CopyTo, context: StatementContext) -> Result:
         """Write the rows of a query to a file."""
-        check_file(statement.path, context.settings)
+        check_file(statement.path, context.settings, may_be_object=True)
         result = self.run(statement.select, context)
         assert result.rows is not None
         rows = result.rows.rename_columns(list(result.names))

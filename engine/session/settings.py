@@ -43,6 +43,7 @@ from raydb.kernels.backends.choice import SETTINGS as BACKENDS
 from raydb.kernels.backends.cpu.threads import machine_processors
 from raydb.planner import PlannerOptions
 from raydb.planner.expressions.columns.zones import LOCAL, find_zone, zone_name
+from raydb.storage.objects.urls import is_url, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -195,20 +196,22 @@ def _lists(word: str) -> int:
     return _ALL_LISTS if word == "all" else int(word)
 
 
-def check_file(path: str, settings: Settings) -> None:
+def check_file(path: str, settings: Settings, *, may_be_object: bool = False) -> None:
     """Raise OperationalError unless statements may read and write files, or where NUL is in a path.
 
-    Raises NotSupportedError for one on another machine.
+    may_be_object: whether the URL of an object will do. Raises NotSupportedError for other files on
+    another machine.
     """
     if not settings[EXTERNAL_ACCESS]:
         raise OperationalError(
-            f"file '{path}' cannot be accessed: external_access is off for this connection"
+            f"file '{shown(path)}' cannot be accessed: external_access is off for this connection"
         )
     if "\0" in path:
         raise OperationalError(f"{path!r} is not the path of a file")
-    if _REMOTE.match(path):
+    if _REMOTE.match(path) and not (may_be_object and is_url(path)):
+        where = "a local file" if is_url(path) else "a file here or in an object store"
         raise NotSupportedError(
-            f"'{path}' is no local file: remote files are not supported yet, so fetch it first"
+            f"'{shown(path)}' is not {where}, which is what this reads or writes"
         )
 
 

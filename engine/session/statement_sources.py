@@ -39,7 +39,7 @@ def open_sources(statement: ast.Select | ast.Dml, context: StatementContext) -> 
     written = list(sql.tables_in(sources, relations))
     for name, source in sql.files_of(statement, written, parameters).items():
         for path in source.patterns:
-            check_file(path, settings)
+            check_file(path, settings, may_be_object=True)
         if name in snapshot.tables:
             raise ProgrammingError(f"the table '{name}' is called as the file is; rename it")
         rows = open_rows(source, context.whole_sample)

@@ -40,6 +40,7 @@ from raydb.sql import ast
 from raydb.storage.formats.copy import read_batches
 from raydb.storage.formats.format import copied
 from raydb.storage.formats.paths import expand
+from raydb.storage.objects.urls import is_url
 from raydb.storage.tables.changes import Append, Remove, Replace
 from raydb.storage.tables.constraints import check_required
 
@@ -124,7 +125,7 @@ def _insert(
 def _copy(
     statement: ast.Copy, definition: TableDefinition, context: StatementContext
 ) -> RowChanges:
-    check_file(statement.path, context.settings)
+    check_file(statement.path, context.settings, may_be_object=True)
     counted = _count_bytes(statement, context)
     columns, options = statement.columns, statement.options
     batches = read_batches(statement.path, definition, columns, options, counted)
@@ -177,7 +178,7 @@ def _count_bytes(statement: ast.Copy, context: StatementContext) -> Callable[[in
     A new file has begun where the bytes are no more than before. None where nobody listens.
     """
     listener = context.running.listener
-    if listener is None:
+    if listener is None or is_url(statement.path):
         return None
     sizes = [Path(path).stat().st_size for path in expand(statement.path) if Path(path).is_file()]
     place, before = 0, -1

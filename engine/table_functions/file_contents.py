@@ -9,10 +9,8 @@ parquet_file_metadata, parquet_kv_metadata        a row a file, and one for each
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from itertools import takewhile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -25,15 +23,20 @@ from raydb.planner.plan.function_arguments import NAME, Argument
 from raydb.planner.plan.table_function import OpenedFunction
 from raydb.room import check_room
 from raydb.storage.formats.delimited.csv_file import CSV
-from raydb.storage.formats.paths import check_file as check_kind
+from raydb.storage.formats.input_file import open_files
+from raydb.storage.formats.parquet import PARQUET
+from raydb.storage.formats.parquet_chunks import bring_footer
 from raydb.storage.formats.paths import describe_failure, expand
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable, Iterator
 
     from raydb.engine.context.statement_context import StatementContext
     from raydb.planner.plan.table_function import FunctionCall
+    from raydb.storage.formats.format import Format
+    from raydb.storage.formats.input_file import InputFile
 
     Row = tuple[Any, ...]
 
@@ -41,26 +44,34 @@ if TYPE_CHECKING:
 class FileRows(OpenedFunction):
     """A function of the files that a path or a pattern stands for; a row or several of each.
 
-    rows_of: returns those of a file; its errors of the system and of Arrow get a sentence.
+    rows_of: returns those of a file; its errors of the system and of Arrow get a sentence. shape:
+    the format, which tells how an object is opened.
     """
 
     arguments = (Argument("path", NAME, is_required=True),)
     usage = "the path of a file, or a pattern"
 
     def __init__(
-        self, name: str, schema: pa.Schema, rows_of: Callable[[str], Iterator[Row]]
+        self,
+        name: str,
+        schema: pa.Schema,
+        rows_of: Callable[[InputFile], Iterator[Row]],
+        shape: Format = PARQUET,
     ) -> None:
         self.name, self._schema, self._rows_of = name, schema, rows_of
+        self._format = shape
 
     def open(self, call: FunctionCall, context: StatementContext) -> pa.Table:
         pattern = call.value("path")
-        check_file(pattern, context.settings)
+        check_file(pattern, context.settings, may_be_object=True)
         rows: list[Row] = []
-        for path in expand(pattern):
+        paths = expand(pattern)
+        for file in open_files(paths, [self._format] * len(paths)):
             check_interrupt()
+            path = file.path
             try:
-                check_kind(path, None)
-                rows += self._rows_of(path)
+                file.check(None)
+                rows += self._rows_of(file)
             except UnicodeDecodeError as error:
                 raise DataError(
                     f"file '{path}' is no text in UTF-8, at byte {error.start + 1}; read_blob() has"
@@ -76,30 +87,32 @@ class FileRows(OpenedFunction):
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
 
-def _content(path: str) -> tuple[bytes, int, dt.datetime]:
-    status = Path(path).stat()
-    check_room(2 * status.st_size, f"file '{path}'")
-    content = Path(path).read_bytes()
-    return content, len(content), dt.datetime.fromtimestamp(status.st_mtime, dt.UTC)
+def _content(file: InputFile) -> tuple[bytes, int, dt.datetime | None]:
+    check_room(2 * file.size_bytes, f"file '{file.path}'")
+    with file.stream() as stream:
+        content = stream.read()
+    return content, len(content), file.last_modified
 
 
-def _text(path: str) -> Iterator[Row]:
-    content, size, modified = _content(path)
-    yield path, content.decode(), size, modified
+def _text(file: InputFile) -> Iterator[Row]:
+    content, size, modified = _content(file)
+    yield file.path, content.decode(), size, modified
 
 
-def _blob(path: str) -> Iterator[Row]:
-    yield (path, *_content(path))
+def _blob(file: InputFile) -> Iterator[Row]:
+    yield (file.path, *_content(file))
 
 
-def _opened(path: str) -> Any:
+def _opened(file: InputFile) -> Any:
     from pyarrow import parquet  # noqa: PLC0415  (few statements need it)
 
-    return parquet.ParquetFile(path)
+    bring_footer(file)
+    return parquet.ParquetFile(file.open())
 
 
-def _columns(path: str) -> Iterator[Row]:
-    with _opened(path) as file:
+def _columns(source: InputFile) -> Iterator[Row]:
+    path = source.path
+    with _opened(source) as file:
         metadata = file.metadata
         for number in range(metadata.num_row_groups):
             group = metadata.row_group(number)
@@ -143,8 +156,9 @@ _ELEMENT = re.compile(
 )
 
 
-def _elements(path: str) -> Iterator[Row]:
-    with _opened(path) as file:
+def _elements(source: InputFile) -> Iterator[Row]:
+    path = source.path
+    with _opened(source) as file:
         written = str(file.schema).splitlines()
         found = [match for line in written if (match := _ELEMENT.fullmatch(line)) is not None]
         leaves = iter(file.schema.column(place) for place in range(len(file.schema)))
@@ -169,24 +183,25 @@ def _elements(path: str) -> Iterator[Row]:
             )
 
 
-def _file(path: str) -> Iterator[Row]:
-    with _opened(path) as file:
+def _file(source: InputFile) -> Iterator[Row]:
+    path, size = source.path, source.size_bytes
+    with _opened(source) as file:
         metadata = file.metadata
-        size = Path(path).stat().st_size
         yield (
             *(path, metadata.created_by, metadata.num_rows, metadata.num_row_groups),
             *(metadata.num_columns, str(metadata.format_version), size, metadata.serialized_size),
         )
 
 
-def _keys(path: str) -> Iterator[Row]:
-    with _opened(path) as file:
+def _keys(source: InputFile) -> Iterator[Row]:
+    with _opened(source) as file:
         for key, value in (file.metadata.metadata or {}).items():
-            yield path, key, value
+            yield source.path, key, value
 
 
-def _sniffed(path: str) -> Iterator[Row]:
-    found, newline = CSV.sniff(path)
+def _sniffed(file: InputFile) -> Iterator[Row]:
+    path = file.path
+    found, newline = CSV.sniff(file)
     layout, ending = found.layout, newline.encode("unicode_escape").decode()
     columns = [(each.name, sql_type_name(each.type)) for each in found.schema]
     options = {
@@ -242,9 +257,9 @@ def _of_content(kind: pa.DataType) -> pa.Schema:
 
 
 FILE_CONTENTS = (
-    FileRows("sniff_csv", _SNIFFED, _sniffed),
-    FileRows("read_text", _of_content(pa.string()), _text),
-    FileRows("read_blob", _of_content(pa.binary()), _blob),
+    FileRows("sniff_csv", _SNIFFED, _sniffed, CSV),
+    FileRows("read_text", _of_content(pa.string()), _text, CSV),
+    FileRows("read_blob", _of_content(pa.binary()), _blob, CSV),
     FileRows(
         "parquet_metadata",
         _schema(

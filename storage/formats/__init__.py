@@ -28,6 +28,7 @@ from raydb.storage.formats.json.json_lines import JSON
 from raydb.storage.formats.options import ALIASES
 from raydb.storage.formats.parquet import PARQUET
 from raydb.storage.formats.paths import COMPRESSIONS
+from raydb.storage.objects.urls import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,6 +61,7 @@ def find_format(path: str, given: str | None, use: Use) -> Format:
             near = did_you_mean(name, tuple(known))
             raise ProgrammingError(f"format '{name}' is not one of {', '.join(known)}{near}")
         return known[name]
+    path = shown(path)
     file = PurePath(path)
     extension = file.with_suffix("").suffix if file.suffix in COMPRESSIONS else file.suffix
     name = _name_of(extension.removeprefix("."))

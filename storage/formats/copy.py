@@ -11,13 +11,15 @@ import pyarrow as pa
 
 from raydb.errors import OperationalError, ProgrammingError
 from raydb.names import known_name
-from raydb.storage.durable.replace import replace_file
 from raydb.storage.enums import stored_table, typed_schema, with_labels
 from raydb.storage.formats import check_options, find_format
 from raydb.storage.formats.format import Use
 from raydb.storage.formats.hive import write_folders
+from raydb.storage.formats.input_file import open_file
 from raydb.storage.formats.options import given_format, switch, text_of, with_plain_names
-from raydb.storage.formats.paths import check_file, describe_failure, expand
+from raydb.storage.formats.output_file import write_file
+from raydb.storage.formats.paths import describe_failure, expand
+from raydb.storage.objects.urls import shown
 from raydb.storage.tables.table import check_given
 
 if TYPE_CHECKING:
@@ -53,10 +55,11 @@ def read_batches(
     for path in expand(pattern):
         chosen = find_format(path, given_format(settings), Use.READ)
         check_options(chosen, settings, Use.READ)
-        read = chosen.reader(path, schema, columns is None, settings, report)
+        read = chosen.reader(shown(path), schema, columns is None, settings, report)
+        file = open_file(path, chosen)
         try:
-            is_empty = check_file(path, None if chosen.is_text else chosen.empty)
-            for rows in () if is_empty else read():
+            is_empty = file.check(None if chosen.is_text else chosen.empty)
+            for rows in () if is_empty else read(file):
                 yield _fill(stored_table(rows), definition.schema)
         except OSError as error:
             raise OperationalError(describe_failure(path, error)) from None
@@ -91,14 +94,14 @@ def write_rows(path: str, rows: pa.Table, options: Options) -> None:
         rows = with_labels(rows)
     keys = settings.get("partition_by")
     if keys is None:
-        replace_file(path, chosen.writer(path, rows, settings))
+        write_file(path, chosen.writer(shown(path), rows, settings))
         return
     compression = settings.get("compression") if chosen.is_text else None
     ending = {"gzip": ".gz", "zstd": ".zst"}.get(str(compression), "")
 
     def write(folder: str, part: pa.Table) -> str:
         file = f"{folder}/{_file_name(settings)}.{chosen.extensions[0]}{ending}"
-        replace_file(file, chosen.writer(file, part, settings))
+        write_file(file, chosen.writer(file, part, settings))
         return file
 
     names = tuple(map(str, keys)) if isinstance(keys, tuple) else (str(keys),)
@@ -120,7 +123,9 @@ def _file_name(settings: Options) -> str:
 def _refuse_doubles(path: str, rows: pa.Table) -> None:
     for name, times in Counter(rows.column_names).items():
         if times > 1:
-            raise ProgrammingError(f"file '{path}' would have {times} columns named '{name}'")
+            raise ProgrammingError(
+                f"file '{shown(path)}' would have {times} columns named '{name}'"
+            )
 
 
 def _choose_columns(definition: TableDefinition, columns: tuple[str, ...] | None) -> pa.Schema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
-from raydb.storage.flat import open_table
+from raydb.storage.flat import FlatTable, open_table
 from raydb.storage.formats.arrow.exported import exported
 from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.options import whole_number
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from raydb.storage.formats.input_file import InputFile
     from raydb.storage.formats.options import Options
 
 
@@ -22,9 +23,11 @@ class _Flat(Format):
     name, extensions, copy_place = "flat", ("flat",), 3
     options = {"chunk_rows": Setting("rows in a chunk", (Use.WRITE,))}
 
-    def open(self, path: str, settings: Options) -> tuple[pa.Schema, FilePart]:
-        flat = open_table(path)
-        return flat.schema, FilePart(path, flat)
+    def open(self, file: InputFile, settings: Options) -> tuple[pa.Schema, FilePart]:
+        source = file.source()
+        file.bring()
+        flat = open_table(source) if isinstance(source, str) else FlatTable(file.path, source.view)
+        return flat.schema, FilePart(file.path, flat)
 
     def writer(self, path: str, rows: pa.Table, settings: Options) -> Callable[[BinaryIO], None]:
         from raydb.storage.flat.write import write_stream  # noqa: PLC0415  (queries write nothing)

@@ -15,6 +15,7 @@ from raydb.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from raydb.storage.formats.input_file import InputFile
     from raydb.storage.formats.options import Options
     from raydb.storage.tables.parts import Part
 
@@ -86,9 +87,10 @@ class Format:
         known = {**_COMMON, **self.options}
         return [name for name, setting in known.items() if use in setting.uses]
 
-    def open(self, path: str, settings: Options) -> tuple[pa.Schema, Part]:
+    def open(self, file: InputFile, settings: Options) -> tuple[pa.Schema, Part]:
         """Return the columns as the file has them and its rows, to be read when they are used.
 
+        The file need not be there as a whole: what is read is brought before, see `InputFile`.
         Raises DataError for what is wrong inside of the file, ProgrammingError for bad options, and
         OSError.
         """
@@ -101,18 +103,18 @@ class Format:
         exact: bool,
         settings: Options,
         report: Report,
-    ) -> Callable[[], Iterator[pa.Table]]:
-        """Return the function that reads the columns of `schema`, some rows at a time.
+    ) -> Callable[[InputFile], Iterator[pa.Table]]:
+        """Return the function that reads the columns of `schema` in a file, some rows at a time.
 
         Its errors are those of `open`, of what is wrong with any row.
 
-        exact: whether a further column in the file is an error. report: called now and then with
-        the number of bytes read, perhaps from another thread. Raises ProgrammingError for bad
-        options.
+        path: as in messages. exact: whether a further column in the file is an error. report:
+        called now and then with the number of bytes read, perhaps from another thread. Raises
+        ProgrammingError for bad options.
         """
 
-        def read() -> Iterator[pa.Table]:
-            found, part = self.open(path, settings)
+        def read(file: InputFile) -> Iterator[pa.Table]:
+            found, part = self.open(file, settings)
             first = 0
             for rows in _tables(part, castable_names(path, found, schema, exact)):
                 cast = cast_rows(path, rows, schema, first)

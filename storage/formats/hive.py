@@ -7,8 +7,7 @@ all of its values are, else a VARCHAR; NULL is __HIVE_DEFAULT_PARTITION__. COPY 
 
 from __future__ import annotations
 
-from contextlib import suppress
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import quote, unquote
@@ -21,10 +20,11 @@ from raydb.errors import DataError, NotSupportedError, OperationalError, Program
 from raydb.interrupts import beside, check_interrupt
 from raydb.names import known_name
 from raydb.room import keep_rows
+from raydb.storage.formats.output_file import folders_at, not_written
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -117,40 +117,22 @@ def write_folders(
     order = beside(lambda: np.argsort(numbers, kind="stable"), len(numbers))
     ends = np.cumsum(np.bincount(numbers, minlength=len(folders)))
     rest = rows if keeps_keys else rows.drop_columns(list(dict.fromkeys(names)))
-    root = Path(path)
-    made: list[Path] = []
-    written: set[Path] = set()
+    place = folders_at(path)
+    written: set[str] = set()
     try:
-        before = sorted(root.rglob("*")) if found != "kept" and root.is_dir() else []
+        before = place.files() if found != "kept" else []
         if before and found == "refused":
             raise OperationalError(
                 f"directory '{path}' is not empty; OVERWRITE_OR_IGNORE writes to it all the same"
             )
         for folder, start, end in zip(folders, [0, *ends[:-1]], ends, strict=True):
-            _make_folder(root / folder, made)
-            written.add(Path(write(str(root / folder), _taken(rest, order[start:end]))))
-        _remove(each for each in reversed(before) if each not in written)
+            written.add(write(place.make(folder), _taken(rest, order[start:end])))
+        place.remove([each for each in before if each not in written])
     except BaseException as error:
-        for each in reversed(made):
-            with suppress(OSError):
-                for file in each.iterdir():
-                    if file in written:
-                        file.unlink()
-                each.rmdir()
+        place.undo(written)
         if isinstance(error, OSError):
-            reason = (error.strerror or str(error)).lower()
-            raise OperationalError(f"directory '{path}' cannot be written: {reason}") from None
+            raise not_written("directory", path, error) from None
         raise
-
-
-def _remove(paths: Iterable[Path]) -> None:
-    """Remove files, and folders that are empty then; those that are in a folder go before it."""
-    for path in paths:
-        if path.is_dir() and not path.is_symlink():
-            with suppress(OSError):  # It holds what was written.
-                path.rmdir()
-        else:
-            path.unlink()
 
 
 def _folders_of(rows: pa.Table, names: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
@@ -195,11 +177,3 @@ def _folder_names(name: str, column: pa.Array) -> pa.Array:
     ]
     found = pa.array(known, pa.string()).take(texts.indices)
     return found.fill_null(f"{quote(name, safe=' ')}={_NULL}")
-
-
-def _make_folder(folder: Path, made: list[Path]) -> None:
-    """Make a folder and those that it is in, each noted in `made`."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    for each in reversed(missing):
-        each.mkdir(exist_ok=True)
-        made.append(each)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -18,6 +18,7 @@ from raydb.storage.formats.arrow.exported import exported
 from raydb.storage.formats.cast_columns import cast_rows, castable_names
 from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.options import whole_number
+from raydb.storage.formats.parquet_chunks import ColumnChunks, bring_footer
 from raydb.storage.formats.room import Room
 from raydb.storage.nested import leaf_types
 from raydb.storage.tables.parts import Part, value_bytes
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from pyarrow import dataset, parquet
 
     from raydb.storage.formats.format import Report
+    from raydb.storage.formats.input_file import InputFile
     from raydb.storage.formats.options import Options
     from raydb.storage.tables.parts import Comparison
 
@@ -62,16 +64,16 @@ class _Parquet(Format):
         "row_group_size": Setting("rows in a row group", (Use.WRITE,)),
     }
 
-    def open(self, path: str, settings: Options) -> tuple[pa.Schema, ParquetPart]:
-        part = open_parquet(path)
+    def open(self, file: InputFile, settings: Options) -> tuple[pa.Schema, ParquetPart]:
+        part = open_parquet(file)
         return part.schema, part
 
     def reader(
         self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
-    ) -> Callable[[], Iterator[pa.Table]]:
-        def read() -> Iterator[pa.Table]:
-            part = open_parquet(path)
-            size_bytes = Path(path).stat().st_size
+    ) -> Callable[[InputFile], Iterator[pa.Table]]:
+        def read(file: InputFile) -> Iterator[pa.Table]:
+            part = open_parquet(file)
+            size_bytes = file.size_bytes
             names = castable_names(path, part.schema, schema, exact)
             row_count = 0
             for rows in part.batches(names):
@@ -89,15 +91,15 @@ class _Parquet(Format):
 PARQUET = _Parquet()
 
 
-def open_parquet(path: str) -> ParquetPart:
+def open_parquet(file: InputFile) -> ParquetPart:
     """Open a Parquet file; what takes its place later is another file.
 
     Raises DataError for a file that is none.
     """
     from pyarrow import dataset  # noqa: PLC0415  (10 ms, only for who reads Parquet)
 
-    # Not mapped: the kernel ends a process that reads a mapped file which was cut short.
-    source = pa.OSFile(path)
+    path, source = file.path, file.open()
+    bring_footer(file)
     # As ParquetFile has it, which reads the rows: UUIDs and JSON have types of their own.
     extended = dataset.ParquetFragmentScanOptions(arrow_extensions_enabled=True)
     fragment = dataset.ParquetFileFormat(default_fragment_scan_options=extended).make_fragment(
@@ -113,7 +115,8 @@ def open_parquet(path: str) -> ParquetPart:
         if group.num_columns != metadata.num_columns:
             counts = f"a row group of {group.num_columns} columns, not {metadata.num_columns}"
             raise _damaged(path, ValueError(counts))
-    return ParquetPart(path, source, fragment, metadata, schema, groups, Room(path))
+    chunks = ColumnChunks(file, metadata) if file.is_remote else None
+    return ParquetPart(path, source, fragment, metadata, schema, groups, Room(path), chunks)
 
 
 def _damaged(path: str, error: Exception) -> DataError:
@@ -164,6 +167,8 @@ class ParquetPart(Part):
     schema: pa.Schema
     row_groups: tuple[int, ...]
     room: Room
+    # Of an object: what brings its bytes.
+    chunks: ColumnChunks | None
 
     @property
     def row_count(self) -> int:
@@ -211,6 +216,9 @@ class ParquetPart(Part):
             elif not touched:
                 before += row_count
             first += row_count
+        if self.chunks is not None:
+            behind = [number for number in self.row_groups if touched and number > touched[-1]]
+            self.chunks.bring(touched, names, behind)
         rows = replace(self, row_groups=tuple(touched)).read(names)
         return list(rows.slice(start - before, stop - start).columns)
 
@@ -251,12 +259,15 @@ class ParquetPart(Part):
             file = parquet.ParquetFile(
                 self.source, metadata=self.metadata, buffer_size=_BUFFER_BYTES, pre_buffer=False
             )
-            room = self.room.now()
-            for batch in file.iter_batches(most, list(self.row_groups), list(names)):
-                room.check()
-                # Of nested columns it reads those too whose fields' paths are the names.
-                yield batch.select(list(names))
+            groups = list(self.row_groups)
+            steps = [groups] if self.chunks is None else self.chunks.steps(groups, names)
+            for some in steps:
                 room = self.room.now()
+                for batch in file.iter_batches(most, some, list(names)):
+                    room.check()
+                    # Of nested columns it reads those too whose fields' paths are the names.
+                    yield batch.select(list(names))
+                    room = self.room.now()
         except (pa.ArrowException, OSError) as error:
             raise _damaged(self.path, error) from None
 
@@ -268,6 +279,8 @@ class ParquetPart(Part):
         if not (pa.types.is_string(kind) or pa.types.is_binary(kind)) or not self.row_groups:
             return None
         by_codes = dataset.ParquetFileFormat(dictionary_columns={name})
+        if self.chunks is not None:
+            self.chunks.bring(self.row_groups, [name])
         chosen = by_codes.make_fragment(self.source).subset(row_group_ids=list(self.row_groups))
         try:
             found = chosen.to_table(columns=[name]).column(0)
@@ -327,6 +340,10 @@ class ParquetPart(Part):
         schema = pa.schema([self.schema.field(name) for name in names])
         batches: list[pa.RecordBatch] = []
         left = min(count, self.row_count)
+        if self.chunks is not None:
+            counts = itertools.accumulate(self._row_counts(), initial=0)
+            needed = [n for n, first in zip(self.row_groups, counts, strict=False) if first < left]
+            self.chunks.bring(needed, names)
         for batch in self._batches(names, min(max(left, 1), _BATCH_ROWS)):
             batches.append(batch.slice(0, left))
             left -= batches[-1].num_rows

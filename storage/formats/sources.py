@@ -22,8 +22,9 @@ from raydb.storage.formats.arrow.sql_types import check_names, sql_type
 from raydb.storage.formats.file_parts import cast_part
 from raydb.storage.formats.format import MAX_COLUMNS, Use, too_many_columns
 from raydb.storage.formats.hive import hive_columns
+from raydb.storage.formats.input_file import open_files
 from raydb.storage.formats.options import named_types, switch, with_plain_names
-from raydb.storage.formats.paths import check_file, describe_failure, expand, matching_files
+from raydb.storage.formats.paths import describe_failure, expand, matching_files
 from raydb.storage.integers import wider_integer
 from raydb.storage.nested import map_leaves
 from raydb.storage.tables.parts import ArrowPart
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from raydb.storage.formats.format import Format
+    from raydb.storage.formats.input_file import InputFile
     from raydb.storage.formats.options import Option, Options
     from raydb.storage.tables.parts import Part
 
@@ -71,13 +73,16 @@ def open_rows(source: FileSource, whole_sample: bool = False) -> Rows:
     settings = with_plain_names(dict(source.options))
     if whole_sample:
         settings["sample_size"] = "-1"
+    given = [name for name in settings if name != "sample_size" or not whole_sample]
+    files = [path for each in source.patterns for path in expand(each)]
+    formats = []
+    for path in files:
+        formats.append(find_format(path, source.kind, Use.QUERY))
+        check_options(formats[-1], given, Use.QUERY)
     opened = []
-    for path in [path for each in source.patterns for path in expand(each)]:
+    for file, chosen in zip(open_files(files, formats), formats, strict=True):
         check_interrupt()
-        chosen = find_format(path, source.kind, Use.QUERY)
-        known = [name for name in settings if name != "sample_size" or not whole_sample]
-        check_options(chosen, known, Use.QUERY)
-        opened.append(_open_file(path, chosen, settings))
+        opened.append(_open_file(file, chosen, settings))
     # An array of JSON without elements has no columns; others tell which there are.
     opened = [file for file in opened if file.schema.names or file.part.row_count]
     if not any(file.schema.names for file in opened):
@@ -145,10 +150,11 @@ class _OpenFile:
     own_names: Mapping[str, str]
 
 
-def _open_file(path: str, chosen: Format, settings: Options) -> _OpenFile:
+def _open_file(file: InputFile, chosen: Format, settings: Options) -> _OpenFile:
+    path = file.path
     try:
-        check_file(path, chosen.empty)
-        schema, part = chosen.open(path, settings)
+        file.check(chosen.empty)
+        schema, part = chosen.open(file, settings)
     except OSError as error:
         raise OperationalError(describe_failure(path, error)) from None
     if chosen.is_text:

@@ -16,6 +16,7 @@ from raydb.errors import DataError
 from raydb.interrupts import interrupt_check
 from raydb.running import Reject, Remarks, current
 from raydb.storage.formats.delimited.records import MAX_RECORD_BYTES
+from raydb.storage.formats.input_file import InputFile, ObjectFile
 from raydb.storage.formats.paths import is_open_pipe
 from raydb.storage.formats.room import Room
 from raydb.storage.temporary_files import Spool
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 # Decompressed in about 0.1 s, after which an interrupt is heard.
 _PIECE_BYTES = 4 << 20
+# Where the end of a text is looked for at a time.
+_END_BYTES = 1 << 16
 # Fields whose quotes are doubled between two questions for an interrupt.
 _FIELDS_A_CHECK = 4096
 # How long a pipe is waited for between two questions for an interrupt.
@@ -48,12 +51,15 @@ class TextFile:
 
     record = "line"
 
-    def __init__(self, path: str, compression: str | None, encoding: str | None = None) -> None:
+    def __init__(
+        self, source: InputFile, compression: str | None, encoding: str | None = None
+    ) -> None:
         """Open a file. Raises OSError, and DataError for what cannot be decompressed or decoded.
 
         encoding: Python's name for that of the text, None for UTF-8, or UTF-16 with its mark.
         """
-        self.path = path
+        path = self.path = source.path
+        self._source = source
         # Of a part: the file that it is a part of, and where it begins there.
         self._origin: tuple[TextFile, int] | None = None
         self._content: bytes | mmap.mmap | None = None
@@ -66,8 +72,9 @@ class TextFile:
             self._content = self._received()
             self._file = pa.BufferReader(self._content)
         else:
-            self._file = pa.OSFile(path)
+            self._file = source.open()
         if compression is not None:
+            source.bring()
             try:
                 self._content = self._decompressed(compression)
             except (OSError, pa.ArrowException) as error:
@@ -129,6 +136,7 @@ class TextFile:
         self._check_interrupt()
         if self._content is not None:
             return self._content[start : start + count]
+        self._source.bring_ahead(start, start + count)
         part: bytes = self._file.read_at(count, start)
         return part
 
@@ -137,6 +145,10 @@ class TextFile:
         """Give all bytes, to be searched. The file must not be empty."""
         if self._content is not None:
             yield self._content
+            return
+        if isinstance(self._source, ObjectFile):
+            self._source.bring()
+            yield self._source.mapped
             return
         with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             yield data
@@ -163,7 +175,7 @@ class TextFile:
         """Return where the last line ends that is not blank, `start` if there is none."""
         stop = self.size_bytes
         while stop > start:
-            first = max(start, stop - _PIECE_BYTES)
+            first = max(start, stop - _END_BYTES)
             kept = len(self.read(first, stop - first).rstrip(_LINE_ENDS))
             if kept:
                 line_end = self.read(first + kept, 2)

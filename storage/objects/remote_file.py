@@ -21,12 +21,13 @@ from raydb.storage.objects.store import open_store
 from raydb.storage.temporary_files import TemporaryFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import datetime as dt
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from raydb.storage.objects.ranges import Range
-    from raydb.storage.objects.store import ObjectStore
+    from raydb.storage.objects.store import Content, ObjectStore
 
 # A page, so that whole pages are written.
 BLOCK_BYTES = 4096
@@ -84,10 +85,12 @@ class TemporaryBacking:
 class RemoteFile(Source):
     """The bytes of an object, fetched when they are needed; threads may share it.
 
-    e_tag: of the object that is meant, None where it never changes.
+    e_tag: of the object that is meant, None where it never changes. last_modified: of it, as far
+    as the store has said it.
     """
 
     is_remote = True
+    last_modified: dt.datetime | None = None
 
     def __init__(
         self, store: ObjectStore, key: str, backing: Backing, e_tag: str | None = None
@@ -171,13 +174,36 @@ def open_object(url: str, tail_bytes: int = _TAIL_BYTES) -> RemoteFile:
 
     Its bytes are kept in memory or a temporary file until nothing refers to them. Raises OSError.
     """
-    store, key = open_store(url)
-    found = store.get_tail(key, tail_bytes)
-    size, running = found.entry.size, current.get()
+    (file,) = open_objects([url], tail_bytes)
+    return file
+
+
+def open_objects(
+    urls: Sequence[str], end_bytes: int = _TAIL_BYTES, *, first: bool = False
+) -> list[RemoteFile]:
+    """Return objects as `open_object` does, those of a store in one trip.
+
+    first: their first bytes come, not their last ones.
+    """
+    keys: dict[ObjectStore, list[str]] = {}
+    places = [open_store(url) for url in urls]
+    for store, key in places:
+        keys.setdefault(store, []).append(key)
+    files = {
+        (store, key): _opened(store, key, content)
+        for store, wanted in keys.items()
+        for key, content in zip(wanted, store.get_ends(wanted, end_bytes, first=first), strict=True)
+    }
+    return [files[place] for place in places]
+
+
+def _opened(store: ObjectStore, key: str, content: Content) -> RemoteFile:
+    size, running = content.entry.size, current.get()
     backing: Backing = Memory(size)
     if size > _HELD_BYTES:
         folder = None if running is None else running.temp_folder
         backing = TemporaryBacking(size, TemporaryFolder(folder))
-    file = RemoteFile(store, key, backing, found.entry.e_tag)
-    file.keep(found.start, found.data)
+    file = RemoteFile(store, key, backing, content.entry.e_tag)
+    file.last_modified = content.entry.last_modified
+    file.keep(content.start, content.data)
     return file

@@ -7,6 +7,7 @@ are OSError with the URL as its filename: FileNotFoundError where there is no ob
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 from collections import OrderedDict
@@ -14,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from raydb.errors import NotSupportedError
 from raydb.interrupts import WAIT_S, check_interrupt
@@ -24,7 +25,7 @@ from raydb.storage.objects.access import options_of, secret_of
 from raydb.storage.objects.failures import PreconditionError as PreconditionError  # noqa: PLC0414
 from raydb.storage.objects.failures import failure as _failure
 from raydb.storage.objects.ranges import Range, divided
-from raydb.storage.objects.urls import split_url
+from raydb.storage.objects.urls import shown, split_url
 from raydb.storage.objects.usual import environment_state
 from raydb.values import dataclass
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# What is said of a range of an empty object, and by a server that knows of none.
+_NO_RANGE = ("416", "non-partial response", "Range request not supported")
 # Objects that are larger are sent in parts, side by side.
 _PART_BYTES = 8 << 20
 
@@ -59,6 +62,25 @@ class Content:
     data: memoryview
 
 
+class _Parts(io.RawIOBase):
+    """The bytes of an object that is written in parts, until nobody waits for it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__()
+        self._file = file
+        self.is_over = False
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next bytes; an error lets the parts go that were sent."""
+        if self.is_over:
+            raise OSError(None, "it was interrupted")
+        return self._file.read(size)
+
+
 class ObjectStore:
     """The objects of a bucket; threads may share it.
 
@@ -74,7 +96,7 @@ class ObjectStore:
 
     def url_of(self, key: str) -> str:
         """Return the URL of an object."""
-        return f"{self.url}/{key}"
+        return f"{shown(self.url)}/{key}"
 
     # Reading
 
@@ -86,10 +108,17 @@ class ObjectStore:
 
     def get_tail(self, key: str, size: int) -> Content:
         """Return the last bytes of an object, all of a shorter one."""
-        options = {"range": {"suffix": size}}
-        found = self._one(key, partial(_get, self._store, key, options))
-        assert found is not None
-        return self._received(found)
+        return self.get_ends([key], size)[0]
+
+    def get_ends(self, keys: Sequence[str], size: int, *, first: bool = False) -> list[Content]:
+        """Return the last bytes of some objects, or the first ones, in one trip.
+
+        Those that are shorter come as a whole, and those of a store that answers no ranges.
+        """
+        get = partial(_get_end, self._store, size, first, not self.url.startswith("az://"))
+        found = self._all(keys[0], [partial(self._named, get, key) for key in keys])
+        self._count(requests=sum(count for _, count in found) - len(keys))
+        return [self._received(content) for content, _ in found]
 
     def get_ranges(
         self, key: str, ranges: Sequence[Range], e_tag: str | None = None
@@ -120,15 +149,22 @@ class ObjectStore:
 
         return self._one(key, ask)
 
-    def entries(self, prefix: str) -> Iterator[Entry]:
-        """Yield the objects whose keys begin with a prefix, in order of their keys."""
+    def entries(self, prefix: str, *, is_deep: bool = True) -> Iterator[Entry]:
+        """Yield the objects whose keys begin with a prefix, in order of their keys.
+
+        is_deep: those too that have another slash behind it.
+        """
 
         def ask() -> list[Entry]:
             import obstore  # noqa: PLC0415
 
             # The library takes whole names between slashes only.
             folder = prefix[: prefix.rfind("/") + 1]
-            found = [_entry(each) for page in obstore.list(self._store, folder) for each in page]
+            if is_deep:
+                metas = [each for page in obstore.list(self._store, folder) for each in page]
+            else:
+                metas = obstore.list_with_delimiter(self._store, folder)["objects"]
+            found = map(_entry, metas)
             return sorted(
                 (each for each in found if each.key.startswith(prefix)), key=lambda each: each.key
             )
@@ -166,17 +202,40 @@ class ObjectStore:
         return e_tag
 
     def put_file(self, key: str, path: str) -> None:
-        """Write an object from a file; a large one in parts, which appear together."""
+        """Write an object from a file; see `put_stream`."""
+        with Path(path).open("rb") as file:
+            self.put_stream(key, file, Path(path).stat().st_size)
 
-        def ask() -> int:
+    def put_stream(self, key: str, file: BinaryIO, size: int) -> None:
+        """Write an object from a file of so many bytes; a large one in parts.
+
+        Parts appear together, and go where an error or an interrupt comes before their end.
+        """
+        if size <= _PART_BYTES or self.url.startswith("http"):
+            self.put(key, file.read())
+            return
+        source = _Parts(file)
+
+        def ask() -> None:
             import obstore  # noqa: PLC0415
 
-            file = Path(path)
             most = self.access.requests
-            obstore.put(self._store, key, file, chunk_size=_PART_BYTES, max_concurrency=most)
-            return file.stat().st_size
+            parts: Any = source
+            obstore.put(
+                self._store,
+                key,
+                parts,
+                chunk_size=_PART_BYTES,
+                max_concurrency=most,
+                use_multipart=True,
+            )
 
-        self._count(sent=self._one(key, ask))
+        try:
+            self._one(key, ask)
+        finally:
+            source.is_over = True
+        # That which begins it, and that which ends it.
+        self._count(requests=1 + len(divided([(0, size)], _PART_BYTES)), trips=2, sent=size)
 
     def delete(self, keys: Sequence[str]) -> None:
         """Remove objects; one that does not exist is no error."""
@@ -207,7 +266,7 @@ class ObjectStore:
                 _tell(name, 1 - len(waiting) / len(futures))
             return [future.result() for future in futures]
         except OSError as error:
-            raise _failure(error, name) from None
+            raise error if error.filename else _failure(error, name) from None
         except Exception as error:  # The library's own begin at Exception.
             if not type(error).__module__.startswith("obstore"):
                 raise
@@ -218,6 +277,15 @@ class ObjectStore:
             if any(future.running() for future in futures):
                 # Nobody waits for them any more, and no later request is to wait for them.
                 _pools.pop((os.getpid(), self.access.requests), None)
+
+    def _named(self, ask: Callable[[str], T], key: str) -> T:
+        """Return what a request for an object brings; its errors have that one's URL."""
+        try:
+            return ask(key)
+        except Exception as error:
+            if not isinstance(error, OSError) and not type(error).__module__.startswith("obstore"):
+                raise
+            raise self._failed(error, self.url_of(key)) from None
 
     def _failed(self, error: Exception, name: str) -> OSError:
         """Return an error of the library's as one with the URL."""
@@ -275,7 +343,7 @@ def _make(url: str, access: Access, secret: Secret | None) -> tuple[Any, bool]:
         from obstore import store  # noqa: PLC0415  (an extra, and 20 ms)
     except ImportError:
         raise NotSupportedError(
-            f"'{url}' is in an object store, which needs obstore: pip install 'raydb[s3]'"
+            f"'{shown(url)}' is in an object store, which needs obstore: pip install 'raydb[s3]'"
         ) from None
     options = options_of(url, secret, access)
     found = options.found
@@ -292,7 +360,7 @@ def _make(url: str, access: Access, secret: Secret | None) -> tuple[Any, bool]:
             parts["credential_provider"] = found.provider
         return classes[options.kind].from_url(url, config=found.config, **parts), is_signed
     except Exception as error:  # noqa: BLE001  (the library's own begin there)
-        raise _failure(error, url) from None
+        raise _failure(error, shown(url)) from None
 
 
 def _tell(name: str, share: float) -> None:
@@ -300,6 +368,30 @@ def _tell(name: str, share: float) -> None:
     running = current.get()
     if running is not None and running.listener is not None:
         running.listener(f"requests of {name}", share)
+
+
+def _get_end(
+    store: Any, size: int, first: bool, has_suffixes: bool, key: str
+) -> tuple[Content, int]:
+    """Return the first or the last bytes of an object, and how many requests that took."""
+    import obstore  # noqa: PLC0415
+
+    if first or has_suffixes:
+        wanted: Any = (0, size) if first else {"suffix": size}
+        request_count = 1
+    else:
+        known = obstore.head(store, key)["size"]
+        wanted = (max(known - size, 0), known)
+        request_count = 2
+    try:
+        found = _get(store, key, {"range": wanted})
+    except Exception as error:
+        if not any(words in str(error) for words in _NO_RANGE):
+            raise
+        found = _get(store, key, None)
+        request_count += 1
+    assert found is not None
+    return found, request_count
 
 
 def _get(store: Any, key: str, options: Any) -> Content | None:
@@ -319,10 +411,13 @@ def _get(store: Any, key: str, options: Any) -> Content | None:
 
 def _get_range(store: Any, key: str, piece: Range, e_tag: str | None) -> memoryview:
     options: dict[str, Any] = {"range": piece}
-    if e_tag is not None:
+    # A weak one matches nothing.
+    if e_tag is not None and not e_tag.startswith("W/"):
         options["if_match"] = e_tag
     found = _get(store, key, options)
     assert found is not None
+    if found.entry.e_tag != (e_tag or found.entry.e_tag):
+        raise PreconditionError(None, "it has changed meanwhile")
     if len(found.data) != piece[1] - piece[0]:
         raise OSError(None, f"it has {found.entry.size} bytes, not {piece[1]} or more")
     return found.data

@@ -25,6 +25,7 @@ from raydb.storage.formats.text_part import TextPart
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from raydb.storage.formats.input_file import InputFile
     from raydb.storage.formats.options import Options
 
 _MAGIC, _FIRST_FEATHER = b"ARROW1", b"FEA1"
@@ -48,25 +49,25 @@ class _Ipc(Format):
     has_dictionaries = True
     options = {"compression": Setting("none, lz4 or zstd", (Use.WRITE,))}
 
-    def open(self, path: str, settings: Options) -> tuple[pa.Schema, TextPart]:
+    def open(self, file: InputFile, settings: Options) -> tuple[pa.Schema, TextPart]:
         """Return the columns of a file or a stream, and its rows, batch by batch.
 
         Raises DataError for what is none, or is damaged; OperationalError for one that memory_limit
         has no room for.
         """
-        file = _IpcFile(path)
-        rows = file.count_rows()
+        messages = _IpcFile(file)
+        rows = messages.count_rows()
 
         def head(names: Sequence[str], count: int) -> pa.Table:
-            found = [pa.Table.from_batches([], file.schema).select(list(names))]
-            for block in file.blocks(names):
+            found = [pa.Table.from_batches([], messages.schema).select(list(names))]
+            for block in messages.blocks(names):
                 found.append(block().slice(0, count))
                 count -= found[-1].num_rows
                 if count <= 0:
                     break
             return pa.concat_tables(found)
 
-        return file.schema, TextPart(file.schema, file.blocks, head, rows)
+        return messages.schema, TextPart(messages.schema, messages.blocks, head, rows)
 
     def writer(self, path: str, rows: pa.Table, settings: Options) -> Callable[[BinaryIO], None]:
         compression = str(settings.get("compression", "none")).lower()
@@ -95,9 +96,10 @@ ARROW_IPC = _Ipc()
 class _IpcFile:
     """The messages of a file; what takes its place later is another file."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._source = pa.OSFile(path)
+    def __init__(self, file: InputFile) -> None:
+        path = self._path = file.path
+        file.bring()
+        self._source = file.open()
         self._room = Room(path)
         magic = self._source.read_at(8, 0)
         if magic.startswith(_FIRST_FEATHER):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raydb.storage.formats.format import Report
+    from raydb.storage.formats.input_file import InputFile
     from raydb.storage.formats.options import Options
     from raydb.storage.tables.parts import Part
 
@@ -97,28 +98,28 @@ class Csv(Format):
             "delimiter" in settings or layout.delimiter == "\t" or not is_detected,
         )
 
-    def open(self, path: str, settings: Options) -> tuple[pa.Schema, Part]:
+    def open(self, source: InputFile, settings: Options) -> tuple[pa.Schema, Part]:
         """Return the columns, as the options or a sample of the rows tell them, and the rows."""
-        text = self.text_settings(path, settings)
-        file, columns = _open_text(path, text), columns_of(settings, text.header)
+        text = self.text_settings(source.path, settings)
+        file, columns = _open_text(source, text), columns_of(settings, text.header)
         return open_inferred(file, text.layout, columns, text.delimiter_given, text.skipped_lines)
 
-    def sniff(self, path: str) -> tuple[Inferred, str]:
+    def sniff(self, source: InputFile) -> tuple[Inferred, str]:
         """Return what is found out of a file, and what its lines end with."""
-        text = self.text_settings(path, {})
-        file = _open_text(path, text)
+        text = self.text_settings(source.path, {})
+        file = _open_text(source, text)
         found = infer_columns(file, text.layout, Columns(), text.delimiter_given, 0)
         with file.view() as data:
             return found, "\r\n" if data[:_FIRST_BYTES].find(b"\r\n") >= 0 else "\n"
 
     def reader(
         self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
-    ) -> Callable[[], Iterator[pa.Table]]:
+    ) -> Callable[[InputFile], Iterator[pa.Table]]:
         """Return the function that reads rows; their fields are `schema`, in its order."""
         text = self.text_settings(path, settings)
 
-        def read() -> Iterator[pa.Table]:
-            file = _open_text(path, text)
+        def read(source: InputFile) -> Iterator[pa.Table]:
+            file = _open_text(source, text)
             found = open_delimited(file, schema, text.layout, text.header, text.skipped_lines)
             yield from read_whole_tables(found, report=report)
 
@@ -239,9 +240,9 @@ def _encoding(settings: Options) -> str | None:
     return None if found.name in ("utf-8", "ascii", "utf-8-sig") else found.name
 
 
-def _open_text(path: str, text: TextSettings) -> TextFile:
+def _open_text(source: InputFile, text: TextSettings) -> TextFile:
     """Open a delimited file, decompressed and with quotes that are doubled within quotes."""
-    file = TextFile(path, text.compression, text.encoding)
+    file = TextFile(source, text.compression, text.encoding)
     if text.layout.lenient:
         file.expect_rejects()
     return file if text.escape is None else file.with_doubled_quotes(text.layout, text.escape)

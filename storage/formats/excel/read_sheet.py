@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import warnings
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openpyxl.reader.excel import ExcelReader
+
+    from raydb.storage.formats.input_file import InputFile
 
 MAX_ROWS, MAX_SHEET_COLUMNS = 1_048_576, 16_384
 # How the files begin that programs write for a password, and wrote before there was .xlsx.
@@ -88,14 +89,15 @@ class Sheet:
         return f"cell {_cell_name(self.first_row + row, self.first_column + column)}"
 
 
-def read_sheet(path: str, wanted: Wanted) -> Sheet:
+def read_sheet(source: InputFile, wanted: Wanted) -> Sheet:
     """Read a sheet. Raises DataError for a damaged file, ProgrammingError for an unknown sheet.
 
     Raises OperationalError where openpyxl is not installed, or memory_limit has no room, and
     OSError.
     """
     require_openpyxl()
-    with Path(path).open("rb") as file, _reading(path):
+    path = source.path
+    with source.stream() as file, _reading(path):
         start = file.read(len(_OLD_FILE))
         if start == _OLD_FILE:
             raise DataError(

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from raydb.storage.formats.format import Report
+    from raydb.storage.formats.input_file import InputFile
     from raydb.storage.formats.options import Options
 
 _READING = (Use.READ, Use.QUERY)
@@ -65,11 +66,11 @@ class _Xlsx(Format):
         ),
     }
 
-    def open(self, path: str, settings: Options) -> tuple[pa.Schema, ArrowPart]:
+    def open(self, file: InputFile, settings: Options) -> tuple[pa.Schema, ArrowPart]:
         """Return the columns of a sheet and its rows, which are read at once."""
         all_text = switch(settings, "all_varchar") is True
         ignore_errors = switch(settings, "ignore_errors") is True
-        sheet = read_sheet(path, _wanted(settings))
+        sheet = read_sheet(file, _wanted(settings))
         if not sheet.names:
             raise DataError(f"{sheet.place} is empty")
         columns = []
@@ -81,11 +82,11 @@ class _Xlsx(Format):
 
     def reader(
         self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
-    ) -> Callable[[], Iterator[pa.Table]]:
+    ) -> Callable[[InputFile], Iterator[pa.Table]]:
         wanted = _wanted(settings)
 
-        def read() -> Iterator[pa.Table]:
-            sheet = read_sheet(path, wanted)
+        def read(file: InputFile) -> Iterator[pa.Table]:
+            sheet = read_sheet(file, wanted)
             if not sheet.names:
                 return
             names = list(sheet.names)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.storage.formats.input_file import InputFile
+
 _BLOCK_BYTES = 1 << 20
 # What messages call a line that is an element of an array.
 _ELEMENT = "element"
@@ -35,13 +37,13 @@ _STEPS[[ord("]"), ord("}")]] = -1
 _IS_SPACE = np.isin(np.arange(256), list(_SPACES))
 
 
-def open_json(path: str, compression: str | None) -> TextFile:
+def open_json(source: InputFile, compression: str | None) -> TextFile:
     """Open a file of JSON lines, or of one array, which is read as the lines of its elements.
 
     Raises OSError. Reading raises DataError for an array that does not end, or that something
     follows.
     """
-    return _JsonFile(path, compression)
+    return _JsonFile(source, compression)
 
 
 def is_empty_array(file: TextFile) -> bool:
@@ -55,9 +57,9 @@ def is_empty_array(file: TextFile) -> bool:
 class _JsonFile(TextFile):
     """A text file that is an array perhaps: then what is read are its elements, a line each."""
 
-    def __init__(self, path: str, compression: str | None) -> None:
+    def __init__(self, source: InputFile, compression: str | None) -> None:
         self._elements: _Elements | None = None
-        super().__init__(path, compression)
+        super().__init__(source, compression)
         start = self.skip(0)
         if self.read(start, _BLOCK_BYTES).lstrip(_SPACES).startswith(b"["):
             self.record = _ELEMENT

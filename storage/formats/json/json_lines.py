@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from raydb.storage.formats.format import Report
+    from raydb.storage.formats.input_file import InputFile
     from raydb.storage.formats.json.faults import Unexpected
     from raydb.storage.formats.options import Options
     from raydb.storage.formats.text_file import TextFile
@@ -73,13 +74,14 @@ class _Json(Format):
         "array": Setting("whether the objects are one array, and not a line each", (Use.WRITE,)),
     }
 
-    def open(self, path: str, settings: Options) -> tuple[pa.Schema, Part]:
+    def open(self, source: InputFile, settings: Options) -> tuple[pa.Schema, Part]:
         """Return the columns that the lines have, or those that the options give.
 
         Raises DataError, naming the line, for what is no JSON and for a key whose values are of
         several kinds.
         """
-        file, columns = open_json(path, compression_of(path, settings)), columns_of(settings)
+        compression = compression_of(source.path, settings)
+        file, columns = open_json(source, compression), columns_of(settings)
         if is_empty_array(file):
             empty = pa.schema(list(columns.types.items()))
             return empty, ArrowPart(empty.empty_table())
@@ -101,11 +103,11 @@ class _Json(Format):
 
     def reader(
         self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report
-    ) -> Callable[[], Iterator[pa.Table]]:
+    ) -> Callable[[InputFile], Iterator[pa.Table]]:
         compression = compression_of(path, settings)
 
-        def read() -> Iterator[pa.Table]:
-            file = open_json(path, compression)
+        def read(source: InputFile) -> Iterator[pa.Table]:
+            file = open_json(source, compression)
             if not is_empty_array(file):
                 yield from read_json(file, schema, exact, report)
 
