@@ -34,7 +34,7 @@ from raydb.storage.tables.parts import ArrowPart
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raydb.storage.formats.input_file import InputFile
+    from raydb.storage.formats.files.input_file import InputFile
 
 FAMILY = '''
 """Functions for the amusement of readers."""

@@ -24,6 +24,7 @@ from raydb.storage.flat import (
     TableMetadata,
     inspect,
 )
+from raydb.storage.mapped import open_source
 from raydb.storage.objects.urls import is_url
 
 if TYPE_CHECKING:
@@ -50,14 +51,14 @@ def open_table(path: str | os.PathLike[str]) -> FlatTable:
     ...     pets.item(0, "caption")
     'a dog'
     """
-    from raydb.storage.formats.input_file import open_file  # noqa: PLC0415  (URLs alone need it)
+    from raydb.storage.formats.files.input_file import open_file  # noqa: PLC0415  (URLs alone need it)
 
     name = os.fspath(path)
     if not is_url(name):
         return flat.open_table(path)
     file = open_file(name)
     file.bring()
-    return FlatTable(file.path, file.source().view)
+    return FlatTable(file.path, open_source(file.source()).view)
 
 
 def write_table(
@@ -87,7 +88,7 @@ def write_table(
             table, path, chunk_rows=chunk_rows, encodings=encodings, offset_index=offset_index
         )
         return
-    from raydb.storage.formats.output_file import write_file  # noqa: PLC0415
+    from raydb.storage.formats.files.output_file import write_file  # noqa: PLC0415
 
     write_file(
         name,

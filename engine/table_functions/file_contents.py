@@ -23,9 +23,9 @@ from raydb.planner.plan.function_arguments import NAME, Argument
 from raydb.planner.plan.table_function import OpenedFunction
 from raydb.room import check_room
 from raydb.storage.formats.delimited.csv_file import CSV
-from raydb.storage.formats.input_file import open_files
+from raydb.storage.formats.files.column_chunks import bring_footer
+from raydb.storage.formats.files.input_file import open_files
 from raydb.storage.formats.parquet import PARQUET
-from raydb.storage.formats.parquet_chunks import bring_footer
 from raydb.storage.formats.paths import describe_failure, expand
 from raydb.storage.type_names import sql_type_name
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from raydb.engine.context.statement_context import StatementContext
     from raydb.planner.plan.table_function import FunctionCall
+    from raydb.storage.formats.files.input_file import InputFile
     from raydb.storage.formats.format import Format
-    from raydb.storage.formats.input_file import InputFile
 
     Row = tuple[Any, ...]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from raydb.storage.formats.input_file import InputFile
+    from raydb.storage.formats.files.input_file import InputFile
     from raydb.storage.formats.options import Options
 
 

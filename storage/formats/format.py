@@ -15,7 +15,7 @@ from raydb.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from raydb.storage.formats.input_file import InputFile
+    from raydb.storage.formats.files.input_file import InputFile
     from raydb.storage.formats.options import Options
     from raydb.storage.tables.parts import Part
 

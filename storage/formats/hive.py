@@ -20,7 +20,7 @@ from raydb.errors import DataError, NotSupportedError, OperationalError, Program
 from raydb.interrupts import beside, check_interrupt
 from raydb.names import known_name
 from raydb.room import keep_rows
-from raydb.storage.formats.output_file import folders_at, not_written
+from raydb.storage.formats.files.output_file import folders_at, not_written
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

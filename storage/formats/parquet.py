@@ -16,9 +16,9 @@ from raydb.errors import DataError, NotSupportedError, ProgrammingError, did_you
 from raydb.interrupts import check_interrupt
 from raydb.storage.formats.arrow.exported import exported
 from raydb.storage.formats.cast_columns import cast_rows, castable_names
+from raydb.storage.formats.files.column_chunks import ColumnChunks, bring_footer
 from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.options import whole_number
-from raydb.storage.formats.parquet_chunks import ColumnChunks, bring_footer
 from raydb.storage.formats.room import Room
 from raydb.storage.nested import leaf_types
 from raydb.storage.tables.parts import Part, value_bytes
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyarrow import dataset, parquet
 
+    from raydb.storage.formats.files.input_file import InputFile
     from raydb.storage.formats.format import Report
-    from raydb.storage.formats.input_file import InputFile
     from raydb.storage.formats.options import Options
     from raydb.storage.tables.parts import Comparison
 

@@ -20,9 +20,9 @@ from raydb.storage.enums import stored_schema
 from raydb.storage.formats import check_options, find_format
 from raydb.storage.formats.arrow.sql_types import check_names, sql_type
 from raydb.storage.formats.file_parts import cast_part
+from raydb.storage.formats.files.input_file import open_files
 from raydb.storage.formats.format import MAX_COLUMNS, Use, too_many_columns
 from raydb.storage.formats.hive import hive_columns
-from raydb.storage.formats.input_file import open_files
 from raydb.storage.formats.options import named_types, switch, with_plain_names
 from raydb.storage.formats.paths import describe_failure, expand, matching_files
 from raydb.storage.integers import wider_integer
@@ -37,8 +37,8 @@ from raydb.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from raydb.storage.formats.files.input_file import InputFile
     from raydb.storage.formats.format import Format
-    from raydb.storage.formats.input_file import InputFile
     from raydb.storage.formats.options import Option, Options
     from raydb.storage.tables.parts import Part
 
@@ -89,18 +89,18 @@ def open_rows(source: FileSource, whole_sample: bool = False) -> Rows:
         row_count = sum(file.part.row_count for file in opened)
         nothing = pa.table({_NO_COLUMNS: pa.nulls(row_count, pa.string())})
         return Rows(nothing.schema, (ArrowPart(nothing),))
-    paths = [file.path for file in opened]
+    paths = [each.path for each in opened]
     opened = _with_common_names(opened)
     schema = _common_schema(opened, switch(settings, "union_by_name") is True)
     added = _added_columns(paths, settings)
     schema = stored_schema(_with_columns(paths[0], schema, added))
     parts = []
-    for place, file in enumerate(opened):
+    for place, one in enumerate(opened):
         constants = {name: added.column(name)[place] for name in added.column_names}
         others = {fold(name) for name in constants}
-        found = pa.schema([field for field in file.schema if fold(field.name) not in others])
-        origin = f"file '{file.path}'"
-        parts.append(cast_part(origin, found, schema, file.part, constants, file.own_names))
+        found = pa.schema([field for field in one.schema if fold(field.name) not in others])
+        origin = f"file '{one.path}'"
+        parts.append(cast_part(origin, found, schema, one.part, constants, one.own_names))
     return Rows(schema, tuple(parts))
 
 

@@ -16,7 +16,7 @@ from raydb.errors import DataError
 from raydb.interrupts import interrupt_check
 from raydb.running import Reject, Remarks, current
 from raydb.storage.formats.delimited.records import MAX_RECORD_BYTES
-from raydb.storage.formats.input_file import InputFile, ObjectFile
+from raydb.storage.formats.files.input_file import InputFile, ObjectFile
 from raydb.storage.formats.paths import is_open_pipe
 from raydb.storage.formats.room import Room
 from raydb.storage.temporary_files import Spool

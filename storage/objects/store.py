@@ -160,11 +160,12 @@ class ObjectStore:
 
             # The library takes whole names between slashes only.
             folder = prefix[: prefix.rfind("/") + 1]
-            if is_deep:
-                metas = [each for page in obstore.list(self._store, folder) for each in page]
-            else:
-                metas = obstore.list_with_delimiter(self._store, folder)["objects"]
-            found = map(_entry, metas)
+            pages = (
+                obstore.list(self._store, folder)
+                if is_deep
+                else [obstore.list_with_delimiter(self._store, folder)["objects"]]
+            )
+            found = [_entry(each) for page in pages for each in page]
             return sorted(
                 (each for each in found if each.key.startswith(prefix)), key=lambda each: each.key
             )

@@ -223,7 +223,7 @@ def test_an_object_that_is_replaced_meanwhile(con, put, tmp_path):
     rows = pa.table({"n": range(300_000)})
     pq.write_table(rows, tmp_path / "x.parquet", compression="none", use_dictionary=False)
     url = put("x.parquet", (tmp_path / "x.parquet").read_bytes())
-    source = raydb.storage.formats.input_file.open_file(url)
+    source = raydb.storage.formats.files.input_file.open_file(url)
     part = raydb.storage.formats.parquet.open_parquet(source)
     put("x.parquet", b"another")
     with pytest.raises(raydb.OperationalError, match=r"x\.parquet' cannot be read: it has changed"):

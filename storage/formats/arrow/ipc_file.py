@@ -25,7 +25,7 @@ from raydb.storage.formats.text_part import TextPart
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from raydb.storage.formats.input_file import InputFile
+    from raydb.storage.formats.files.input_file import InputFile
     from raydb.storage.formats.options import Options
 
 _MAGIC, _FIRST_FEATHER = b"ARROW1", b"FEA1"

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from raydb.storage.formats.files.input_file import InputFile
     from raydb.storage.formats.format import Report
-    from raydb.storage.formats.input_file import InputFile
     from raydb.storage.formats.options import Options
     from raydb.storage.tables.parts import Part
 

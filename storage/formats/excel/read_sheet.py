@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from openpyxl.reader.excel import ExcelReader
 
-    from raydb.storage.formats.input_file import InputFile
+    from raydb.storage.formats.files.input_file import InputFile
 
 MAX_ROWS, MAX_SHEET_COLUMNS = 1_048_576, 16_384
 # How the files begin that programs write for a password, and wrote before there was .xlsx.

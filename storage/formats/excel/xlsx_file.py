@@ -42,8 +42,8 @@ from raydb.storage.type_names import sql_type_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from raydb.storage.formats.files.input_file import InputFile
     from raydb.storage.formats.format import Report
-    from raydb.storage.formats.input_file import InputFile
     from raydb.storage.formats.options import Options
 
 _READING = (Use.READ, Use.QUERY)

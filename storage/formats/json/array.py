@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.storage.formats.input_file import InputFile
+    from raydb.storage.formats.files.input_file import InputFile
 
 _BLOCK_BYTES = 1 << 20
 # What messages call a line that is an element of an array.

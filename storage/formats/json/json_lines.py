@@ -45,8 +45,8 @@ from raydb.storage.uuids import UUID
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from raydb.storage.formats.files.input_file import InputFile
     from raydb.storage.formats.format import Report
-    from raydb.storage.formats.input_file import InputFile
     from raydb.storage.formats.json.faults import Unexpected
     from raydb.storage.formats.options import Options
     from raydb.storage.formats.text_file import TextFile

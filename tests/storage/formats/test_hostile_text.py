@@ -21,6 +21,7 @@ from raydb.storage.formats.delimited import convert as delimited
 from raydb.storage.formats.delimited import read
 from raydb.storage.formats.delimited.read import DelimitedText, tables_of
 from raydb.storage.formats.delimited.records import Layout, Record
+from raydb.storage.formats.files.input_file import InputFile
 from raydb.storage.formats.json import json_lines
 from raydb.storage.formats.json.source import MAX_DEPTH, Nesting
 from raydb.storage.formats.text_file import TextFile
@@ -173,7 +174,7 @@ def test_the_columns_of_a_part_are_listed_a_few_times_however_many_there_are(con
     assert schema.listed < 10
     write("wide.csv", part)
     text = DelimitedText(
-        TextFile("wide.csv", None), layout, schema, Record(0, 0, 0, 1), len(part),
+        TextFile(InputFile("wide.csv"), None), layout, schema, Record(0, 0, 0, 1), len(part),
         frozenset(schema.schema.names),
     )  # fmt: skip
     next(tables_of(text))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pyarrow import parquet
 
-    from raydb.storage.formats.input_file import InputFile
+    from raydb.storage.formats.files.input_file import InputFile
     from raydb.storage.objects.ranges import Range
 
 # The length of the footer and what a file ends with.

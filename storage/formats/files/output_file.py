@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 
 from raydb.errors import OperationalError
 from raydb.running import current
@@ -31,7 +31,8 @@ def write_file(path: str, write: Callable[[BinaryIO], None], buffer_bytes: int =
         raise OperationalError(f"'{shown(path)}' is a directory, not a file")
     running = current.get()
     folder = TemporaryFolder(None if running is None else running.temp_folder)
-    with folder.new_file() as file:
+    with folder.new_file() as opened:
+        file = cast("BinaryIO", opened)
         try:
             write(file)
             file.flush()

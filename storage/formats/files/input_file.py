@@ -12,7 +12,7 @@ import threading
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import pyarrow as pa
 
@@ -117,8 +117,7 @@ class ObjectFile(InputFile):
     def stream(self) -> BinaryIO:
         """Return all its bytes, which are brought."""
         self.bring()
-        found: Any = self.open()
-        return found
+        return cast("BinaryIO", self.open())
 
     def source(self) -> Source:
         """Return the object, which brings what it is asked for."""

@@ -1,0 +1,1 @@
+"""Files as statements read and write them: local ones, and objects behind URLs."""
