@@ -340,11 +340,13 @@ class ParquetPart(Part):
         schema = pa.schema([self.schema.field(name) for name in names])
         batches: list[pa.RecordBatch] = []
         left = min(count, self.row_count)
+        counts = itertools.accumulate(self._row_counts(), initial=0)
+        needed = sum(first < left for first in itertools.islice(counts, len(self.row_groups)))
+        groups, behind = self.row_groups[:needed], self.row_groups[needed:]
         if self.chunks is not None:
-            counts = itertools.accumulate(self._row_counts(), initial=0)
-            needed = [n for n, first in zip(self.row_groups, counts, strict=False) if first < left]
-            self.chunks.bring(needed, names)
-        for batch in self._batches(names, min(max(left, 1), _BATCH_ROWS)):
+            self.chunks.bring(groups, names, behind)
+        part = replace(self, row_groups=groups)
+        for batch in part._batches(names, min(max(left, 1), _BATCH_ROWS)):  # noqa: SLF001
             batches.append(batch.slice(0, left))
             left -= batches[-1].num_rows
             if not left:

@@ -101,13 +101,13 @@ def test_statements_run_with_the_threads_of_their_connection(con):
 @pytest.mark.parametrize(
     "sql",
     [
-        "FROM 'https://example.org/a.parquet'",
-        "SELECT * FROM read_csv('s3://bucket/a.csv')",
-        "COPY (SELECT 1 AS a) TO 'gs://bucket/a.csv'",
+        "FROM 'ftp://example.org/a.parquet'",
+        "SELECT * FROM read_csv('hdfs://bucket/a.csv')",
+        "EXPORT DATABASE 's3://bucket/all'",
     ],
 )
-def test_remote_files_are_not_supported_yet(con, sql):
-    with pytest.raises(raydb.NotSupportedError, match="remote files are not supported yet"):
+def test_other_remote_files_are_not_supported(con, sql):
+    with pytest.raises(raydb.NotSupportedError, match=r"'.*://.*' is not a .*file"):
         con.execute(sql)
 
 
