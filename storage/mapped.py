@@ -12,7 +12,7 @@ from xxhash import xxh3_64_intdigest
 from raydb.errors import OperationalError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 class Source:
@@ -28,6 +28,13 @@ class Source:
 
     def need(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Return when the bytes of some ranges are there. Raises OperationalError."""
+
+    def need_with(self, wanted: Sequence[tuple[Source, Iterable[tuple[int, int]]]]) -> None:
+        """Return when ranges of several files are there, this one among them."""
+
+    def has(self, start: int, stop: int) -> bool:
+        """Tell whether the bytes of a range are there."""
+        return 0 <= start <= stop <= len(self.view)
 
     def bring_again(self, range_: tuple[int, int]) -> bool:
         """Fetch bytes anew that are damaged here; tell whether that could be done."""

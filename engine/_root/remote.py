@@ -37,7 +37,8 @@ class Access:
 
     timeout_ms: how long a request may take. requests: how many run side by side.
     cache_folder: where objects of databases are kept, None for the user's folder for caches.
-    cache_bytes: how much of them, 0 for none.
+    cache_bytes: how much of them, 0 for none. refresh_ms: for how long a reader may do with the
+    version that it has seen last.
     """
 
     secrets: tuple[Secret, ...] = ()
@@ -45,6 +46,7 @@ class Access:
     requests: int = 16
     cache_folder: str | None = None
     cache_bytes: int = 10 << 30
+    refresh_ms: int = 0
 
 
 @dataclass(slots=True)

@@ -274,7 +274,9 @@ class Connection:
 
     def _running(self) -> Running:
         """Return a statement that begins now: it hears the interrupts from now on."""
-        return Running(self._interrupts, self.progress)
+        running = Running(self._interrupts, self.progress)
+        running.access = self._open_session().settings.access
+        return running
 
     def _run(self, sql: str, parameters: Parameters) -> Result:
         """Run a text."""

@@ -82,6 +82,10 @@ class SharedDatabase:
         if self.store is not None and self.store.directory.read_only:
             self.store.directory.refresh()
             self._load(self.store)
+        elif self.store is not None and self.store.directory.is_overtaken:
+            with self.alone():
+                self.store.directory.refresh()
+                self._load(self.store)
         if self.merger.is_done and self._turn.acquire(blocking=False):
             try:
                 self._take_merged()

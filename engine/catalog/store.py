@@ -57,7 +57,6 @@ from raydb.storage.tables.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -67,6 +66,8 @@ if TYPE_CHECKING:
     from raydb.planner.catalog import BvhInfo
     from raydb.storage.durable.database_directory import DatabaseDirectory
     from raydb.storage.durable.version import Version
+    from raydb.storage.mapped import Source
+    from raydb.storage.objects.database_objects import DatabaseObjects
     from raydb.storage.tables.changes import Change
 
     Arrays = dict[str, NDArray[Any]]
@@ -78,17 +79,11 @@ STATE_VERSION = 8
 # Version 4 has no vector indexes, version 5 no calibrations of them, version 6 no sequences.
 READ_VERSIONS = (4, 5, 6, 7, STATE_VERSION)
 
-# Changes of more than this go to files of their own instead of the log.
-LOGGED_BYTES = 2**22
-
-# A longer log is worth a new manifest: replaying it would delay the next open.
-LOG_BYTES = 2**26
-
 
 class Store:
     """Saves snapshots in a database directory and loads them from it."""
 
-    def __init__(self, directory: DatabaseDirectory) -> None:
+    def __init__(self, directory: DatabaseDirectory | DatabaseObjects) -> None:
         self.directory = directory
         # The files of arrays that are written already, by the identity of what they hold; the
         # value itself is kept beside the name, so that its identity is not given to another one.
@@ -116,6 +111,7 @@ class Store:
             return Snapshot()
         self._opened = {name: made for name, made in self._opened.items() if name in shown.files}
         self._files = {}
+        self.directory.prepare()
         state = Described.parse(shown.state, manifest, "state")
         version = state["version"].integer()
         if version not in READ_VERSIONS:
@@ -134,14 +130,14 @@ class Store:
             snapshot = self._load_bvh(snapshot, described)
         return replay(shown.records, snapshot, log)
 
-    def _open(self, described: Described, make: Callable[[Path], T]) -> T:
+    def _open(self, described: Described, make: Callable[[Source], T]) -> T:
         """Return what is made of a file that is named; what was made of it, if it is open."""
         name = described.text()
         if name not in self.directory.shown.files:
             raise described.fault("the name of a file of this version")
         made: T | None = self._opened.get(name)
         if made is None:
-            made = make(self.directory.path_of(name))
+            made = make(self.directory.open_file(name))
             if self.directory.read_only:
                 self._opened[name] = made
         return made
@@ -154,8 +150,8 @@ class Store:
         directory = self.directory
         return (
             directory.takes_records
-            and size <= LOGGED_BYTES
-            and directory.log_bytes + size <= LOG_BYTES
+            and size <= directory.most_logged_bytes
+            and directory.log_bytes + size <= directory.most_log_bytes
         )
 
     def queue(
@@ -281,7 +277,7 @@ class Store:
     # -- tables
 
     def _open_part(self, name: str) -> FilePart:
-        return FilePart(name, open_table(self.directory.path_of(name)))
+        return FilePart(name, open_table(self.directory.open_file(name)))
 
     def _describe_table(self, table: Table) -> dict[str, Any]:
         return {

@@ -74,6 +74,14 @@ _REQUESTS = Setting(
     "a number from 1 to 1024",
     "how many such requests run side by side",
 )
+_REFRESH = Setting(
+    "object_refresh",
+    0,
+    _whole(0, _MAX_TIMEOUT_MS),
+    "milliseconds",
+    "for how long a reader of a database in a store may do with the version that it saw last;"
+    " 0 asks the store before each statement",
+)
 _CACHE_DIRECTORY = Setting(
     "cache_directory",
     "",
@@ -112,7 +120,7 @@ _SSL = Setting(
 )
 
 OBJECT_SETTINGS: tuple[Setting[Any], ...] = (
-    *(_TIMEOUT, _REQUESTS, _CACHE_DIRECTORY, _CACHE),
+    *(_TIMEOUT, _REQUESTS, _REFRESH, _CACHE_DIRECTORY, _CACHE),
     *(_REGION, _KEY, _SECRET, _TOKEN, _ENDPOINT, _STYLE, _SSL),
 )
 
@@ -142,4 +150,5 @@ def access_of(value: Callable[[Setting[Any]], Any], secrets: tuple[Secret, ...])
         value(_REQUESTS),
         value(_CACHE_DIRECTORY) or None,
         0 if size == "0" else whole_limit(size, _CACHE.name) or 0,
+        value(_REFRESH),
     )

@@ -19,6 +19,7 @@ from raydb.engine.catalog.snapshot import Snapshot
 from raydb.engine.databases.joined import under_prefix
 from raydb.engine.databases.open_databases import leave, open_alone, share
 from raydb.errors import DatabaseError, OperationalError
+from raydb.storage.objects.urls import is_url
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -126,6 +127,8 @@ class Attachment:
         """Return what a statement adds."""
         if attach.path == MEMORY:
             return Attachment(attach, SharedDatabase())
+        if is_url(attach.path):
+            return Attachment(attach, None)
         return Attachment(replace(attach, path=str(Path(attach.path).absolute())), None)
 
 
@@ -282,6 +285,8 @@ def _open(attach: ast.Attach) -> Source:
 
 def is_sqlite(path: str) -> bool:
     """Say whether a path is that of an SQLite database, by its first bytes."""
+    if is_url(path):
+        return False
     try:
         with Path(path).open("rb") as file:
             return file.read(16) == b"SQLite format 3\0"
@@ -289,8 +294,13 @@ def is_sqlite(path: str) -> bool:
         return False
 
 
-def identity_of(path: str) -> tuple[int, int] | None:
-    """Return what tells a file or a directory from all others, whatever path leads there."""
+def identity_of(path: str) -> tuple[int, int] | str | None:
+    """Return what tells a file or a directory from all others, whatever path leads there.
+
+    None where there is none; of a URL it is not known before it is opened.
+    """
+    if is_url(path):
+        return path.rstrip("/")
     try:
         status = os.stat(path)  # noqa: PTH116  (as in `open_databases`)
     except OSError:

@@ -19,9 +19,12 @@ from raydb.engine.catalog.shared_database import SharedDatabase
 from raydb.engine.catalog.store import Store
 from raydb.storage.durable.database_directory import DatabaseDirectory
 from raydb.storage.durable.filesystem import reported
+from raydb.storage.objects.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from raydb.storage.objects.database_objects import DatabaseObjects
 
 
 class User(Protocol):
@@ -35,7 +38,7 @@ T = TypeVar("T", bound=User)
 
 # A session that closes leaves the databases that are attached to it as well.
 _opening = threading.RLock()
-_open: WeakValueDictionary[tuple[int, int], SharedDatabase] = WeakValueDictionary()
+_open: WeakValueDictionary[tuple[int, int] | str, SharedDatabase] = WeakValueDictionary()
 
 
 def share(path: str, begin: Callable[[SharedDatabase], T]) -> T:
@@ -65,12 +68,21 @@ def share(path: str, begin: Callable[[SharedDatabase], T]) -> T:
 
 def open_alone(path: str, begin: Callable[[SharedDatabase], T], *, read_only: bool) -> T:
     """Return a user of a database that is opened now."""
-    directory = DatabaseDirectory.open(path, read_only=read_only)
+    directory = _open_store(path, read_only=read_only)
     try:
         return begin(SharedDatabase(Store(directory)))
     except BaseException:
         directory.close()
         raise
+
+
+def _open_store(path: str, *, read_only: bool) -> DatabaseDirectory | DatabaseObjects:
+    if not is_url(path):
+        return DatabaseDirectory.open(path, read_only=read_only)
+    # Few databases are in an object store.
+    from raydb.storage.objects.database_objects import DatabaseObjects  # noqa: PLC0415
+
+    return DatabaseObjects.open(path, read_only=read_only)
 
 
 def leave(user: User) -> None:
@@ -88,8 +100,10 @@ def _find(path: str) -> SharedDatabase | None:
     return None
 
 
-def _identity(path: str) -> tuple[int, int]:
-    """Return what tells a directory from all others."""
+def _identity(path: str) -> tuple[int, int] | str:
+    """Return what tells a directory from all others; a URL is that itself."""
+    if is_url(path):
+        return path.rstrip("/")
     status = os.stat(path)  # noqa: PTH116  (a Path costs 5 us)
     return status.st_dev, status.st_ino
 

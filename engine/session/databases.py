@@ -303,7 +303,7 @@ class Databases:
     def rows(self, *, with_files: bool) -> pa.Table:
         """Return the rows of SHOW DATABASES, or of PRAGMA database_list."""
         store = self._own.shared.store
-        own = None if store is None else str(store.directory.folder.absolute())
+        own = None if store is None else str(store.directory.folder)
         listed = [(CATALOG, own), *((each.name, each.path) for each in self._attached)]
         if not with_files:
             return pa.table({"database_name": sorted(name for name, _ in listed)})

@@ -91,7 +91,7 @@ class Session:
         self._moment: dt.datetime | None = None  # what now() is in the transaction
         store = shared.store
         self._sequences = SequenceValues(read_only=read_only)
-        self._folder = None if store is None or read_only else str(store.directory.folder)
+        self._folder = None if store is None or read_only else store.directory.local_folder
 
     @property
     def has_tables(self) -> bool:

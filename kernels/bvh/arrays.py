@@ -71,7 +71,7 @@ def from_arrays(arrays: StoredArrays, properties: Described, row_limit: int) -> 
     """Return the BVH of `to_arrays`; the arrays are used as they are, mapped ones too.
 
     row_limit: the rows of the table, whose numbers are less. What a plan is made of is checked now,
-    what there is of each row when it is first read. Raises OperationalError.
+    what there is of each entry and of each row when it is first read. Raises OperationalError.
     """
     hierarchies = tuple(
         _hierarchy(arrays, described, number)
@@ -80,12 +80,14 @@ def from_arrays(arrays: StoredArrays, properties: Described, row_limit: int) -> 
     cell_count = properties["cell_count"].integer()
     if cell_count != math.prod(hierarchy.scan_count for hierarchy in hierarchies):
         raise properties["cell_count"].fault("the product of the counts of coordinates")
+    row_count = len(arrays.peek("row_ids", np.uint32, (-1,)))
+    placed = _Rows(arrays)
     cells = None
     entry_count = cell_count
     if "cells" in arrays:
-        cells = arrays.take("cells", np.int64, (-1,), rising, below(cell_count))
+        cells = placed.take("cells", np.int64, -1, rising, below(cell_count))
         entry_count = len(cells)
-    row_count = len(arrays.peek("row_ids", np.uint32, (-1,)))
+    offsets = placed.take("offsets", np.int64, entry_count + 1, spans(row_count))
     stored = [n for n, hierarchy in enumerate(hierarchies) if not hierarchy.is_scan_only]
     if [each.integer() for each in properties["stored"].items()] != stored:
         raise properties["stored"].fault(str(stored))
@@ -94,7 +96,7 @@ def from_arrays(arrays: StoredArrays, properties: Described, row_limit: int) -> 
         hierarchies=hierarchies,
         cell_count=cell_count,
         cells=cells,
-        offsets=arrays.take("offsets", np.int64, (entry_count + 1,), spans(row_count)),
+        offsets=offsets,
         row_ids=rows.take("row_ids", np.uint32, row_count, below(row_limit)),
         stored=tuple(stored),
         codes=tuple(
@@ -108,6 +110,7 @@ def from_arrays(arrays: StoredArrays, properties: Described, row_limit: int) -> 
             )
         ),
         sieve=_sieve(rows, measures) if _is_sieved(properties) else None,
+        placed=Deferred(placed.check),
         checked=Deferred(rows.check),
     )
 
@@ -117,8 +120,8 @@ class _Rows:
     """Arrays with something of each row or entry, which are not checked before they are read."""
 
     arrays: StoredArrays
-    row_count: int
-    entry_count: int
+    row_count: int = 0
+    entry_count: int = 0
     unchecked: list[tuple[str, tuple[Rule, ...]]] = field(default_factory=list)
 
     def __contains__(self, name: str) -> bool:
@@ -131,6 +134,7 @@ class _Rows:
 
     def check(self) -> None:
         """Check all arrays that were taken. Raises OperationalError."""
+        self.arrays.bring([name for name, _ in self.unchecked])
         for name, rules in self.unchecked:
             check_interrupt()
             self.arrays.check(name, *rules)

@@ -69,8 +69,10 @@ class Bvh:
     dead: int64, the ascending places of deleted rows, which every job leaves out; None
         where there are none.
     sieve: totals of each entry, None where CREATE BVH did not ask for them.
-    checked: raises where what a file holds of each row is not what loops rely on: row_ids, codes,
-        measures and sieve. Whoever reads them asks `with_checked_rows` first.
+    placed: raises where cells and offsets in a file are not what loops rely on. Whoever reads them
+        asks `entries`, `count_rows` or `with_checked_rows` first.
+    checked: the same for what there is of each row: row_ids, codes, measures and sieve. Whoever
+        reads them asks `with_checked_rows` first.
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -83,10 +85,13 @@ class Bvh:
     measures: tuple[Measure, ...]
     dead: NDArray[np.int64] | None = None
     sieve: Sieve | None = None
+    placed: Deferred[None] | None = None
     checked: Deferred[None] | None = None
 
     def with_checked_rows(self) -> Bvh:
         """Return the BVH once its rows are checked; those of one that was built need not be."""
+        if self.placed is not None:
+            self.placed.get()
         if self.checked is not None:
             self.checked.get()
         return self
@@ -122,6 +127,8 @@ class Bvh:
 
     def entries(self, intervals: NDArray[np.int64]) -> NDArray[np.int64]:
         """Turn cell intervals into entry intervals, int64 of shape (k, 2)."""
+        if self.placed is not None:
+            self.placed.get()
         if self.cells is None:
             return intervals
         return np.searchsorted(self.cells, intervals.ravel()).reshape(-1, 2).astype(np.int64)

@@ -19,7 +19,7 @@ import numpy as np
 from raydb.errors import OperationalError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import DTypeLike, NDArray
 
@@ -63,10 +63,15 @@ class StoredArrays:
         held: Mapping[str, NDArray[Any]],
         file: str,
         verify: Callable[[str], None] = lambda _: None,
+        bring: Callable[[Iterable[str]], None] = lambda _: None,
     ) -> None:
-        """Prepare; `verify` raises where an array's bytes are not those that were written."""
+        """Prepare; `verify` raises where an array's bytes are not those that were written.
+
+        bring: fetches the bytes of arrays, of a file that is elsewhere.
+        """
         self._held = held
         self._verify = verify
+        self.bring = bring
         self._facts: dict[str, Facts] = {}
         self.file = file
 

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from raydb.errors import InterfaceError, InternalError, OperationalError
 from raydb.storage.durable.database_files import TEMPORARY, DatabaseFiles
+from raydb.storage.durable.durable_database import DurableDatabase
 from raydb.storage.durable.filesystem import LOCAL, reported
 from raydb.storage.durable.garbage import collect_garbage
 from raydb.storage.durable.manifest import DataFile, Manifest, encode_manifest, is_data_name
@@ -43,6 +44,7 @@ from raydb.storage.durable.reserve import Reserve
 from raydb.storage.durable.version import Place
 from raydb.storage.durable.wal import HEADER_SIZE, Tail, WalWriter, encode_header
 from raydb.storage.durable.writer_lock import take_writer_lock
+from raydb.storage.mapped import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -50,13 +52,14 @@ if TYPE_CHECKING:
     from raydb.storage.durable.filesystem import File, FileSystem, Lock
     from raydb.storage.durable.version import Version
     from raydb.storage.durable.wal import Entry
+    from raydb.storage.mapped import Source
 
 # A reader starts over when the version that it is about to lock has just been collected, or CURRENT
 # is being overwritten. Each time a newer version exists; so many in a row do not happen by chance.
 _ATTEMPTS = 100
 
 
-class DatabaseDirectory:
+class DatabaseDirectory(DurableDatabase):
     """A database directory: one writer process, any number of reader processes.
 
     >>> directory = DatabaseDirectory.open("shop.raydb", read_only=False)
@@ -78,6 +81,7 @@ class DatabaseDirectory:
         self.read_only = read_only
         self._name = path  # as messages call it
         self._path = path.absolute()  # a program may go to another working directory
+        self.local_folder = str(self._path)
         self._system = files
         self._disk = DatabaseFiles(self._path, files)
         self._process = os.getpid()
@@ -160,18 +164,16 @@ class DatabaseDirectory:
             )
         return self._disk.data_path(name)
 
+    def open_file(self, name: str) -> Source:
+        """Return the bytes of a data file, see `path_of`."""
+        return open_source(self.path_of(name))
+
     def verify(self) -> None:
         """Read every data file, and raise OperationalError for one whose checksum is wrong."""
         self._check_open()
         with reported(f"database '{self._name}' cannot be verified"):
             for name, file in self._place.manifest.files.items():
                 self._disk.verify(name, file)
-
-    def append(self, record: bytes) -> None:
-        """Add a record to the log, durable when this returns; see `queue`."""
-        wait = self.queue(record)
-        assert wait is not None
-        wait()
 
     def queue(
         self,

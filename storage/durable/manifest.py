@@ -76,7 +76,7 @@ def encode_manifest(manifest: Manifest) -> bytes:
     return content + _CHECKSUM.pack(xxh3_64_intdigest(content))
 
 
-def decode_manifest(data: bytes, version: int, path: Path) -> Manifest:
+def decode_manifest(data: bytes, version: int, path: Path | str) -> Manifest:
     """Return the manifest that `encode_manifest` made of it; `version` is that of its name.
 
     Raises OperationalError with the offset where the bytes are not a manifest, and
@@ -111,7 +111,9 @@ def decode_manifest(data: bytes, version: int, path: Path) -> Manifest:
     return Manifest(version, log_id, files, data[position:end])
 
 
-def _decode_entry(data: bytes, position: int, end: int, path: Path) -> tuple[str, DataFile, int]:
+def _decode_entry(
+    data: bytes, position: int, end: int, path: Path | str
+) -> tuple[str, DataFile, int]:
     """Return the file that is named at a position, and the position after it."""
     if end - position < _ENTRY.size:
         found = f"{end - position} bytes"

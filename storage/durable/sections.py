@@ -19,14 +19,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import xxhash
 
+from raydb.errors import OperationalError
 from raydb.kernels.stored.described import Described
 from raydb.kernels.stored.stored_arrays import StoredArrays
 from raydb.storage.damage import damaged
-from raydb.storage.mapped import map_file
+from raydb.storage.mapped import Source, open_source
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -35,6 +36,7 @@ MAGIC = b"RAYARRAY"
 VERSION = 1
 ALIGNMENT = 64
 HEADER = struct.Struct("<8sIIQ")
+_BEGIN = 1 << 16
 
 
 # The types that arrays are written in; others, such as objects, are no numbers at all.
@@ -47,6 +49,13 @@ class Sections:
 
     arrays: StoredArrays
     properties: Described
+    directory_range: tuple[int, int]
+    _sections: Mapping[str, _Section]
+
+    def small_ranges(self, most_bytes: int) -> list[tuple[int, int]]:
+        """Return where arrays of at most so many bytes lie."""
+        ranges = [(each.start, each.end) for each in self._sections.values()]
+        return [(start, end) for start, end in ranges if end - start <= most_bytes]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -93,14 +102,21 @@ def write_sections(
         sink.write(b"\0" * (_aligned(array.nbytes) - array.nbytes))
 
 
-def read_sections(path: Path) -> Sections:
-    """Map a file of arrays.
+def read_sections(source: Path | Source) -> Sections:
+    """Return the arrays of a file, which is mapped, or brought when they are asked for.
 
     Raises OperationalError naming the file, the offset and what is wrong there; an array of other
     bytes than were written raises it when it is asked for.
     """
-    data = map_file(str(path))
-    directory, start = _read_directory(path, data)
+    opened = open_source(source)
+    path, data = opened.name, opened.view
+    try:
+        directory, start = _read_directory(opened)
+    except OperationalError:
+        # What no checksum covers is fetched anew before it is believed to be damaged.
+        if not opened.bring_again((0, min(_BEGIN, len(data)))):
+            raise
+        directory, start = _read_directory(opened)
     sections: dict[str, _Section] = {}
     for described in directory["sections"].items():
         name = described["name"].text()
@@ -110,35 +126,42 @@ def read_sections(path: Path) -> Sections:
         if section.end > len(data):
             expected = f"{section.end - section.start} bytes of '{name}'"
             found = f"{max(len(data) - section.start, 0)} bytes"
-            raise damaged(str(path), section.start, expected, found)
+            raise damaged(path, section.start, expected, found)
     arrays = {
         name: np.frombuffer(data[each.start : each.end], each.dtype).reshape(each.shape)
         for name, each in sections.items()
     }
 
+    def bring(names: Iterable[str]) -> None:
+        opened.need((sections[name].start, sections[name].end) for name in names)
+
     def verify(name: str) -> None:
         section = sections[name]
-        found = xxhash.xxh3_64_intdigest(data[section.start : section.end])
+        found = opened.digest(section.start, section.end, section.digest)
         if found != section.digest:
             expected = f"'{name}' with hash {section.digest:x}"
-            raise damaged(str(path), section.start, expected, f"{found:x}")
+            raise damaged(path, section.start, expected, f"{found:x}")
 
-    return Sections(StoredArrays(arrays, str(path), verify), directory["properties"])
+    stored = StoredArrays(arrays, path, verify, bring)
+    return Sections(stored, directory["properties"], (0, start), sections)
 
 
-def _read_directory(path: Path, data: memoryview) -> tuple[Described, int]:
+def _read_directory(source: Source) -> tuple[Described, int]:
+    path, data = source.name, source.view
     if len(data) < HEADER.size:
-        raise damaged(str(path), 0, f"{HEADER.size} bytes of header", f"{len(data)} bytes")
+        raise damaged(path, 0, f"{HEADER.size} bytes of header", f"{len(data)} bytes")
+    source.need([(0, HEADER.size)])
     magic, version, size, digest = HEADER.unpack_from(data)
     if magic != MAGIC:
-        raise damaged(str(path), 0, repr(MAGIC), repr(magic))
+        raise damaged(path, 0, repr(MAGIC), repr(magic))
     if version != VERSION:
-        raise damaged(str(path), 8, f"version {VERSION}", f"version {version}")
+        raise damaged(path, 8, f"version {VERSION}", f"version {version}")
+    source.need([(0, HEADER.size + size)])
     text = data[HEADER.size : HEADER.size + size]
     found = xxhash.xxh3_64_intdigest(text)
     if len(text) != size or found != digest:
-        raise damaged(str(path), HEADER.size, f"a directory with hash {digest:x}", f"{found:x}")
-    return Described.parse(bytes(text), str(path), "directory"), _aligned(HEADER.size + size)
+        raise damaged(path, HEADER.size, f"a directory with hash {digest:x}", f"{found:x}")
+    return Described.parse(bytes(text), path, "directory"), _aligned(HEADER.size + size)
 
 
 def _read_section(described: Described, start: int) -> _Section:

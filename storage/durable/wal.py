@@ -21,7 +21,7 @@ from __future__ import annotations
 import struct
 import threading
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from xxhash import xxh3_64_intdigest
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from raydb.storage.durable.filesystem import File
 
 _MAGIC = b"RAYDBLOG"
 _FORMAT = 1
@@ -81,7 +80,7 @@ def encode_frame(records: Sequence[bytes], sequence: int, log_id: int) -> bytes:
     return checked + struct.pack("<Q", xxh3_64_intdigest(checked, log_id)) + body
 
 
-def decode_log(data: bytes, log_id: int, path: Path) -> Tail:
+def decode_log(data: bytes, log_id: int, path: Path | str) -> Tail:
     """Return what a whole log file holds.
 
     Raises OperationalError with the offset where the header is damaged, or a frame that others
@@ -93,7 +92,7 @@ def decode_log(data: bytes, log_id: int, path: Path) -> Tail:
     return decode_frames(data, Tail((), 0, 0, HEADER_SIZE), 0, log_id, path)
 
 
-def decode_frames(data: bytes, tail: Tail, base: int, log_id: int, path: Path) -> Tail:
+def decode_frames(data: bytes, tail: Tail, base: int, log_id: int, path: Path | str) -> Tail:
     """Return the tail after the frames that follow it; `data` is the log from offset `base` on.
 
     Raises OperationalError where a frame is damaged that others follow.
@@ -108,7 +107,7 @@ def decode_frames(data: bytes, tail: Tail, base: int, log_id: int, path: Path) -
     return Tail(tuple(records), sequence, last, base + position)
 
 
-def _check_header(header: bytes, log_id: int, path: Path) -> None:
+def _check_header(header: bytes, log_id: int, path: Path | str) -> None:
     """Raise for a header that is not what it should be, naming the first wrong field."""
     if len(header) < HEADER_SIZE:
         expected = f"a log header of {HEADER_SIZE} bytes"
@@ -134,7 +133,7 @@ def _decode_frame(
     base: int,
     sequence: int,
     log_id: int,
-    path: Path,
+    path: Path | str,
     records: list[bytes],
 ) -> int | None:
     """Add the records of the frame at a position, and return its size; None if it is torn."""
@@ -177,7 +176,13 @@ def _finds_later_frame(data: bytes, position: int, sequence: int, log_id: int) -
 
 
 def _split_body(
-    data: bytes, start: int, size: int, count: int, base: int, path: Path, records: list[bytes]
+    data: bytes,
+    start: int,
+    size: int,
+    count: int,
+    base: int,
+    path: Path | str,
+    records: list[bytes],
 ) -> None:
     """Add the records of a frame whose checksums are right; its writer may still be hostile."""
     position = start + _LENGTH.size * count
@@ -190,6 +195,22 @@ def _split_body(
     for length in lengths:
         records.append(data[position : position + length])
         position += length
+
+
+class LogFile(Protocol):
+    """A file that a log is written to; its errors are OSError."""
+
+    def write(self, data: bytes | memoryview, offset: int) -> None:
+        """Write all the bytes at an offset."""
+
+    def truncate(self, size: int) -> None:
+        """Cut the file off."""
+
+    def sync(self) -> None:
+        """Return when the content is durable."""
+
+    def close(self) -> None:
+        """Give the file back."""
 
 
 @dataclass(eq=False)
@@ -226,7 +247,7 @@ class WalWriter:
         self._queue: list[Entry] = []
         self._busy = False
         self.failures = 0  # how many frames have failed
-        self._file: File | None = None
+        self._file: LogFile | None = None
         self._log_id = 0
         self._tail = Tail((), 0, 0, 0)
         self._unsettled = False  # a frame is being written, or nobody knows what became of it
@@ -238,6 +259,11 @@ class WalWriter:
         return self._tail.end
 
     @property
+    def sequence(self) -> int:
+        """The number of the last frame, 0 of none."""
+        return self._tail.sequence
+
+    @property
     def is_settled(self) -> bool:
         """Whether it is certain what the log holds, so that it takes records.
 
@@ -246,7 +272,7 @@ class WalWriter:
         with self._condition:
             return self.distrust is None and (self._busy or not self._unsettled)
 
-    def switch(self, file: File, log_id: int, tail: Tail) -> None:
+    def switch(self, file: LogFile, log_id: int, tail: Tail) -> None:
         """Append to another log from now on, after `tail`; between `paused`, or before any use."""
         if self._file is not None:
             self._file.close()
@@ -399,7 +425,7 @@ class WalWriter:
         self._tail = Tail((), sequence, start, start + len(frame))
         self._unsettled = False
 
-    def _undo(self, file: File) -> None:
+    def _undo(self, file: LogFile) -> None:
         """Cut the log to its whole frames, durably: what failed must not come back at a crash."""
         with suppress(OSError):
             file.truncate(self._tail.end)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from xxhash import xxh3_64_intdigest
 
 from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings import ENCODINGS
@@ -36,14 +35,16 @@ def open_chunk(column: Column, number: int) -> Chunk:
     """
     file, entry = column.file, column.entry(number)
     index_start, payload_start, dictionary_start, symbols_start, metadata_start = entry.starts()
-    view = file.view[entry.offset : entry.offset + metadata_start + entry.metadata_length]
-    digest = xxh3_64_intdigest(view)
-    if digest != (wanted := int(column.checksums[number])):
+    end = entry.offset + metadata_start + entry.metadata_length
+    wanted = int(column.checksums[number])
+    digest = file.source.digest(entry.offset, end, wanted)
+    if digest != wanted:
         expected = f"chunk {number} of column '{column.field.name}' with checksum {wanted:016x}"
         raise damaged(file.path, entry.offset, expected, f"{digest:016x}")
     if entry.payload_length > MAX_PAYLOAD_BYTES:
         expected = f"a payload of at most {MAX_PAYLOAD_BYTES} bytes"
         raise bad_chunk(column, entry, 0, expected, entry.payload_length)
+    view = file.view[entry.offset : end]
     sections = Sections(
         view[index_start : index_start + entry.index_length],
         view[payload_start : payload_start + entry.payload_length],

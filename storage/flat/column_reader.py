@@ -21,6 +21,7 @@ from raydb.storage.flat.encodings import ENCODINGS
 from raydb.storage.flat.encodings.encoding import OFFSET_BYTES, Piece
 from raydb.storage.flat.encodings.texts import arrays_of, is_narrow, narrow_texts
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Flags, Kind
+from raydb.storage.flat.metadata.column import chunk_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,6 +54,18 @@ class ColumnReader:
             chunk = self._chunks[number] = open_chunk(self.column, number)
             self._verified[number] = True
         return chunk
+
+    def bring(self, numbers: NDArray[np.int64] | None = None) -> None:
+        """Bring chunks that are elsewhere, in one trip; None: all."""
+        source = self.column.file.source
+        if source.is_remote:
+            entries = self.column.entries if numbers is None else self.column.entries[numbers]
+            source.need(chunk_ranges(entries))
+
+    def bring_rows(self, ranges: list[tuple[int, int]]) -> None:
+        """Bring the chunks that hold rows of ascending ranges."""
+        if self.column.file.source.is_remote:
+            self.bring(touched_chunks(self.column.entries, ranges))
 
     def chunk_item(self, number: int) -> Callable[[int], Any]:
         """Return the function that reads single rows of a chunk."""
@@ -93,7 +106,9 @@ class ColumnReader:
             return pa.array([], self.column.field.type)
         numbers = self.column.chunks_of(rows)
         if not self._verified[numbers].all():
-            for number in np.flatnonzero(np.bincount(numbers[~self._verified[numbers]])).tolist():
+            touched = np.flatnonzero(np.bincount(numbers[~self._verified[numbers]]))
+            self.bring(touched)
+            for number in touched.tolist():
                 self.chunk(number)
         group_of, gathers = self._groups
         if len(gathers) == 1:
@@ -125,6 +140,7 @@ class ColumnReader:
         if ranges is None:
             ranges = [(0, row_count)] if row_count else []
         self._check_room(ranges)
+        self.bring_rows(ranges)
         arrays: list[Any] = []
         run: list[Piece] = []
         run_key, run_bytes = None, 0
@@ -210,6 +226,7 @@ class ColumnReader:
     def verify(self) -> None:
         """Check every chunk, and that its own metadata are those that the column holds of it."""
         column = self.column
+        self.bring()
         if len(column.bloom_starts):
             _ = self.blooms
         for number in range(len(column.entries)):
@@ -243,6 +260,22 @@ class ColumnReader:
             None if key & 1 else ENCODINGS[key >> 9].gather(self.column, key >> 1 & 0xFF)
             for key in found.tolist()
         ]
+
+
+def chunk_ranges(entries: NDArray[Any]) -> list[tuple[int, int]]:
+    """Return where chunks lie in their file."""
+    starts = entries["offset"].astype(np.int64)
+    return list(zip(starts.tolist(), (starts + chunk_lengths(entries)).tolist(), strict=True))
+
+
+def touched_chunks(entries: NDArray[Any], ranges: list[tuple[int, int]]) -> NDArray[np.int64]:
+    """Return the chunks that hold rows of ascending disjoint ranges."""
+    firsts = entries["first_row"].astype(np.int64)
+    touched = np.zeros(len(firsts), np.bool_)
+    for start, stop in ranges:
+        low = max(int(np.searchsorted(firsts, start, "right")) - 1, 0)
+        touched[low : int(np.searchsorted(firsts, stop, "left"))] = True
+    return np.flatnonzero(touched)
 
 
 def missing_row(path: str, row: int, row_count: int) -> ProgrammingError:

@@ -8,7 +8,6 @@ column is first touched, a chunk is verified when it is. Nothing is parsed that 
 
 from __future__ import annotations
 
-import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +19,19 @@ from raydb.errors import (
     DataError,
     InterfaceError,
     NotSupportedError,
+    OperationalError,
     ProgrammingError,
     did_you_mean,
 )
 from raydb.room import check_room
 from raydb.storage.damage import damaged
-from raydb.storage.flat.column_reader import ColumnReader, missing_row
+from raydb.storage.flat.bring import bring_tables
+from raydb.storage.flat.column_reader import (
+    ColumnReader,
+    chunk_ranges,
+    missing_row,
+    touched_chunks,
+)
 from raydb.storage.flat.kinds import kind_of
 from raydb.storage.flat.layout import (
     CHUNK_ENTRY,
@@ -43,29 +49,37 @@ from raydb.storage.flat.layout import (
 from raydb.storage.flat.metadata.column import (
     File,
     SharedDictionary,
+    extent,
     read_column,
     read_header,
 )
 from raydb.storage.flat.metadata.description import TableMetadata, describe_column
 from raydb.storage.flat.metadata.flatbuffer import RootTable
 from raydb.storage.flat.select import select_rows
-from raydb.storage.mapped import map_file
+from raydb.storage.mapped import open_source
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from numpy.typing import NDArray
 
+    from raydb.storage.flat.bring import WantedRows
+    from raydb.storage.mapped import Source
+
 # Rows are read one by one, and not their ranges, where fewer than one in so many is selected.
 _SPARSE = 8
+
+# The Global VTable and the tail are there, in most files the rest of the metadata.
+_END = 2**12
 
 # By so many rows, each of another chunk, the bytes of all are guessed.
 _SAMPLED = 16
 
 
-def open_table(path: str | os.PathLike[str]) -> FlatTable:
-    """Open a FlatStor file for reading.
+def open_table(path: str | os.PathLike[str] | Source) -> FlatTable:
+    """Open a FlatStor file for reading; a Source brings its bytes when they are needed.
 
     Raises OperationalError for a file that cannot be read or is damaged, naming the offset;
     NotSupportedError for a file of a later format version.
@@ -74,12 +88,17 @@ def open_table(path: str | os.PathLike[str]) -> FlatTable:
     ...     pets.item(0, "caption")
     'a dog'
     """
-    name = os.fspath(path)
-    view = map_file(name)
-    least = HEADER.size + TAIL.size
-    if len(view) < least:
-        raise damaged(name, len(view), f"a file of {least} bytes or more", f"{len(view)} bytes")
-    return FlatTable(name, view)
+    source = open_source(path)
+    least, size = HEADER.size + TAIL.size, len(source.view)
+    if size < least:
+        raise damaged(source.name, size, f"a file of {least} bytes or more", f"{size} bytes")
+    try:
+        return FlatTable(source)
+    except (OperationalError, NotSupportedError):
+        # What no checksum covers is fetched anew before it is believed to be damaged.
+        if not (source.bring_again((0, HEADER.size)) and source.bring_again((size - _END, size))):
+            raise
+        return FlatTable(source)
 
 
 class FlatTable:
@@ -89,13 +108,17 @@ class FlatTable:
     it is open; `write_table` never does that, it puts a new file in its place.
     """
 
-    def __init__(self, path: str, view: memoryview) -> None:
-        self._file = File(path, view, np.frombuffer(view, np.uint8), len(view) - TAIL.size)
+    def __init__(self, source: Source) -> None:
+        view, path = source.view, source.name
+        self._file = File(path, source, view, np.frombuffer(view, np.uint8), len(view) - TAIL.size)
         self._closed = False
         self._schema: Any = None
         self._readers: dict[str, ColumnReader] = {}
         self._items: dict[str, Callable[[int], Any]] = {}
-        _check_header(self._file)
+        # Of an object it comes with the first chunks.
+        self._is_header_checked = source.has(0, HEADER.size)
+        if self._is_header_checked:
+            _check_header(self._file)
         vtable, vtable_offset = _read_vtable(self._file)
         table, self._column_sections = _read_sections(self._file, vtable, vtable_offset)
         self._vtable_offset, self._table_section = vtable_offset, table
@@ -205,6 +228,80 @@ class FlatTable:
         rows = sorted({place * self.row_count // _SAMPLED for place in range(_SAMPLED)})
         return self.take(rows).nbytes * self.row_count // len(rows) if self.row_count else 0
 
+    # Bytes that are elsewhere
+
+    @property
+    def opening_range(self) -> tuple[int, int]:
+        """The bytes that opening the file reads: table metadata, Global VTable, tail."""
+        return self._table_section.offset, len(self._file.view)
+
+    @property
+    def metadata_range(self) -> tuple[int, int]:
+        """The bytes of all metadata, those of columns too."""
+        starts = [section.offset for section in self._column_sections]
+        return min([*starts, self._table_section.offset]), len(self._file.view)
+
+    def bring(self, names: Sequence[str], rows: WantedRows) -> None:
+        """Bring what reading some columns needs; see `bring_tables`."""
+        if self._file.source.is_remote:
+            bring_tables([(self, names, rows)])
+
+    @property
+    def source(self) -> Source:
+        """Where the bytes are from."""
+        return self._file.source
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether bytes are elsewhere until they are brought."""
+        return self._file.source.is_remote
+
+    def column_ranges(self, names: Sequence[str]) -> list[tuple[int, int]]:
+        """Return where the metadata of columns lie."""
+        return [
+            (section.offset, section.offset + section.length)
+            for section in (self._column_sections[number] for number in self._numbers(names))
+        ]
+
+    def chunk_ranges(self, names: Sequence[str], rows: WantedRows) -> list[tuple[int, int]]:
+        """Return where the chunks of some rows lie, and what they share; metadata are there."""
+        ranges: list[tuple[int, int]] = []
+        is_read = False
+        for number in self._numbers(names):
+            shared, entries = extent(
+                self._file,
+                self.schema.field(number),
+                self._column_sections[number],
+                self._vtable_offset,
+                self._shared,
+            )
+            ranges += shared
+            if isinstance(rows, list):
+                entries = entries[touched_chunks(entries, rows)]
+            elif rows is not None:
+                firsts = entries["first_row"].astype(np.int64)
+                entries = entries[np.unique(np.searchsorted(firsts, rows, "right") - 1)]
+            ranges += chunk_ranges(entries)
+            is_read |= len(entries) > 0
+        if is_read and not self._is_header_checked:
+            ranges.append((0, HEADER.size))
+        return ranges
+
+    def check_header(self) -> None:
+        """Check the header if it is there, and has not been."""
+        if not self._is_header_checked and self._file.source.has(0, HEADER.size):
+            try:
+                _check_header(self._file)
+            except (OperationalError, NotSupportedError):
+                if not self._file.source.bring_again((0, HEADER.size)):
+                    raise
+                _check_header(self._file)
+            self._is_header_checked = True
+
+    def _numbers(self, names: Sequence[str]) -> list[int]:
+        found = map(self.schema.get_field_index, names)
+        return [number for number in found if number >= 0]
+
     # The rows
 
     def item(self, row: int, column: str) -> Any:
@@ -215,6 +312,7 @@ class FlatTable:
         """
         read = self._items.get(column)
         if read is None:
+            self.bring([column], np.array([row], np.int64))
             read = self._items[column] = self.reader(column).reader_of_items()
         try:
             return read(row)
@@ -235,18 +333,21 @@ class FlatTable:
             bad = int(wanted[(wanted < 0) | (wanted >= self.row_count)][0])
             raise missing_row(self.path, bad, self.row_count)
         names = self.schema.names if columns is None else columns
+        self.bring(names, wanted)
         arrays = [self.reader(name).take(wanted) for name in names]
         return self._table(names, arrays, len(wanted))
 
     def column(self, name: str) -> Any:
         """Return all rows of a column as a chunked array, not copied where bytes are Arrow's."""
+        self.bring([name], None)
         reader = self.reader(name)
         return pa.chunked_array(reader.read(), reader.column.field.type)
 
     def slice(self, name: str, start: int, stop: int) -> Any:
         """Return the rows start to stop of a column as a chunked array."""
-        reader = self.reader(name)
         ranges = [(start, stop)] if start < stop else []
+        self.bring([name], ranges)
+        reader = self.reader(name)
         return pa.chunked_array(reader.read(ranges), reader.column.field.type)
 
     def scan(self, columns: Sequence[str] | None = None, filter: Any = None) -> Any:  # noqa: A002
@@ -264,13 +365,16 @@ class FlatTable:
         1
         """
         names = self.schema.names if columns is None else list(columns)
-        readers = [self.reader(name) for name in names]
         if filter is None or (isinstance(filter, list | tuple) and not filter):
+            self.bring(names, None)
+            readers = [self.reader(name) for name in names]
             arrays = [
                 pa.chunked_array(reader.read(), reader.column.field.type) for reader in readers
             ]
             return self._table(names, arrays, self.row_count)
         rows, ranges = select_rows(self, filter)
+        self.bring(names, rows if len(rows) < self.row_count else ranges)
+        readers = [self.reader(name) for name in names]
         spanned = sum(stop - start for start, stop in ranges)
         if len(rows) * _SPARSE < spanned:
             return self._table(names, [reader.take(rows) for reader in readers], len(rows))
@@ -303,6 +407,7 @@ class FlatTable:
 
         Raises OperationalError, naming file, offset, expected and found.
         """
+        self.bring(self.schema.names, None)
         for dictionary in self._shared:
             self._file.section(
                 dictionary.section, "a shared dictionary", self._table_section.offset
@@ -347,6 +452,7 @@ def _check_header(file: File) -> None:
 def _read_vtable(file: File) -> tuple[RootTable, int]:
     """Return the Global VTable, which the tail names, and its offset."""
     where = len(file.view) - TAIL.size
+    file.source.need([(where, len(file.view))])
     offset, length, checksum, magic = TAIL.unpack_from(file.view, where)
     if magic != TAIL_MAGIC:
         raise damaged(file.path, where + 24, f"the magic bytes {TAIL_MAGIC!r}", repr(magic))

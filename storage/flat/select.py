@@ -75,6 +75,7 @@ def select_rows(source: FlatTable, wanted: Any) -> tuple[NDArray[np.int64], Rang
     if predicate is None:
         names = _names_in(str(expression), schema)
         return _evaluate(source, expression, names, None, everything), everything
+    source.bring(_columns_of(predicate), [])
     ranges = _possible_ranges(source, predicate)
     rows = None
     for part in _conjuncts(predicate):
@@ -94,6 +95,8 @@ def possible_ranges(source: FlatTable, wanted: Sequence[tuple[str, str, Any]]) -
     """
     everything = [(0, source.row_count)] if source.row_count else []
     predicate = read_comparisons(list(wanted), source.schema) if wanted else None
+    if predicate is not None:
+        source.bring(_columns_of(predicate), [])
     return everything if predicate is None else _possible_ranges(source, predicate)
 
 
@@ -125,11 +128,13 @@ def _evaluate(
         check_room(_NUMBER_BYTES * count, f"the rows of file '{source.path}' that may match")
         parts = [np.arange(start, stop) for start, stop in ranges]
         rows = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        source.bring(names, ranges)
         columns = [
             pa.chunked_array(source.reader(name).read(ranges), source.schema.field(name).type)
             for name in names
         ]
     else:
+        source.bring(names, rows)
         columns = [source.reader(name).take(rows) for name in names]
     number = "row"
     while number in source.schema.names:
@@ -171,6 +176,7 @@ def _is_bytes(column: Column, data_type: Any) -> bool:
 def _match(reader: ColumnReader, value: bytes, ranges: Ranges) -> NDArray[np.int64]:
     found = []
     held = 0
+    reader.bring_rows(ranges)
     for number, start, stop in reader.pieces(ranges):
         check_interrupt()
         need = held + _NUMBER_BYTES * (stop - start)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from raydb.storage.flat import FlatTable
     from raydb.storage.tables.parts import Comparison
 
 
@@ -107,6 +108,10 @@ class CastPart(Part):
     def ranges(self, comparisons: Sequence[Comparison]) -> list[tuple[int, int]]:
         """Return the ranges of rows that the file's own types do not rule out."""
         return self.part.ranges(self._as_found(comparisons))
+
+    def remote(self, names: Sequence[str]) -> tuple[FlatTable, Sequence[str]] | None:
+        """Return the file and its names of columns, if it is elsewhere."""
+        return self.part.remote(self._own(names))
 
     @property
     def is_streamed(self) -> bool:

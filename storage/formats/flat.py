@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
-from raydb.storage.flat import FlatTable, open_table
+from raydb.storage.flat import open_table
 from raydb.storage.formats.arrow.exported import exported
 from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.options import whole_number
@@ -24,9 +24,7 @@ class _Flat(Format):
     options = {"chunk_rows": Setting("rows in a chunk", (Use.WRITE,))}
 
     def open(self, file: InputFile, settings: Options) -> tuple[pa.Schema, FilePart]:
-        source = file.source()
-        file.bring()
-        flat = open_table(source) if isinstance(source, str) else FlatTable(file.path, source.view)
+        flat = open_table(file.source())
         return flat.schema, FilePart(file.path, flat)
 
     def writer(self, path: str, rows: pa.Table, settings: Options) -> Callable[[BinaryIO], None]:

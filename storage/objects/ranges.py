@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from numpy.typing import NDArray
 
 # A request costs as much as some 100 KB on the way: what lies between two ranges comes along.
 _GAP_BYTES = 1 << 17
@@ -43,3 +47,13 @@ def divided(ranges: Iterable[Range], most: int = _REQUEST_BYTES) -> list[Range]:
         for start, stop in ranges
         for place in range(start, stop, most)
     ]
+
+
+def runs(flags: NDArray[np.bool_]) -> list[Range]:
+    """Return the ranges of places where flags are set.
+
+    >>> runs(np.array([True, False, True, True]))
+    [(0, 1), (2, 4)]
+    """
+    edges = np.flatnonzero(np.diff(flags, prepend=False, append=False))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

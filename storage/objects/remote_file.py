@@ -16,8 +16,8 @@ import numpy as np
 from raydb.errors import OperationalError
 from raydb.running import current
 from raydb.storage.mapped import Source
-from raydb.storage.objects.ranges import joined
-from raydb.storage.objects.store import open_store
+from raydb.storage.objects.ranges import joined, runs
+from raydb.storage.objects.store import Wanted, open_store
 from raydb.storage.temporary_files import TemporaryFolder
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ BLOCK_BYTES = 4096
 # What an open brings of an object whose size nobody knows: the metadata of most files.
 _TAIL_BYTES = 1 << 16
 # Smaller objects are kept in memory.
-_HELD_BYTES = 16 << 20
+HELD_BYTES = 16 << 20
 
 
 class Backing(Protocol):
@@ -96,7 +96,7 @@ class RemoteFile(Source):
         self, store: ObjectStore, key: str, backing: Backing, e_tag: str | None = None
     ) -> None:
         super().__init__(store.url_of(key), backing.view)
-        self._store, self._key, self._backing, self._e_tag = store, key, backing, e_tag
+        self.store, self._key, self._backing, self._e_tag = store, key, backing, e_tag
         self._size = len(backing.view)
 
     def need(self, ranges: Iterable[Range]) -> None:
@@ -104,15 +104,22 @@ class RemoteFile(Source):
 
         Raises OperationalError, with the URL, where they cannot be.
         """
-        missing = self._missing(ranges)
-        if missing:
-            self._fetch(missing)
+        bring_together([(self, ranges)])
+
+    def need_with(self, wanted: Sequence[tuple[Source, Iterable[Range]]]) -> None:
+        """Return when ranges of several files are there, fetched in one trip."""
+        bring_together([(file, each) for file, each in wanted if isinstance(file, RemoteFile)])
+
+    def has(self, start: int, stop: int) -> bool:
+        """Tell whether the bytes of a range are there."""
+        return not self.missing([(start, stop)])
 
     def bring_again(self, range_: Range) -> bool:
         """Fetch bytes anew."""
-        start, stop = range_
+        start, stop = max(range_[0], 0), min(range_[1], self._size)
         first, last = start // BLOCK_BYTES, -(-stop // BLOCK_BYTES)
-        self._fetch([(first * BLOCK_BYTES, min(last * BLOCK_BYTES, self._size))])
+        self._backing.present[first:last] = False
+        self.need([range_])
         return True
 
     def keep(self, start: int, data: bytes | memoryview) -> None:
@@ -122,39 +129,46 @@ class RemoteFile(Source):
         last = block_count(self._size) if stop == self._size else stop // BLOCK_BYTES
         low, high = first * BLOCK_BYTES, min(last * BLOCK_BYTES, self._size)
         if low < high:
-            self._write(low, memoryview(data)[low - start : high - start])
+            self.take(low, memoryview(data)[low - start : high - start])
 
-    def _missing(self, ranges: Iterable[Range]) -> list[Range]:
+    def missing(self, ranges: Iterable[Range]) -> list[Wanted]:
+        """Return what is to be fetched so that ranges are there."""
         present = self._backing.present
-        wanted: list[Range] = []
+        blocks: list[Range] = []
         for start, stop in ranges:
             first, last = max(start, 0) // BLOCK_BYTES, -(-min(stop, self._size) // BLOCK_BYTES)
-            absent = np.flatnonzero(~present[first:last])
-            if len(absent):
-                # Runs of blocks that follow each other.
-                cuts = np.flatnonzero(np.diff(absent) > 1)
-                firsts = absent[np.concatenate(([0], cuts + 1))] + first
-                lasts = absent[np.concatenate((cuts, [len(absent) - 1]))] + first + 1
-                wanted += zip(firsts.tolist(), lasts.tolist(), strict=True)
-        return [
-            (first * BLOCK_BYTES, min(last * BLOCK_BYTES, self._size)) for first, last in wanted
-        ]
+            absent = runs(~present[first:last]) if first < last else []
+            blocks += [
+                ((first + low) * BLOCK_BYTES, min((first + high) * BLOCK_BYTES, self._size))
+                for low, high in absent
+            ]
+        return [Wanted(self._key, range_, self._e_tag) for range_ in joined(blocks)]
 
-    def _fetch(self, missing: list[Range]) -> None:
-        ranges = joined(missing)
-        try:
-            parts = self._store.get_ranges(self._key, ranges, self._e_tag)
-        except FileNotFoundError:
-            raise OperationalError(f"file '{self.name}' is missing") from None
-        except OSError as error:
-            raise OperationalError(f"file '{self.name}' cannot be read: {error.strerror}") from None
-        for (start, _), data in zip(ranges, parts, strict=True):
-            self._write(start, data)
-
-    def _write(self, start: int, data: memoryview) -> None:
+    def take(self, start: int, data: memoryview) -> None:
+        """Keep whole blocks that were fetched."""
         self._backing.write(start, data)
         first = start // BLOCK_BYTES
         self._backing.present[first : first + block_count(len(data))] = True
+
+
+def bring_together(wanted: Sequence[tuple[RemoteFile, Iterable[Range]]]) -> None:
+    """Return when ranges of objects in one store are there, fetched in one trip.
+
+    Raises OperationalError, with the URL, where they cannot be.
+    """
+    missing = [(file, each) for file, ranges in wanted for each in file.missing(ranges)]
+    if not missing:
+        return
+    try:
+        parts = missing[0][0].store.get_ranges([each for _, each in missing])
+    except FileNotFoundError as error:
+        raise OperationalError(f"file '{error.filename}' is missing") from None
+    except OSError as error:
+        raise OperationalError(
+            f"file '{error.filename}' cannot be read: {error.strerror}"
+        ) from None
+    for (file, each), data in zip(missing, parts, strict=True):
+        file.take(each.range_[0], data)
 
 
 def block_count(size: int) -> int:
@@ -200,10 +214,10 @@ def open_objects(
 def _opened(store: ObjectStore, key: str, content: Content) -> RemoteFile:
     size, running = content.entry.size, current.get()
     backing: Backing = Memory(size)
-    if size > _HELD_BYTES:
+    if size > HELD_BYTES:
         folder = None if running is None else running.temp_folder
         backing = TemporaryBacking(size, TemporaryFolder(folder))
-    file = RemoteFile(store, key, backing, content.entry.e_tag)
+    file = RemoteFile(store, key, backing, content.entry.tag.e_tag)
     file.last_modified = content.entry.last_modified
     file.keep(content.start, content.data)
     return file

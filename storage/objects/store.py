@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 from raydb.errors import NotSupportedError
 from raydb.interrupts import WAIT_S, check_interrupt
@@ -32,6 +32,7 @@ from raydb.values import dataclass
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from concurrent.futures import Future
 
     from raydb.remote import Secret
 
@@ -43,13 +44,20 @@ _NO_RANGE = ("416", "non-partial response", "Range request not supported")
 _PART_BYTES = 8 << 20
 
 
+class Tag(NamedTuple):
+    """What tells the content of an object from others that it had; Google's is the version."""
+
+    e_tag: str | None
+    version: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a store knows of an object. e_tag: another one for other content."""
+    """What a store knows of an object."""
 
     key: str
     size: int
-    e_tag: str | None
+    tag: Tag
     last_modified: dt.datetime
 
 
@@ -81,6 +89,15 @@ class _Parts(io.RawIOBase):
         return self._file.read(size)
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A range of an object; e_tag: the one that it must have, None for any."""
+
+    key: str
+    range_: Range
+    e_tag: str | None = None
+
+
 class ObjectStore:
     """The objects of a bucket; threads may share it.
 
@@ -100,10 +117,10 @@ class ObjectStore:
 
     # Reading
 
-    def get(self, key: str, unless: str | None = None) -> Content | None:
-        """Return an object as a whole; None where its e_tag still is `unless`."""
-        options = {} if unless is None else {"if_none_match": unless}
-        found = self._one(key, partial(_get, self._store, key, options))
+    def get(self, key: str, unless: Tag | None = None, *, asks: bool = True) -> Content | None:
+        """Return an object as a whole; None where its tag still is `unless`."""
+        options = {} if unless is None else {"if_none_match": unless.e_tag}
+        found = self._one(key, partial(_get, self._store, key, options), asks=asks)
         return found if found is None else self._received(found)
 
     def get_tail(self, key: str, size: int) -> Content:
@@ -116,28 +133,30 @@ class ObjectStore:
         Those that are shorter come as a whole, and those of a store that answers no ranges.
         """
         get = partial(_get_end, self._store, size, first, not self.url.startswith("az://"))
-        found = self._all(keys[0], [partial(self._named, get, key) for key in keys])
+        found = self._all(keys, [partial(get, key) for key in keys])
         self._count(requests=sum(count for _, count in found) - len(keys))
         return [self._received(content) for content, _ in found]
 
-    def get_ranges(
-        self, key: str, ranges: Sequence[Range], e_tag: str | None = None
-    ) -> list[memoryview]:
-        """Return ranges of an object, fetched side by side; long ones by several requests.
+    def get_ranges(self, wanted: Sequence[Wanted]) -> list[memoryview]:
+        """Return ranges of objects, fetched side by side; long ones by several requests.
 
-        e_tag: `PreconditionError` is raised where the object has another one.
+        Raises `PreconditionError` where an object has another e_tag than is wanted.
         """
-        pieces = divided(ranges)
-        calls = [partial(_get_range, self._store, key, piece, e_tag) for piece in pieces]
-        parts = self._all(key, calls)
-        self._count(received=sum(map(len, parts)))
-        found, place = [], 0
-        for start, stop in ranges:
-            count = len(divided([(start, stop)]))
-            mine = parts[place : place + count]
-            place += count
-            found.append(mine[0] if count == 1 else memoryview(b"".join(mine)))
-        return found
+        pieces = [divided([each.range_]) for each in wanted]
+        calls = [
+            partial(_get_range, self._store, each.key, piece, each.e_tag)
+            for each, parts in zip(wanted, pieces, strict=True)
+            for piece in parts
+        ]
+        urls = [each.key for each, parts in zip(wanted, pieces, strict=True) for _ in parts]
+        found = self._all(urls, calls)
+        self._count(received=sum(map(len, found)))
+        joined, place = [], 0
+        for parts in pieces:
+            mine = found[place : place + len(parts)]
+            place += len(parts)
+            joined.append(mine[0] if len(mine) == 1 else memoryview(b"".join(mine)))
+        return joined
 
     def head(self, key: str) -> Entry:
         """Return what the store knows of an object."""
@@ -179,28 +198,31 @@ class ObjectStore:
         key: str,
         data: bytes | memoryview,
         *,
-        replaces: str | None = None,
+        replaces: Tag | None = None,
         is_new: bool = False,
-    ) -> str | None:
-        """Write an object in one request, and return its e_tag.
+        asks: bool = True,
+    ) -> Tag:
+        """Write an object in one request, and return its tag.
 
-        replaces: the e_tag of the object that it takes the place of, and of no other. is_new: there
+        replaces: the tag of the object that it takes the place of, and of no other. is_new: there
         must be none. Otherwise `PreconditionError` is raised, and also where the write was done and
         its reply was lost: who needs to know reads the object again. After any other error it was
         done, was not, or will be: a write that is on its way may arrive later, until the object is
-        another one than `replaces`.
+        another one than `replaces`. asks: whether an interrupt of the statement ends the waiting.
         """
-        mode: Any = "create" if is_new else "overwrite" if replaces is None else {"e_tag": replaces}
+        mode: Any = "create" if is_new else "overwrite"
+        if replaces is not None:
+            mode = {name: value for name, value in replaces._asdict().items() if value is not None}
 
-        def ask() -> str | None:
+        def ask() -> Tag:
             import obstore  # noqa: PLC0415
 
             result = obstore.put(self._store, key, data, mode=mode, use_multipart=False)
-            return result["e_tag"]
+            return Tag(result["e_tag"], result["version"])
 
-        e_tag = self._one(key, ask)
+        tag = self._one(key, ask, asks=asks)
         self._count(sent=len(data))
-        return e_tag
+        return tag
 
     def put_file(self, key: str, path: str) -> None:
         """Write an object from a file; see `put_stream`."""
@@ -247,46 +269,46 @@ class ObjectStore:
             with suppress(FileNotFoundError):
                 obstore.delete(self._store, key)
 
-        self._all(self.url, [partial(ask, key) for key in keys])
+        self._all(keys, [partial(ask, key) for key in keys])
 
     # Requests
 
-    def _one(self, key: str, ask: Callable[[], T]) -> T:
-        return self._all(key, [ask])[0]
+    def _one(self, key: str, ask: Callable[[], T], *, asks: bool = True) -> T:
+        return self._all([key], [ask], asks=asks)[0]
 
-    def _all(self, key: str, calls: Sequence[Callable[[], T]]) -> list[T]:
+    def _all(
+        self, keys: Sequence[str], calls: Sequence[Callable[[], T]], *, asks: bool = True
+    ) -> list[T]:
         """Return what calls return that run side by side, in their order: one trip."""
         if not calls:
             return []
         self._count(requests=len(calls), trips=1)
         futures = [_threads(self.access.requests).submit(call) for call in calls]
-        name = self.url_of(key)
+        found = []
         try:
             while waiting := wait(futures, timeout=WAIT_S).not_done:
-                check_interrupt()
-                _tell(name, 1 - len(waiting) / len(futures))
-            return [future.result() for future in futures]
-        except OSError as error:
-            raise error if error.filename else _failure(error, name) from None
-        except Exception as error:  # The library's own begin at Exception.
-            if not type(error).__module__.startswith("obstore"):
-                raise
-            raise self._failed(error, name) from None
+                if asks:
+                    check_interrupt()
+                _tell(self.url_of(keys[0]), 1 - len(waiting) / len(futures))
+            for key, future in zip(keys, futures, strict=True):
+                found.append(self._result(future, self.url_of(key)))
         finally:
             for future in futures:
                 future.cancel()
             if any(future.running() for future in futures):
                 # Nobody waits for them any more, and no later request is to wait for them.
                 _pools.pop((os.getpid(), self.access.requests), None)
+        return found
 
-    def _named(self, ask: Callable[[str], T], key: str) -> T:
-        """Return what a request for an object brings; its errors have that one's URL."""
+    def _result(self, future: Future[T], url: str) -> T:
         try:
-            return ask(key)
-        except Exception as error:
-            if not isinstance(error, OSError) and not type(error).__module__.startswith("obstore"):
+            return future.result()
+        except OSError as error:
+            raise error if error.filename else _failure(error, url) from None
+        except Exception as error:  # The library's own begin at Exception.
+            if not type(error).__module__.startswith("obstore"):
                 raise
-            raise self._failed(error, self.url_of(key)) from None
+            raise self._failed(error, url) from None
 
     def _failed(self, error: Exception, name: str) -> OSError:
         """Return an error of the library's as one with the URL."""
@@ -322,8 +344,7 @@ def open_store(url: str) -> tuple[ObjectStore, str]:
     it does not know.
     """
     root, key = split_url(url)
-    running = current.get()
-    access = Access() if running is None or running.access is None else running.access
+    access = current_access()
     secret = secret_of(url, access.secrets)
     kept = root, secret, environment_state(), access.timeout_ms, access.requests
     with _stores_lock:
@@ -336,6 +357,12 @@ def open_store(url: str) -> tuple[ObjectStore, str]:
         while len(_stores) > _MOST_STORES:
             _stores.popitem(last=False)
     return known, key
+
+
+def current_access() -> Access:
+    """Return what the statement that runs, or is about to, says of stores."""
+    running = current.get()
+    return Access() if running is None or running.access is None else running.access
 
 
 def _make(url: str, access: Access, secret: Secret | None) -> tuple[Any, bool]:
@@ -417,7 +444,7 @@ def _get_range(store: Any, key: str, piece: Range, e_tag: str | None) -> memoryv
         options["if_match"] = e_tag
     found = _get(store, key, options)
     assert found is not None
-    if found.entry.e_tag != (e_tag or found.entry.e_tag):
+    if found.entry.tag.e_tag != (e_tag or found.entry.tag.e_tag):
         raise PreconditionError(None, "it has changed meanwhile")
     if len(found.data) != piece[1] - piece[0]:
         raise OSError(None, f"it has {found.entry.size} bytes, not {piece[1]} or more")
@@ -425,7 +452,8 @@ def _get_range(store: Any, key: str, piece: Range, e_tag: str | None) -> memoryv
 
 
 def _entry(meta: Mapping[str, Any]) -> Entry:
-    return Entry(meta["path"], meta["size"], meta["e_tag"], meta["last_modified"])
+    tag = Tag(meta["e_tag"], meta["version"])
+    return Entry(meta["path"], meta["size"], tag, meta["last_modified"])
 
 
 _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.storage.flat import FlatTable
+    from raydb.storage.flat.bring import WantedRows
 
 _TEXT_BYTES = 16
 
@@ -173,6 +174,13 @@ class Part:
         """Return some columns of the first `count` rows, fewer where there are no more."""
         return [column.slice(0, count) for column in self.columns(names)]
 
+    def remote(self, names: Sequence[str]) -> tuple[FlatTable, Sequence[str]] | None:  # noqa: ARG002
+        """Return the file that the rows are in, and its names of some columns, if it is elsewhere.
+
+        None where reading brings nothing; see `bring_tables`.
+        """
+        return None
+
     def without(self, comparisons: Sequence[Comparison]) -> Part:  # noqa: ARG002
         """Return the part without chunks of rows for none of which all comparisons hold.
 
@@ -257,6 +265,7 @@ class FilePart(Part):
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns."""
+        self._bring(names, None)
         return [
             self._nulls(name, self.row_count)
             if name in self.absent
@@ -272,6 +281,7 @@ class FilePart(Part):
 
     def slice(self, names: Sequence[str], start: int, stop: int) -> list[pa.ChunkedArray]:
         """Return some columns of the rows start to stop; only their chunks are read."""
+        self._bring(names, [(start, stop)] if start < stop else [])
         return [
             self._nulls(name, stop - start)
             if name in self.absent
@@ -308,7 +318,18 @@ class FilePart(Part):
     def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
         """Return some columns of the first rows; only their chunks are read."""
         row_numbers = np.arange(min(count, self.row_count))
+        self._bring(names, row_numbers)
         return [self.take(name, row_numbers) for name in names]
+
+    def remote(self, names: Sequence[str]) -> tuple[FlatTable, Sequence[str]] | None:
+        """Return the file and its names of columns, if it is elsewhere."""
+        if not self.flat.is_remote:
+            return None
+        return self.flat, [self._stored(name) for name in names if name not in self.absent]
+
+    def _bring(self, names: Sequence[str], rows: WantedRows) -> None:
+        if self.flat.is_remote:
+            self.flat.bring([self._stored(name) for name in names if name not in self.absent], rows)
 
     def _as_stored(self, comparisons: Sequence[Comparison]) -> list[tuple[str, str, pa.Scalar]]:
         return [(self._stored(each.column), each.operator, each.value) for each in comparisons]

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.interrupts import beside, check_interrupt
+from raydb.storage.flat.bring import bring_tables
 from raydb.storage.tables.decoded import decoded_columns
 from raydb.storage.tables.parts import ArrowPart, RestPart
 from raydb.storage.tables.zones import ZONE_ROWS, Zones, ranges_of, zones_of
@@ -24,12 +25,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.storage.flat.bring import WantedRows
+    from raydb.storage.flat.flat_table import FlatTable
     from raydb.storage.tables.key_index import KeyIndex
     from raydb.storage.tables.parts import Comparison, Part
 
 # Single-row inserts would leave one chunk a row. Chunks up to this size are merged with their
 # neighbour as it grows to their size, so that a row is copied at most about 20 times.
 MERGED_BYTES = 2**24
+
+# So much is brought of all columns before it is known which rows a predicate leaves.
+_BROUGHT_BYTES = 2**22
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
@@ -147,6 +153,8 @@ class Rows:
         """Return the columns of each part; several files are read side by side."""
         encoded = [part.expected_row_count for part in self.parts if not part.is_decoded]
 
+        self.bring(names)
+
         def read() -> list[list[pa.ChunkedArray]]:
             if len(encoded) < 2:
                 return [part.columns(names) for part in self.parts]
@@ -197,6 +205,30 @@ class Rows:
                 chunks += part.take(name, row_numbers[start:stop] - first).chunks
             first += part.row_count
         return pa.chunked_array(chunks, self.schema.field(name).type)
+
+    def bring(self, names: Sequence[str], row_numbers: NDArray[np.int64] | None = None) -> None:
+        """Bring columns of ascending rows (None: all) of files that are elsewhere, together."""
+        wanted: list[tuple[FlatTable, Sequence[str], WantedRows]] = []
+        first = 0
+        for part in self.parts:
+            found = part.remote([name for name in names if name not in self._columns])
+            if found is not None and row_numbers is None:
+                wanted.append((*found, None))
+            elif found is not None and row_numbers is not None:
+                start, stop = np.searchsorted(row_numbers, (first, first + part.row_count))
+                if start < stop:
+                    wanted.append((*found, row_numbers[start:stop] - first))
+            first += part.row_count
+        bring_tables(wanted)
+
+    def bring_matching(self, names: Sequence[str], comparisons: Sequence[Comparison]) -> None:
+        """Bring columns of the rows that comparisons do not rule out, if these are few bytes."""
+        remote = [(part, found) for part in self.parts if (found := part.remote(names)) is not None]
+        if not remote:
+            return
+        bring_tables([(flat, columns, []) for _, (flat, columns) in remote])
+        wanted = [(*found, part.ranges(comparisons)) for part, found in remote]
+        bring_tables(wanted, _BROUGHT_BYTES)
 
     def matching_rows(self, comparisons: Sequence[Comparison]) -> NDArray[np.int64] | None:
         """Return the numbers of rows as `Part.matching_rows` does, None for all rows."""

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 import raydb
-from raydb.engine.catalog import store
+from raydb.storage.durable.database_directory import DatabaseDirectory
 
 SCHEMA = """
 CREATE TABLE d (id INTEGER PRIMARY KEY, name VARCHAR, up INTEGER REFERENCES d (id));
@@ -107,7 +107,7 @@ def check_keys(con):
 def test_a_change_is_there_after_reopening(path, change, logged, ending, monkeypatch):
     text, expected, row_count = change
     if not logged:
-        monkeypatch.setattr(store, "LOGGED_BYTES", -1)
+        monkeypatch.setattr(DatabaseDirectory, "most_logged_bytes", -1)
     with raydb.connect(path) as con:
         assert answers(con) == START
         assert con.execute(text).rowcount == row_count

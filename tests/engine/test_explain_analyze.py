@@ -9,7 +9,7 @@ import pytest
 import raydb
 from raydb.engine.fused import run
 from raydb.engine.session import plan_runner
-from raydb.storage.objects.store import open_store
+from raydb.storage.objects.store import Wanted, open_store
 
 QUERIES = [
     "SELECT city, sum(amount) FROM sale WHERE day > 3 GROUP BY city ORDER BY city",
@@ -63,7 +63,7 @@ def test_requests_to_stores_are_told(con, bucket, monkeypatch):
     run_plan = plan_runner._run_plan
 
     def read_first(*arguments, **named):
-        store.get_ranges(key, [(0, 1000), (2000, 3000)])
+        store.get_ranges([Wanted(key, (0, 1000)), Wanted(key, (2000, 3000))])
         return run_plan(*arguments, **named)
 
     monkeypatch.setattr(plan_runner, "_run_plan", read_first)

@@ -193,7 +193,7 @@ def test_a_reload_opens_new_files_only(path, monkeypatch):
 
     def counted(call):
         def counting(path):
-            opened.append(path.suffix)
+            opened.append(Path(path.name).suffix)
             return call(path)
 
         return counting

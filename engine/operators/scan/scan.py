@@ -301,6 +301,8 @@ def scan_matches(
         return by_codes
     if not comparisons and read.issuperset(columns):
         return None
+    names = {column.name for column in (*columns, *read)} - {ROW_NUMBER}
+    table.rows.bring_matching(sorted(names), comparisons)
     candidates = _candidates(table, comparisons)
 
     def keep(rows: Relation) -> Relation:
@@ -450,6 +452,8 @@ def fetch_rows(table: Table, columns: Sequence[Column], row_numbers: NDArray[np.
     """Return some columns of the rows of those numbers."""
     few = _are_few(len(row_numbers), table)
     places = pa.array(row_numbers)
+    names = [column.name for column in columns if column.name != ROW_NUMBER]
+    table.rows.bring(names, row_numbers if few else None)
     values: dict[Column, pa.ChunkedArray | pa.Array] = {}
     for column in columns:
         if column.name == ROW_NUMBER:

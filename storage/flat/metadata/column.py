@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xxhash import xxh3_64_intdigest
 
 from raydb.storage.damage import damaged
 from raydb.storage.flat import bloom
@@ -43,13 +42,28 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.codecs import fsst
+    from raydb.storage.mapped import Source
+
+
+# What a chunk consists of beside its metadata, each part of whole words.
+_SIZES = (
+    "validity_length",
+    "index_length",
+    "payload_length",
+    "dictionary_length",
+    "symbols_length",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class File:
-    """An open file: its name for errors, its mapped bytes, and where its chunks must end."""
+    """An open file: its name for errors, its bytes, and where its chunks must end.
+
+    source: brings bytes that are elsewhere; what is read here has been asked for.
+    """
 
     path: str
+    source: Source
     view: memoryview
     bytes_: NDArray[np.uint8]
     data_end: int
@@ -64,12 +78,11 @@ class File:
             found = f"bytes {section.offset} to {end}"
             expected = f"{what} inside of bytes {HEADER.size} to {len(self.view)}"
             raise damaged(self.path, named_at, expected, found)
-        data = self.view[section.offset : end]
-        digest = xxh3_64_intdigest(data)
+        digest = self.source.digest(section.offset, end, section.checksum)
         if digest != section.checksum:
             expected = f"{what} with checksum {section.checksum:016x}"
             raise damaged(self.path, section.offset, expected, f"{digest:016x}")
-        return data
+        return self.view[section.offset : end]
 
     def offset_of(self, view: memoryview) -> int:
         """Return where a slice of the file's bytes lies in it, 0 for an empty one."""
@@ -155,6 +168,26 @@ def read_header(
     view = file.section(section, f"the metadata of column '{field.name}'", named_at)
     root = RootTable(file.path, section.offset, view)
     return root, ColumnHeader.unpack(view, root.required(0, COLUMN_HEADER.size))
+
+
+def extent(
+    file: File, field: Any, section: Section, named_at: int, shared: Sequence[SharedDictionary]
+) -> tuple[list[tuple[int, int]], NDArray[Any]]:
+    """Return where what the chunks of a column share lies, and their entries, unchecked."""
+    root, header = read_header(file, field, section, named_at)
+    sections = [header.dictionary, header.symbols]
+    if header.dictionary_tier == Tier.TABLE and header.shared_dictionary < len(shared):
+        sections.append(shared[header.shared_dictionary].section)
+    entries = np.frombuffer(root.bytes_of(1, ENTRY_DTYPE.itemsize), ENTRY_DTYPE)
+    return [(each.offset, each.offset + each.length) for each in sections], entries
+
+
+def chunk_lengths(entries: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the bytes of each chunk: those which its checksum covers."""
+    lengths = entries["metadata_length"].astype(np.int64)
+    for name in _SIZES:
+        lengths += -(-entries[name].astype(np.int64) // 8) * 8
+    return lengths
 
 
 def read_column(
@@ -264,13 +297,8 @@ def _check_entries(
     validity = np.where(with_validity, (counts + 7) // 8, 0)
     if (entries["validity_length"] != validity).any():
         fail("validity of a bit a row", entries["validity_length"].tolist()[:8])
-    sizes = ["validity_length", "index_length", "payload_length"]
-    sizes += ["dictionary_length", "symbols_length"]
-    lengths = entries["metadata_length"].astype(np.int64)
-    for name in sizes:
-        lengths += -(-entries[name].astype(np.int64) // 8) * 8
     offsets = entries["offset"]
-    ends = offsets + lengths.astype(np.uint64)
+    ends = offsets + chunk_lengths(entries).astype(np.uint64)
     inside = (offsets >= HEADER.size) & (offsets <= file.data_end) & (ends <= file.data_end)
     if not inside.all() or (offsets % CHUNK_ALIGNMENT).any():
         bad = int(np.argmin(inside & (offsets % CHUNK_ALIGNMENT == 0)))

@@ -13,7 +13,7 @@ from raydb.errors import OperationalError
 from raydb.remote import Access, Hidden, Secret
 from raydb.running import Interrupts, Running
 from raydb.storage.objects import failures, store
-from raydb.storage.objects.store import open_store
+from raydb.storage.objects.store import Wanted, open_store
 
 KEYS = (("key_id", Hidden("AKIAhidden")), ("secret", Hidden("hidden")))
 
@@ -140,7 +140,7 @@ def test_a_listener_hears_of_many_requests(bucket, store_server, monkeypatch):
     monkeypatch.setattr(store_server, "delay_s", 0.1)
     heard = []
     with Running(None, lambda step, share: heard.append((step, share))):
-        objects.get_ranges(key, [(0, 40)])
+        objects.get_ranges([Wanted(key, (0, 40))])
     assert {step for step, _ in heard} == {f"requests of s3://{bucket}/x"}
     shares = [share for _, share in heard]
     assert shares == sorted(shares)

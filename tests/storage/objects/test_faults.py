@@ -7,7 +7,7 @@ from store_faults import Fault, chosen
 from store_server import trips
 
 from raydb.remote import Access
-from raydb.storage.objects.store import ObjectStore, PreconditionError
+from raydb.storage.objects.store import ObjectStore, PreconditionError, Wanted
 
 DATA = bytes(range(256)) * 400
 LOST = "the connection was lost"
@@ -34,7 +34,7 @@ READS = {
     "get": lambda store: bytes(store.get("x").data) == DATA,
     "tail": lambda store: bytes(store.get_tail("x", 300).data) == DATA[-300:],
     "ranges": lambda store: (
-        [bytes(part) for part in store.get_ranges("x", [(5, 700), (90, 91)])]
+        [bytes(part) for part in store.get_ranges([Wanted("x", (5, 700)), Wanted("x", (90, 91))])]
         == [DATA[5:700], DATA[90:91]]
     ),
 }
@@ -85,10 +85,10 @@ def test_a_store_that_is_not_there_is_named(monkeypatch):
 
 
 def test_bytes_of_an_older_object_are_not_mixed_with_others(store, store_server):
-    e_tag = store.head("x").e_tag
+    e_tag = store.head("x").tag.e_tag
     store_server.faults.append(Fault("older", "GET", "/x$"))
     with pytest.raises(PreconditionError):
-        store.get_ranges("x", [(0, 10)], e_tag)
+        store.get_ranges([Wanted("x", (0, 10), e_tag)])
     store_server.faults[:] = [Fault("older", "GET", "/x$"), Fault("flipped", "GET", "/x$", (2,))]
     # Whoever reads a whole object, or its bytes, checks what they are.
     assert bytes(store.get("x").data) == b"0" * len(DATA)
@@ -122,11 +122,11 @@ WRITES = [
 def test_a_conditional_write(store, store_server, is_new, kind, value, at, error, is_done):
     key = "new" if is_new else "x"
     store_server.faults.append(Fault(kind, "PUT", f"/{key}$", at, value))
-    options = {"is_new": True} if is_new else {"replaces": store.head("x").e_tag}
+    options = {"is_new": True} if is_new else {"replaces": store.head("x").tag}
     if is_new and kind == "status" and value == 409:
         at, error, is_done = ALWAYS, PreconditionError, False  # It is not tried again.
     if error is None:
-        assert store.put(key, b"mine", **options) == store.head(key).e_tag
+        assert store.put(key, b"mine", **options) == store.head(key).tag
     else:
         with pytest.raises(error) as failure:
             store.put(key, b"mine", **options)
@@ -137,14 +137,14 @@ def test_a_conditional_write(store, store_server, is_new, kind, value, at, error
 
 def test_a_write_may_arrive_after_it_has_failed_but_not_after_another(store, store_server):
     for has_other in (False, True):
-        e_tag = store.put("x", DATA)
+        tag = store.put("x", DATA)
         store_server.faults[:] = [Fault("zombie", "PUT", "/x$", ALWAYS, 1000)]
         with pytest.raises(OSError, match=LOST):
-            store.put("x", b"mine", replaces=e_tag)
+            store.put("x", b"mine", replaces=tag)
         store_server.faults.clear()
         assert bytes(store.get("x").data) == DATA
         if has_other:
-            store.put("x", b"another", replaces=e_tag)
+            store.put("x", b"another", replaces=tag)
         store_server.land_all()
         assert bytes(store.get("x").data) == (b"another" if has_other else b"mine")
 
@@ -152,7 +152,7 @@ def test_a_write_may_arrive_after_it_has_failed_but_not_after_another(store, sto
 def test_the_server_counts_trips_and_keeps_connections(store, store_server):
     store_server.delay_s = 0.02
     try:
-        store.get_ranges("x", [(0, 10), (5000, 5010), (90_000, 90_010)])
+        store.get_ranges([Wanted("x", each) for each in ((0, 10), (5000, 5010), (90_000, 90_010))])
         assert (len(store_server.log), trips(store_server.log)) == (3, 1)
         store.get("x")
         assert trips(store_server.log) == 2

@@ -7,7 +7,7 @@ import pytest
 from raydb.errors import OperationalError
 from raydb.storage.objects.ranges import divided, joined
 from raydb.storage.objects.remote_file import Memory, RemoteFile, open_object
-from raydb.storage.objects.store import PreconditionError, open_store
+from raydb.storage.objects.store import PreconditionError, Wanted, open_store
 from raydb.storage.objects.urls import is_url, split_url
 
 DATA = bytes(range(256)) * 400
@@ -21,7 +21,7 @@ def test_objects_come_and_go(bucket):
     tail = store.get_tail(key, 5)
     assert (tail.start, bytes(tail.data)) == (len(DATA) - 5, DATA[-5:])
     second = store.put(key, b"another", replaces=first)
-    assert store.get(key, unless=first).entry.e_tag == second
+    assert store.get(key, unless=first).entry.tag.e_tag == second.e_tag
     assert [(each.key, each.size) for each in store.entries("a/")] == [("a/x", 7)]
     store.delete([key, "a/none"])
     with pytest.raises(FileNotFoundError, match="no such object"):
@@ -37,7 +37,7 @@ def test_conditions(bucket):
     with pytest.raises(PreconditionError):
         store.put(key, b"4", replaces=first)
     with pytest.raises(PreconditionError):
-        store.get_ranges(key, [(0, 1)], e_tag=first)
+        store.get_ranges([Wanted(key, (0, 1), first.e_tag)])
     assert bytes(store.get(key).data) == b"3"
 
 
