@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _PIECE_BYTES = 4 << 20
 # Where the end of a text is looked for at a time.
 _END_BYTES = 1 << 16
+# How much of an object is looked at first; the first so much came when it was opened.
+_OPENINGS = (1 << 20, 8 << 20, 64 << 20)
 # Fields whose quotes are doubled between two questions for an interrupt.
 _FIELDS_A_CHECK = 4096
 # How long a pipe is waited for between two questions for an interrupt.
@@ -153,19 +155,34 @@ class TextFile:
         with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             yield data
 
+    def openings(self, *, is_enough: bool = True) -> Iterator[mmap.mmap | bytes]:
+        """Yield all bytes; of a large object its beginning, then more while more is asked for.
+
+        is_enough: whether a beginning may do. The file must not be empty.
+        """
+        if is_enough and self._content is None and isinstance(self._source, ObjectFile):
+            for size in _OPENINGS:
+                if size < self.size_bytes:
+                    yield self.read(0, size)
+        with self.view() as data:
+            yield data
+
     def skip(self, lines: int) -> int:
         """Return where the text begins: after a byte order mark and some lines."""
         has_mark = self._origin is None and self.read(0, 3) == _BYTE_ORDER_MARK
         start = len(_BYTE_ORDER_MARK) if has_mark else 0
         if not lines:
             return start
-        with self.view() as data:
+        for data in self.openings():
+            place = start
             for _ in range(lines):
-                line_end = data.find(b"\n", start)
+                line_end = data.find(b"\n", place)
                 if line_end < 0:
-                    return len(data)
-                start = line_end + 1
-        return start
+                    break
+                place = line_end + 1
+            else:
+                return place
+        return self.size_bytes
 
     def prefix(self, stop: int) -> TextFile:
         """Return the file's bytes up to `stop`, in memory."""

@@ -98,6 +98,22 @@ def test_parquet_brings_what_is_asked_for(con, put, store_server, tmp_path):
         )
 
 
+def test_the_beginning_of_a_large_text_is_enough(con, put, store_server, tmp_path):
+    lines = [f"{i},{'x' * 30},{i * 1.5}\n" for i in range(300_000)]
+    data = b"id,name,price\n" + "".join(lines).encode()
+    local = tmp_path / "x.csv"
+    local.write_bytes(data)
+    url = put("x.csv", data)
+    before = stores.TOTAL.received
+    for query in ("FROM '{}' LIMIT 3", "SELECT Columns FROM sniff_csv('{}')"):
+        assert answer(con, query.format(url)) == answer(con, query.format(local))
+    assert stores.TOTAL.received - before < 6 << 20 < len(data)
+    query = "SELECT count(*), sum(id), sum(price), max(name) FROM '{}'"
+    assert answer(con, query.format(url)) == answer(con, query.format(local))
+    skipped = "SELECT count(*) FROM read_csv('{}', skip => 100000)"
+    assert answer(con, skipped.format(url)) == answer(con, skipped.format(local))
+
+
 def test_patterns_and_folders(con, put, bucket, store_server):
     for year, city in itertools.product((2025, 2026), ("Oslo", "Lyon")):
         put(f"s/year={year}/city={city}/a.csv", f"x\n{year}\n".encode())

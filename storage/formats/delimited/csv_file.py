@@ -109,8 +109,7 @@ class Csv(Format):
         text = self.text_settings(source.path, {})
         file = _open_text(source, text)
         found = infer_columns(file, text.layout, Columns(), text.delimiter_given, 0)
-        with file.view() as data:
-            return found, "\r\n" if data[:_FIRST_BYTES].find(b"\r\n") >= 0 else "\n"
+        return found, "\r\n" if b"\r\n" in file.read(0, _FIRST_BYTES) else "\n"
 
     def reader(
         self, path: str, schema: pa.Schema, exact: bool, settings: Options, report: Report

@@ -95,31 +95,55 @@ def infer_columns(
     start = file.skip(skipped_lines)
     if start >= file.size_bytes:
         raise DataError(f"file '{file.path}' is empty")
-    with file.view() as data:
-        if layout.quotes and not delimiter_given:
-            layout = replace(layout, delimiter=_find_delimiter(data, layout, start))
-        first, blank = _first_record(file.path, data, layout, start, skipped_lines + 1)
+    for data in file.openings(is_enough=columns.sample is not None):
+        is_whole = len(data) >= file.size_bytes
+        try:
+            found = _infer_in(data, file, layout, columns, delimiter_given, start, skipped_lines)
+        except (DataError, ProgrammingError):
+            if is_whole:
+                raise
+            continue
+        # A record at the end of what is there may be a part of one.
+        probed = found.sample.row_count >= _PROBED_RECORDS
+        if is_whole or (probed and found.sample.stop < len(data)):
+            break
+    return found
+
+
+def _infer_in(
+    data: mmap.mmap | bytes,
+    file: TextFile,
+    layout: Layout,
+    columns: Columns,
+    delimiter_given: bool,
+    start: int,
+    skipped_lines: int,
+) -> Inferred:
+    """Return what the bytes from the beginning of a file tell, which may be all."""
+    if layout.quotes and not delimiter_given:
+        layout = replace(layout, delimiter=_find_delimiter(data, layout, start))
+    first, blank = _first_record(file.path, data, layout, start, skipped_lines + 1)
+    shape = _find_shape(file.path, data, first, layout, columns)
+    if blank is not None and len(shape.texts) == 1:
+        first = blank
         shape = _find_shape(file.path, data, first, layout, columns)
-        if blank is not None and len(shape.texts) == 1:
-            first = blank
-            shape = _find_shape(file.path, data, first, layout, columns)
-        layout, texts = shape.layout, shape.texts
-        stop = file.text_end(start) if len(texts) > 1 else len(data)
-        rest = Record(first.next, first.next, first.next, first.line + 1)
-        # Whether the first record is a header is told by the types of those that follow.
-        given = _first_types(columns, len(texts))
-        body = first if shape.header is False else next(_records(data, layout, rest, stop), rest)
+    layout, texts = shape.layout, shape.texts
+    stop = file.text_end(start) if len(texts) > 1 else file.size_bytes
+    rest = Record(first.next, first.next, first.next, first.line + 1)
+    # Whether the first record is a header is told by the types of those that follow.
+    given = _first_types(columns, len(texts))
+    body = first if shape.header is False else next(_records(data, layout, rest, stop), rest)
+    sample = _sample(_records(data, layout, body, stop), columns.sample, body.start)
+    found = _infer(data, sample, layout, len(texts), given)
+    has_header = _has_header(shape, found)
+    if not has_header and body is not first:
+        body = first
         sample = _sample(_records(data, layout, body, stop), columns.sample, body.start)
         found = _infer(data, sample, layout, len(texts), given)
-        has_header = _has_header(shape, found)
-        if not has_header and body is not first:
-            body = first
-            sample = _sample(_records(data, layout, body, stop), columns.sample, body.start)
-            found = _infer(data, sample, layout, len(texts), given)
-        names = _names(file.path, texts, has_header, columns)
-        if any("\ud800" <= character <= "\udfff" for name in names for character in name):
-            raise DataError(f"file '{file.path}', line {first.line}: a name is not valid UTF-8")
-        by_name = _given_types(file.path, names, columns)
+    names = _names(file.path, texts, has_header, columns)
+    if any("\ud800" <= character <= "\udfff" for name in names for character in name):
+        raise DataError(f"file '{file.path}', line {first.line}: a name is not valid UTF-8")
+    by_name = _given_types(file.path, names, columns)
     kinds = [by_name.get(name, kind or pa.int64()) for name, kind in zip(names, found, strict=True)]
     schema = pa.schema(zip(names, kinds, strict=True))
     check_types(schema)

@@ -206,9 +206,11 @@ def read_whole_tables(
 
 def read_head(text: DelimitedText, names: Sequence[str], count: int) -> pa.Table:
     """Return the first rows of a file as `read_delimited` does, without a look at the others."""
-    with text.file.view() as data:
+    for data in text.file.openings():
         leading = records(data, text.layout, text.body.start, text.body.line)
         stop = max((each.next for each in itertools.islice(leading, count)), default=0)
+        if stop < len(data):
+            break
     return read_delimited(replace(text, stop=min(stop, text.stop)), names)
 
 
