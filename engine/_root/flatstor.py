@@ -24,7 +24,6 @@ from raydb.storage.flat import (
     TableMetadata,
     inspect,
 )
-from raydb.storage.mapped import open_source
 from raydb.storage.objects.urls import is_url
 
 if TYPE_CHECKING:
@@ -51,14 +50,10 @@ def open_table(path: str | os.PathLike[str]) -> FlatTable:
     ...     pets.item(0, "caption")
     'a dog'
     """
-    from raydb.storage.formats.files.input_file import open_file  # noqa: PLC0415  (URLs alone need it)
+    from raydb.storage.formats.files.input_file import open_file  # noqa: PLC0415  (few need it)
 
     name = os.fspath(path)
-    if not is_url(name):
-        return flat.open_table(path)
-    file = open_file(name)
-    file.bring()
-    return FlatTable(file.path, open_source(file.source()).view)
+    return flat.open_table(open_file(name).source() if is_url(name) else path)
 
 
 def write_table(

@@ -114,6 +114,22 @@ class CastPart(Part):
         return self.part.remote(self._own(names))
 
     @property
+    def is_remote(self) -> bool:
+        """Whether the two methods that follow bring anything."""
+        return self.part.is_remote
+
+    def bring_rows(self, names: Sequence[str], row_numbers: NDArray[np.int64]) -> None:
+        """Bring together what `take` of some columns is about to read."""
+        self.part.bring_rows(self._own(names), row_numbers)
+
+    def bring_matching(
+        self, names: Sequence[str], comparisons: Sequence[Comparison], most_bytes: int
+    ) -> None:
+        """Bring columns of the rows that comparisons do not rule out, if these are few bytes."""
+        found = self._as_found(comparisons)
+        self.part.bring_matching(self._own(names), found, most_bytes)
+
+    @property
     def is_streamed(self) -> bool:
         """Whether rows come in blocks, see `Part`."""
         return self.part.is_streamed

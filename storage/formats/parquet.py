@@ -302,6 +302,27 @@ class ParquetPart(Part):
             total += statistics.null_count
         return total
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether the two methods that follow bring anything."""
+        return self.chunks is not None
+
+    def bring_rows(self, names: Sequence[str], row_numbers: NDArray[np.int64]) -> None:
+        """Bring together what `take` of some columns is about to read."""
+        if self.chunks is None or not len(row_numbers):
+            return
+        ends = np.cumsum(self._row_counts())
+        touched = np.unique(np.searchsorted(ends, row_numbers, "right"))
+        self.chunks.bring([self.row_groups[place] for place in touched], names)
+
+    def bring_matching(
+        self, names: Sequence[str], comparisons: Sequence[Comparison], most_bytes: int
+    ) -> None:
+        """Bring columns of the row groups that comparisons do not rule out, if they are small."""
+        groups = self.without(comparisons).row_groups
+        if self.chunks is not None and self.chunks.size_bytes(groups, names) <= most_bytes:
+            self.chunks.bring(groups, names)
+
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
         """Return a column's values in some rows; row groups without any of them are not read."""
         touched: list[int] = []

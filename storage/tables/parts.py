@@ -181,6 +181,17 @@ class Part:
         """
         return None
 
+    # Whether the next two bring anything.
+    is_remote = False
+
+    def bring_rows(self, names: Sequence[str], row_numbers: NDArray[np.int64]) -> None:
+        """Bring together what `take` of some columns is about to read."""
+
+    def bring_matching(
+        self, names: Sequence[str], comparisons: Sequence[Comparison], most_bytes: int
+    ) -> None:
+        """Bring columns of the rows that comparisons do not rule out, if these are few bytes."""
+
     def without(self, comparisons: Sequence[Comparison]) -> Part:  # noqa: ARG002
         """Return the part without chunks of rows for none of which all comparisons hold.
 

@@ -218,11 +218,17 @@ class Rows:
                 start, stop = np.searchsorted(row_numbers, (first, first + part.row_count))
                 if start < stop:
                     wanted.append((*found, row_numbers[start:stop] - first))
+            elif row_numbers is not None and part.is_remote:
+                start, stop = np.searchsorted(row_numbers, (first, first + part.row_count))
+                part.bring_rows(names, row_numbers[start:stop] - first)
             first += part.row_count
         bring_tables(wanted)
 
     def bring_matching(self, names: Sequence[str], comparisons: Sequence[Comparison]) -> None:
         """Bring columns of the rows that comparisons do not rule out, if these are few bytes."""
+        for part in self.parts:
+            if part.is_remote:
+                part.bring_matching(names, comparisons, _BROUGHT_BYTES)
         remote = [(part, found) for part in self.parts if (found := part.remote(names)) is not None]
         if not remote:
             return

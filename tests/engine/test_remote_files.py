@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import raydb
+import raydb.flatstor
 from raydb.storage.objects import store as stores
 from raydb.storage.objects.store import open_store
 
@@ -96,6 +97,32 @@ def test_parquet_brings_what_is_asked_for(con, put, store_server, tmp_path):
         assert answer(con, local.replace(str(tmp_path), url[: -len("/x.parquet")])) == answer(
             con, local
         )
+
+
+def test_a_row_of_a_file_takes_one_trip_more(con, put, bucket, store_server, tmp_path):
+    """However many columns it has."""
+    count = 400_000
+    rows = pa.table(
+        {
+            "n": pa.array(range(count)),
+            "m": pa.array([i * 7919 % 1_000_003 for i in range(count)]),
+            "s": pa.array([f"{i * 7919 % 1_000_003:>20}" for i in range(count)]),
+        }
+    )
+    pq.write_table(rows, tmp_path / "x.parquet", row_group_size=50_000)
+    parquet = put("x.parquet", (tmp_path / "x.parquet").read_bytes())
+    flat = f"s3://{bucket}/x.flat"
+    raydb.flatstor.write_table(rows, flat)
+    expected = [tuple(row.values()) for row in rows.slice(123_456, 1).to_pylist()]
+    for url in (parquet, flat):
+        before = stores.TOTAL.trips
+        assert answer(con, f"SELECT n, m, s FROM '{url}' WHERE n = 123456") == expected
+        assert stores.TOTAL.trips - before <= (2 if url == parquet else 3)
+    before = stores.TOTAL.trips
+    with raydb.flatstor.open_table(flat) as table:
+        assert stores.TOTAL.trips - before == 1
+        assert [tuple(row.values()) for row in table.take([123_456]).to_pylist()] == expected
+    print("FLAT", stores.TOTAL.trips - before)
 
 
 def test_the_beginning_of_a_large_text_is_enough(con, put, store_server, tmp_path):
@@ -211,6 +238,7 @@ def test_what_is_missing_or_bad_is_named(con, put, bucket):
         (f"FROM '{put('e.parquet', b'')}'", raydb.DataError, "it is empty"),
         (f"FROM '{put('b.parquet', b'bad')}'", raydb.DataError, "b.parquet' is not a Parquet"),
         (f"FROM '{put('c.parquet', b'PAR1' * 40)}'", raydb.DataError, "c.parquet' is not a Par"),
+        (f"FROM '{put('b.flat', b'bad')}'", raydb.OperationalError, "b.flat'"),
         (f"FROM '{put('b.arrow', b'bad')}'", raydb.DataError, "b.arrow'"),
         (f"FROM '{put('b.csv.gz', b'bad')}'", raydb.DataError, "b.csv.gz' is not a gzip file"),
         (f"FROM '{put('b.what', b'bad')}'", raydb.ProgrammingError, "unknown extension '.what'"),

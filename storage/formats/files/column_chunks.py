@@ -71,6 +71,11 @@ class ColumnChunks:
             if behind:
                 self._step = min(2 * self._step, _MOST_AHEAD)
 
+    def size_bytes(self, groups: Iterable[int], names: Sequence[str]) -> int:
+        """Return how many bytes some columns of some row groups are."""
+        leaves = self._leaves(names)
+        return sum(self._length(number, leaf) for number in groups for leaf in leaves)
+
     def steps(self, groups: Sequence[int], names: Sequence[str]) -> Iterator[list[int]]:
         """Yield row groups, some at a time, whose chunks are there."""
         leaves = self._leaves(names)
