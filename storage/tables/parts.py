@@ -181,8 +181,10 @@ class Part:
         """
         return None
 
-    # Whether the next two bring anything.
-    is_remote = False
+    @property
+    def is_remote(self) -> bool:
+        """Whether the two methods that follow bring anything."""
+        return False
 
     def bring_rows(self, names: Sequence[str], row_numbers: NDArray[np.int64]) -> None:
         """Bring together what `take` of some columns is about to read."""

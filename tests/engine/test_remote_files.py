@@ -117,12 +117,12 @@ def test_a_row_of_a_file_takes_one_trip_more(con, put, bucket, store_server, tmp
     for url in (parquet, flat):
         before = stores.TOTAL.trips
         assert answer(con, f"SELECT n, m, s FROM '{url}' WHERE n = 123456") == expected
-        assert stores.TOTAL.trips - before <= (2 if url == parquet else 3)
+        assert stores.TOTAL.trips - before == 2
     before = stores.TOTAL.trips
     with raydb.flatstor.open_table(flat) as table:
         assert stores.TOTAL.trips - before == 1
         assert [tuple(row.values()) for row in table.take([123_456]).to_pylist()] == expected
-    print("FLAT", stores.TOTAL.trips - before)
+    assert stores.TOTAL.trips - before == 2
 
 
 def test_the_beginning_of_a_large_text_is_enough(con, put, store_server, tmp_path):
