@@ -229,7 +229,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _do(self) -> None:
         body = self._body()
-        reply = self.server.store.answer(self._environ(), body)
+        reply = self.server.store.answer(self._environ(len(body)), body)
         if reply.status is not None:
             self._send(reply)
         if reply.cut:
@@ -253,6 +253,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _do  # noqa: N815
 
+    def handle_expect_100(self) -> bool:
+        """Tell a client that waits for it to send the body."""
+        super().handle_expect_100()
+        self.wfile.flush()
+        return True
+
     def _body(self) -> bytes:
         if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
             return self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -264,7 +270,7 @@ class _Handler(BaseHTTPRequestHandler):
             pass
         return b"".join(parts)
 
-    def _environ(self) -> dict[str, Any]:
+    def _environ(self, size: int) -> dict[str, Any]:
         path, _, query = self.path.partition("?")
         environ = {
             "REQUEST_METHOD": self.command,
@@ -275,7 +281,7 @@ class _Handler(BaseHTTPRequestHandler):
             "REQUEST_URI": self.path,
             "QUERY_STRING": query,
             "CONTENT_TYPE": self.headers.get("Content-Type", ""),
-            "CONTENT_LENGTH": self.headers.get("Content-Length", ""),
+            "CONTENT_LENGTH": str(size),
             "SERVER_NAME": "127.0.0.1",
             "SERVER_PORT": str(self.server.server_port),
             "SERVER_PROTOCOL": self.request_version,
@@ -288,7 +294,7 @@ class _Handler(BaseHTTPRequestHandler):
             "wsgi.run_once": False,
         }
         for name, value in self.headers.items():
-            if name.lower() not in ("content-type", "content-length"):
+            if name.lower() not in ("content-type", "content-length", "transfer-encoding"):
                 environ["HTTP_" + name.upper().replace("-", "_")] = value
         return environ
 
