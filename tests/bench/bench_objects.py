@@ -12,6 +12,7 @@ counted. Rivals take part where they are installed, and are named where they are
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.metadata
 import json
 import os
@@ -145,10 +146,8 @@ class Lance(Subject):
     """A Lance dataset, by the number of a row."""
 
     def __init__(self, *given: Any) -> None:
-        import lance
-
+        self.module = importlib.import_module("lance")
         self.name = f"Lance (pylance {version('pylance')})"
-        self.module = lance
         self.options = {"allow_http": "true", "aws_endpoint": os.environ["AWS_ENDPOINT_URL"]}
         super().__init__(*given)
 
@@ -169,10 +168,8 @@ class Delta(Subject):
     """A Delta table, by a query of its key."""
 
     def __init__(self, *given: Any) -> None:
-        import deltalake
-
+        self.module = importlib.import_module("deltalake")
         self.name = f"Delta (deltalake {version('deltalake')})"
-        self.module = deltalake
         self.options = {"allow_http": "true", "aws_conditional_put": "etag"}
         super().__init__(*given)
 

@@ -39,6 +39,7 @@ def run(program: str, *options: str) -> subprocess.CompletedProcess[str]:
     ("program", "options"),
     [
         ("kills.py", "--kills 10 --steps 30"),
+        ("objects_commits.py", "--commits 20"),
         pytest.param("soak.py", "--commits 60 --seconds 2 --readers 2", marks=pytest.mark.long),
         pytest.param("kills.py", "--kills 6 --connections 4", marks=pytest.mark.long),
         pytest.param("power_loss.py", "--states 60 --steps 20", marks=pytest.mark.long),
