@@ -120,12 +120,9 @@ def load_part(described: Described, flat: FlatTable, schema: pa.Schema) -> FileP
     part = FilePart(
         name.text(), flat, stored, {column: schema.field(column).type for column in absent}
     )
-    for field in schema:
-        if field.nullable:
-            continue
-        # An absent column can be NULL. The count is checked when the column is first read.
-        if flat.null_count(stored.get(field.name, field.name)):
-            raise described.fault(f"a file with no NULL in column '{field.name}'")
+    # An absent column can be NULL. The count is checked when the column is first read.
+    required = [stored.get(field.name, field.name) for field in schema if not field.nullable]
+    flat.require(required)
     return part
 
 

@@ -16,6 +16,7 @@ from raydb.planner.stars.costs import (
     DEVICE_COST,
     DEVICE_SCAN_COST,
     MIN_COMPARED,
+    SCAN_COST,
     bvh_cost,
     scan_cost,
 )
@@ -115,18 +116,23 @@ def _choose_whole(
     if isinstance(best, Priced) and best.plan.is_direct:
         best = _on_device(best, options)
     row_count = catalog.tables[star.fact].row_count
+    found: PhysicalPlan | str = best if isinstance(best, str) else ""
+    # No scan costs less than some BVHs do: then columns are not looked at for it.
+    is_cheapest = isinstance(best, Priced) and best.cost <= row_count * SCAN_COST
+    if isinstance(best, Priced) and is_cheapest:
+        found = _by_bvh(star, best, general, catalog, numbers)
+        if not isinstance(found, str):
+            return found
     obstacles = scan_obstacles(star, catalog)
     scan = inf if obstacles else scan_cost(star, row_count, catalog)
-    if isinstance(best, str):
-        reason = best
-    elif scan < best.cost:
-        reason = f"{_shortcoming(best.plan)}: about {_ms(best.cost)}, a scan {_ms(scan)}"
-    else:
-        cheaper = _cheaper_in_general(best, general)
-        whole = cheaper or _with_newer_rows(star, best.plan, catalog, numbers)
-        if not isinstance(whole, str):
-            return whole
-        reason = whole
+    if isinstance(best, Priced) and not is_cheapest:
+        if scan < best.cost:
+            found = f"{_shortcoming(best.plan)}: about {_ms(best.cost)}, a scan {_ms(scan)}"
+        else:
+            found = _by_bvh(star, best, general, catalog, numbers)
+            if not isinstance(found, str):
+                return found
+    reason = str(found)
     if not obstacles and options.memory_limit is not None:
         size = scan_bytes(star, catalog)
         if size > options.memory_limit:
@@ -137,6 +143,18 @@ def _choose_whole(
         options.backend, backends, backend_reason, scan, DEVICE_SCAN_COST
     )
     return FusedTableScan(star, backends, backend_reason, reason, row_count)
+
+
+def _by_bvh(
+    star: Star,
+    best: Priced,
+    general: Callable[[], float],
+    catalog: CatalogInfo,
+    numbers: Iterator[int],
+) -> PhysicalPlan | str:
+    """Return the job on a BVH, or why the general path is better."""
+    cheaper = _cheaper_in_general(best, general)
+    return cheaper or _with_newer_rows(star, best.plan, catalog, numbers)
 
 
 def _on_device(priced: Priced, options: PlannerOptions) -> Priced:

@@ -112,6 +112,7 @@ class FlatTable:
         view, path = source.view, source.name
         self._file = File(path, source, view, np.frombuffer(view, np.uint8), len(view) - TAIL.size)
         self._closed = False
+        self._required: frozenset[str] = frozenset()
         self._schema: Any = None
         self._readers: dict[str, ColumnReader] = {}
         self._items: dict[str, Callable[[int], Any]] = {}
@@ -198,6 +199,16 @@ class FlatTable:
         field, section = self.schema.field(number), self._column_sections[number]
         return int(read_header(self._file, field, section, self._vtable_offset)[1].null_count)
 
+    def require(self, names: Sequence[str]) -> None:
+        """Raise OperationalError for a column with NULLs; of an object once it is read."""
+        self._required = frozenset(names)
+        for name in () if self.is_remote else names:
+            self._check_required(name, self.null_count(name))
+
+    def _check_required(self, name: str, null_count: int) -> None:
+        if null_count and name in self._required:
+            raise damaged(self.path, 0, f"no NULL in column '{name}'", f"{null_count}")
+
     def reader(self, name: str) -> ColumnReader:
         """Return the reader of a column; its metadata is read and checked the first time.
 
@@ -219,6 +230,7 @@ class FlatTable:
                 self._shared,
                 self._vtable_offset,
             )
+            self._check_required(name, int(column.header.null_count))
             reader = self._readers.setdefault(name, ColumnReader(column))
         return reader
 

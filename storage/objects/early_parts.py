@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # So many bytes of files are in HEAD, which each commit writes anew.
 INLINED_BYTES = 1 << 18
 # Arrays that are smaller are read when a database is opened, such as the levels of a BVH.
-_SMALL_ARRAY = 1 << 15
+_SMALL_ARRAY = 1 << 17
 
 
 def early_parts(kind: str, source: Source) -> Parts:

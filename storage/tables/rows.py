@@ -165,6 +165,8 @@ class Rows:
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs."""
+        remote = [found for part in self.parts if (found := part.remote([name])) is not None]
+        bring_tables([(*found, []) for found in remote])
         return sum(part.null_count(name) for part in self.parts)
 
     @property

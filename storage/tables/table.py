@@ -333,6 +333,8 @@ class Table:
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs in the visible rows; the number is kept."""
+        if not self.definition.schema.field(name).nullable:
+            return 0
         if name not in self._null_counts:
             count = self.rows.null_count(name)
             if count and self.live is not None:
