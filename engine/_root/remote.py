@@ -38,7 +38,8 @@ class Access:
     timeout_ms: how long a request may take. requests: how many run side by side.
     cache_folder: where objects of databases are kept, None for the user's folder for caches.
     cache_bytes: how much of them, 0 for none. refresh_ms: for how long a reader may do with the
-    version that it has seen last.
+    version that it has seen last. retention_hours: for how long files stay that no version names
+    any more, for readers of earlier ones.
     """
 
     secrets: tuple[Secret, ...] = ()
@@ -47,6 +48,7 @@ class Access:
     cache_folder: str | None = None
     cache_bytes: int = 10 << 30
     refresh_ms: int = 0
+    retention_hours: int = 168
 
 
 @dataclass(slots=True)

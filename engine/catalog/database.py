@@ -243,6 +243,8 @@ class Database:
 
     def vacuum(self, context: StatementContext) -> None:
         """Leave out the masked rows, in few files; the caller makes it durable by a manifest."""
+        if self.shared.store is not None:
+            self.shared.store.directory.sweep()
         before = self.snapshot.tables
         after = self.snapshot.with_changes(compact_tables(before, _most(VACUUM_BYTES, context)))
         for table in before.values():

@@ -18,6 +18,7 @@ _CACHE_SIZE = "10GB"
 # More would be a slip of the keyboard.
 _MAX_REQUESTS = 1024
 _MAX_TIMEOUT_MS = 3_600_000
+_MAX_HOURS = 100_000
 
 
 def _whole(least: int, most: int) -> Callable[[str, str], int]:
@@ -82,6 +83,14 @@ _REFRESH = Setting(
     "for how long a reader of a database in a store may do with the version that it saw last;"
     " 0 asks the store before each statement",
 )
+_RETENTION = Setting(
+    "object_retention",
+    168,
+    _whole(0, _MAX_HOURS),
+    "hours",
+    "for how long VACUUM leaves files of a database in a store that no version names any more,"
+    " for readers of earlier ones",
+)
 _CACHE_DIRECTORY = Setting(
     "cache_directory",
     "",
@@ -120,7 +129,7 @@ _SSL = Setting(
 )
 
 OBJECT_SETTINGS: tuple[Setting[Any], ...] = (
-    *(_TIMEOUT, _REQUESTS, _REFRESH, _CACHE_DIRECTORY, _CACHE),
+    *(_TIMEOUT, _REQUESTS, _REFRESH, _RETENTION, _CACHE_DIRECTORY, _CACHE),
     *(_REGION, _KEY, _SECRET, _TOKEN, _ENDPOINT, _STYLE, _SSL),
 )
 
@@ -151,4 +160,5 @@ def access_of(value: Callable[[Setting[Any]], Any], secrets: tuple[Secret, ...])
         value(_CACHE_DIRECTORY) or None,
         0 if size == "0" else whole_limit(size, _CACHE.name) or 0,
         value(_REFRESH),
+        value(_RETENTION),
     )

@@ -26,6 +26,10 @@ class DurableDatabase:
     def prepare(self) -> None:
         """Bring what opening the files of the version that is shown reads."""
 
+    def sweep(self) -> list[str]:
+        """Remove what is kept for readers that nobody knows; return the names."""
+        return []
+
     def append(self, record: bytes) -> None:
         """Add a record to the log, durable when this returns; see `queue`."""
         wait = self.queue(record)

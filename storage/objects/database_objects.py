@@ -17,6 +17,7 @@ import threading
 import time
 import uuid
 from contextlib import suppress
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -40,6 +41,7 @@ from raydb.storage.objects.head import Parts, decode_version
 from raydb.storage.objects.head_object import HeadLog, HeadObject
 from raydb.storage.objects.remote_file import RemoteFile, bring_together
 from raydb.storage.objects.store import current_access, open_store
+from raydb.storage.objects.sweep import sweep
 from raydb.storage.temporary_files import TemporaryFolder
 
 if TYPE_CHECKING:
@@ -278,6 +280,25 @@ class DatabaseObjects(DurableDatabase):
         """Remove nothing: readers are not known, so that only `sweep` does, after a while."""
         del keep
         return []
+
+    def sweep(self) -> list[str]:
+        """Remove files that no version has named for `object_retention`; return their names."""
+        self._check_writer()
+        with self._mutex, self._writer.paused():
+            head = self._head
+            try:
+                return sweep(
+                    self._store,
+                    self._prefix,
+                    lambda: {*self._place.manifest.files, *self._pending},
+                    lambda: head.write(head.known.manifest, head.known.log, head.known.parts),
+                    timedelta(hours=current_access().retention_hours),
+                )
+            except OSError as error:
+                raise OperationalError(
+                    f"database '{self._name}' cannot remove what it no longer needs:"
+                    f" {_in_words(error)}"
+                ) from None
 
     def close(self) -> None:
         """Give everything back; a second call does nothing."""

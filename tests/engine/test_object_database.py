@@ -8,6 +8,7 @@ import pytest
 
 import raydb
 from raydb.storage.objects.database_objects import DatabaseObjects
+from raydb.storage.objects.store import open_store
 
 ROWS = 50_000
 
@@ -167,3 +168,36 @@ def test_a_cache_that_is_damaged_or_gone_is_fetched_anew(url, tmp_path):
         )
     with raydb.connect(url, read_only=True) as con:
         assert con.execute(STAR).fetchall() == expected[0]
+
+
+def test_vacuum_removes_what_no_version_names_after_a_while(url, bucket):
+    store, prefix = open_store(url)
+
+    def files():
+        return {each.key for each in store.entries(f"{prefix}/data/")}
+
+    with raydb.connect(url) as con:
+        fill(con)
+        first = files()
+        con.execute("DELETE FROM sale WHERE id % 3 = 0; VACUUM; VACUUM")
+        assert first < files()
+        con.execute("SET object_retention = 0")
+        con.execute("VACUUM; VACUUM; VACUUM")
+        expected = con.execute(STAR).fetchall()
+    with raydb.connect(url, read_only=True) as con:
+        assert con.execute(STAR).fetchall() == expected
+    newest = DatabaseObjects.open(url, read_only=True)
+    assert files() == {f"{prefix}/data/{name}" for name in newest.shown.files}
+
+
+def test_a_reader_of_an_old_version_is_told_and_goes_on(url):
+    with raydb.connect(url, config={"object_retention": 0, "cache_size": 0}) as writer:
+        fill(writer)
+        reader = raydb.connect(url, read_only=True, config={"cache_size": 0})
+        reader.execute("BEGIN; SELECT count(*) FROM shop")
+        writer.execute("DELETE FROM sale WHERE id < 40000; VACUUM; VACUUM; VACUUM; VACUUM")
+        with pytest.raises(raydb.OperationalError, match="is missing"):
+            reader.execute("SELECT max(note), min(amount) FROM sale")
+        reader.execute("ROLLBACK")
+        assert reader.execute("SELECT count(*) FROM sale").fetchone() == (10_000,)
+        reader.close()

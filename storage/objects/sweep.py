@@ -1,0 +1,73 @@
+"""Files of a database in an object store that no version names any more, and their removal.
+
+Nobody knows who still reads an older version, so that a file is removed a while after it was first
+seen to be named by none. A sweep writes what it sees to an object of its own, and removes what such
+objects of earlier sweeps name, if these are old enough and still no version names it. Moments are
+those of the store, which tells when an object was written: clocks of machines differ.
+
+A writer that has died leaves files that no version ever named; they go the same way.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from raydb.storage.durable.manifest import is_data_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import timedelta
+
+    from raydb.storage.objects.store import Entry, ObjectStore
+
+
+def sweep(
+    store: ObjectStore,
+    prefix: str,
+    named: Callable[[], set[str]],
+    fence: Callable[[], None],
+    retention: timedelta,
+) -> list[str]:
+    """Remove old garbage, note what is garbage now, and return the names of files removed.
+
+    named: returns the files that the newest version names, or a version that is being made may.
+    fence: writes HEAD as it is, so that no version that others are about to make can name a file
+    which is removed. Raises OSError.
+    """
+    present = {each.key.rpartition("/")[2] for each in store.entries(f"{prefix}data/")}
+    notes = list(store.entries(f"{prefix}garbage/"))
+    noted = {note.key: _read(store, note) for note in notes}
+    garbage = {name for name in present if is_data_name(name)} - named()
+    new = garbage.difference(*noted.values()) if noted else garbage
+    if not (new or noted):
+        return []
+    key = f"{prefix}garbage/{uuid.uuid4().hex}.json"
+    store.put(key, json.dumps(sorted(new)).encode())
+    now = store.head(key).last_modified
+    old = [note.key for note in notes if now - note.last_modified >= retention]
+    removed = sorted(garbage & set().union(*(noted[each] for each in old)))
+    if removed:
+        fence()
+        removed = sorted(set(removed) - named())
+        store.delete([f"{prefix}data/{name}" for name in removed])
+    # What an old note names is gone now, or named by a version again.
+    store.delete([*old, *(() if new else (key,))])
+    return removed
+
+
+def _read(store: ObjectStore, note: Entry) -> set[str]:
+    """Return the names in a note; one that is no note names none."""
+    with suppress(FileNotFoundError, ValueError):
+        content = store.get(note.key)
+        names = json.loads(bytes(content.data)) if content is not None else []
+        return set(_texts(names))
+    return set()
+
+
+def _texts(names: object) -> Iterable[str]:
+    if not isinstance(names, list):
+        raise ValueError("a note is a list of names")
+    return (name for name in names if isinstance(name, str))
