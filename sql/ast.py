@@ -8,6 +8,7 @@ from raydb.sql.database_ast import Attach as Attach
 from raydb.sql.database_ast import Begin as Begin
 from raydb.sql.database_ast import Checkpoint as Checkpoint
 from raydb.sql.database_ast import Commit as Commit
+from raydb.sql.database_ast import CopyDatabase as CopyDatabase
 from raydb.sql.database_ast import CreateSecret as CreateSecret
 from raydb.sql.database_ast import Detach as Detach
 from raydb.sql.database_ast import DropSecret as DropSecret
@@ -470,7 +471,7 @@ Control = Begin | Commit | Rollback | Savepoint | Release | RollbackTo
 Setting = SetOption | ResetOption
 Secret = CreateSecret | DropSecret
 Prepared = Prepare | Execute | Deallocate
-Backup = ExportDatabase | ImportDatabase
+Backup = CopyDatabase | ExportDatabase | ImportDatabase
 Databases = Attach | Detach | Use
 Catalog = ShowOption | ShowTables | ShowDatabases | Describe
 

@@ -75,6 +75,14 @@ class ImportDatabase:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyDatabase:
+    """COPY FROM DATABASE source TO target."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
 class Attach:
     """ATTACH [OR REPLACE] [DATABASE] [IF NOT EXISTS] 'path' [AS name] [(option, ...)].
 

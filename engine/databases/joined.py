@@ -220,3 +220,10 @@ def _bvh_definition(definition: BvhDefinition, prefix: str) -> BvhDefinition:
 
 def _attribute(attribute: Attribute, prefix: str) -> Attribute:
     return replace(attribute, path=tuple(_key(key, prefix) for key in attribute.path))
+
+
+def are_same(some: tuple[object, ...], others: tuple[object, ...]) -> bool:
+    """Tell whether two tuples hold the same objects."""
+    return len(some) == len(others) and all(
+        one is other for one, other in zip(some, others, strict=True)
+    )

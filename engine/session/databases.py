@@ -20,7 +20,7 @@ from raydb.engine.databases.attached import (
     Attachment,
     identity_of,
 )
-from raydb.engine.databases.joined import Beside, join_snapshots, prefixes
+from raydb.engine.databases.joined import Beside, are_same, join_snapshots, prefixes
 from raydb.engine.session.settings import check_file
 from raydb.engine.statements.names import named_in
 from raydb.errors import OperationalError, ProgrammingError
@@ -68,7 +68,7 @@ class Databases:
         others = self._others(name)
         parts = (written, self.current, self.schema, *(each.own for each in others))
         known = self._joined.get(name)
-        if known is None or not _are_same(known[0], parts):
+        if known is None or not are_same(known[0], parts):
             joined = join_snapshots(name, written, others, self.place_of_names)
             known = self._joined[name] = parts, joined
         return known[1]
@@ -127,9 +127,8 @@ class Databases:
 
     def release(self) -> None:
         """End a statement."""
-        if self._attached and not self.in_transaction:
-            for each in self._attached:
-                each.release()
+        for each in () if self.in_transaction else self._attached:
+            each.release()
 
     def use_bvhs(self, tables: frozenset[str], name: str) -> None:
         """Let BVHs leave deleted rows out, on tables as a statement sees them.
@@ -168,8 +167,14 @@ class Databases:
         """Return a database that statements have written to, or that is written to now."""
         if name == CATALOG:
             return self._own
-        (found,) = (each for each in self._attached if each.name == name)
-        return found.begin_writing(holds=self.in_transaction)
+        return self._attached_as(name).begin_writing(holds=self.in_transaction)
+
+    def version_of(self, name: str) -> Snapshot:
+        """Return the version of a database that statements read."""
+        return self._own.snapshot if name == CATALOG else self._attached_as(name).own
+
+    def _attached_as(self, name: str) -> Attached:
+        return next(each for each in self._attached if each.name == name)
 
     def written(
         self, place: Sequence[str], kind: str, named: Iterable[str], *, read_only: bool
@@ -432,7 +437,7 @@ class Databases:
             raise ProgrammingError(f"a database is attached as '{known.name}' already")
         makes = statement.kind != "sqlite" and not (statement.read_only or read_only)
         if statement.path != MEMORY:
-            check_file(statement.path, settings)
+            check_file(statement.path, settings, may_be_object=True)
             self._check_new(statement.path, known, makes=makes)
         elif statement.read_only:
             raise ProgrammingError("a database in memory is empty at first: READ_ONLY has no use")
@@ -479,7 +484,7 @@ class Databases:
             raise ProgrammingError(
                 f"database '{name}' cannot be detached within a transaction, which may read it"
             )
-        (gone,) = (each for each in self._attached if each.name == name)
+        gone = self._attached_as(name)
         self._attached = tuple(each for each in self._attached if each is not gone)
         self._joined = {}
         self._own.shared.attach(None, gone.attachment)
@@ -491,9 +496,3 @@ class Databases:
         for each in attached:
             each.close()
         self._own.close()
-
-
-def _are_same(some: tuple[object, ...], others: tuple[object, ...]) -> bool:
-    return len(some) == len(others) and all(
-        one is other for one, other in zip(some, others, strict=True)
-    )

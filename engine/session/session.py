@@ -19,6 +19,7 @@ from raydb.engine.context.memory import parse_limit
 from raydb.engine.context.secrets import with_secrets
 from raydb.engine.context.sequence_values import SequenceValues
 from raydb.engine.context.statement_context import StatementContext
+from raydb.engine.databases.copy import copy_database
 from raydb.engine.session.changes import Changes
 from raydb.engine.session.plan_cache import PlanCache
 from raydb.engine.session.prepared_statements import PreparedStatements
@@ -62,11 +63,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WRITING = (
-    *get_args(ast.Definition),
-    *get_args(ast.Write),
-    ast.Checkpoint,
-    ast.Vacuum,
-    ast.ImportDatabase,
+    *(*get_args(ast.Definition), *get_args(ast.Write)),
+    *(ast.Checkpoint, ast.Vacuum, ast.ImportDatabase),
 )
 
 
@@ -338,7 +336,7 @@ class Session:
                         for option in statement.without_effect
                     )
                 self.databases.change(statement, self.settings, read_only=self.read_only)
-            case ast.ExportDatabase() | ast.ImportDatabase():
+            case ast.CopyDatabase() | ast.ExportDatabase() | ast.ImportDatabase():
                 self._back_up(statement, context)
             case _ if isinstance(statement, ast.Control):
                 self.changes.control(statement)
@@ -374,12 +372,14 @@ class Session:
                 return self.queries.describe(statement, context)
 
     def _back_up(self, statement: ast.Backup, context: StatementContext) -> None:
-        """Write a folder of the database as it is now, or run what such a folder says."""
+        """Write a folder of the database as it is now, run what one says, or copy a database."""
+        if isinstance(statement, ast.CopyDatabase):
+            return copy_database(statement, self.databases, read_only=self.read_only)
         if isinstance(statement, ast.ImportDatabase):
             for each in statements_of(statement, self.settings):
                 begun = self._begin((), context.running, context.warnings)
                 _again_where_due(partial(self._dispatch, each), begun)
-            return
+            return None
         begins = not self.databases.in_transaction
         if begins:
             self.databases.begin()

@@ -382,6 +382,11 @@ class RestPart(Part):
         """The bytes of the file that the whole part is in."""
         return self.part.stored_bytes
 
+    @property
+    def size_bytes(self) -> int:
+        """About how many bytes the rows take in memory."""
+        return self.part.size_bytes * self.row_count // max(self.part.row_count, 1)
+
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns."""
         if self.part.is_decoded:

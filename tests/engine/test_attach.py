@@ -211,7 +211,8 @@ def test_attach_and_detach(con: raydb.Connection, tmp_path: Path) -> None:
         "DETACH raydb": "is the connection's own",
         "BEGIN; DETACH shop": "within a transaction",
         "PRAGMA nope": "is not supported",
-        "COPY FROM DATABASE shop TO raydb": "EXPORT DATABASE and IMPORT DATABASE copy one",
+        "COPY FROM DATABASE nope TO raydb": "'nope' is not attached",
+        "CREATE TABLE one (x INT); COPY FROM DATABASE shop TO raydb": "'raydb' is not empty",
     }
     for statement, message in refused.items():
         with pytest.raises(raydb.Error, match=message):

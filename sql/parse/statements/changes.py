@@ -112,16 +112,16 @@ def _written(
 _OLD_OPTIONS = ("DELIMITER", "NULL", "QUOTE", "ESCAPE", "ENCODING")
 
 
-def read_copy(reader: TokenReader) -> ast.Copy | ast.CopyTo:
+def read_copy(reader: TokenReader) -> ast.Copy | ast.CopyTo | ast.CopyDatabase:
     """Read COPY, that word being read."""
     if reader.at_any("("):
         select = query_of(reader.text, reader.parenthesised())
         reader.expect("TO")
         return ast.CopyTo(select, *_file_and_options(reader, "TO STDOUT"))
     if reader.accept("FROM", "DATABASE"):
-        raise NotSupportedError(
-            "COPY FROM DATABASE is not supported; EXPORT DATABASE and IMPORT DATABASE copy one"
-        )
+        source = reader.name("the name of a database")
+        reader.expect("TO")
+        return ast.CopyDatabase(source, reader.name("the name of a database"))
     table = reader.relation("the name of a table")
     columns = reader.names("the name of a column") if reader.at_any("(") else None
     if reader.accept("TO"):
