@@ -125,7 +125,8 @@ class Database(Subject):
     def open(self) -> Any:
         import raydb
 
-        return raydb.connect(self.url, read_only=True)
+        # Without the cache on disk, which the writer has filled.
+        return raydb.connect(self.url, read_only=True, config={"cache_size": 0})
 
     def row(self, opened: Any, number: int, columns: Sequence[str]) -> dict[str, Any]:
         sql = f"SELECT {', '.join(columns)} FROM t WHERE id = ?"
