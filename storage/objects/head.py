@@ -7,7 +7,9 @@
     24   16 bytes random: which write this is
     40   u64      bytes of the manifest
     48   u64      bytes of the log
-    56            the manifest (durable/manifest.py), the log (durable/wal.py)
+    56   u64      number of names of writes before
+    64            the manifest (durable/manifest.py), the log (durable/wal.py)
+                  the names of the writes before, 16 bytes each, the last one first
                   the description: JSON {file: {"opening": [[start, stop], ...],
                   "metadata": [...], "inlined": [...]}, ...}
                   the bytes of all that are inlined, in order
@@ -41,8 +43,9 @@ if TYPE_CHECKING:
 
 _MAGIC = b"RAYDHEAD"
 _FORMAT = 1
-_HEADER = struct.Struct("<8sIIQ16sQQ")
+_HEADER = struct.Struct("<8sIIQ16sQQQ")
 _CHECKSUM = struct.Struct("<Q")
+_ID_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +59,15 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What HEAD holds. number: of this write; write_id: tells it from those of other writers."""
+    """What HEAD holds.
+
+    number: of this write. write_id: tells it from those of other writers. earlier: those of the
+    writes before, the last one first.
+    """
 
     number: int
     write_id: bytes
+    earlier: tuple[bytes, ...]
     manifest: bytes
     log: bytes
     parts: Mapping[str, Parts]
@@ -77,10 +85,10 @@ def encode_head(head: Head) -> bytes:
             for name, each in head.parts.items()
         }
     ).encode()
-    sizes = len(head.manifest), len(head.log)
+    sizes = len(head.manifest), len(head.log), len(head.earlier)
     header = _HEADER.pack(_MAGIC, _FORMAT, len(described), head.number, head.write_id, *sizes)
     held = [data for each in head.parts.values() for _, data in each.inlined]
-    content = b"".join([header, head.manifest, head.log, described, *held])
+    content = b"".join([header, head.manifest, head.log, *head.earlier, described, *held])
     return content + _CHECKSUM.pack(xxh3_64_intdigest(content))
 
 
@@ -106,7 +114,8 @@ def decode_head(data: memoryview, url: str) -> Head:
             f"file '{url}' has format {layout} of databases; this RayDB knows {_FORMAT}"
         )
     log_at = _HEADER.size + sizes[0]
-    described_at = log_at + sizes[1]
+    earlier_at = log_at + sizes[1]
+    described_at = earlier_at + _ID_BYTES * sizes[2]
     place = described_at + described_size
     if place > end:
         raise damaged(url, 40, f"sizes of {end - _HEADER.size} bytes", f"{place - _HEADER.size}")
@@ -123,8 +132,10 @@ def decode_head(data: memoryview, url: str) -> Head:
             tuple(map(_range_of, each[kind].items())) for kind in ("opening", "metadata")
         )
         parts[name] = Parts(opening, metadata, tuple(inlined))
-    manifest, log = bytes(data[_HEADER.size : log_at]), bytes(data[log_at:described_at])
-    return Head(number, write_id, manifest, log, parts)
+    manifest, log = bytes(data[_HEADER.size : log_at]), bytes(data[log_at:earlier_at])
+    places = range(earlier_at, described_at, _ID_BYTES)
+    earlier = tuple(bytes(data[place : place + _ID_BYTES]) for place in places)
+    return Head(number, write_id, earlier, manifest, log, parts)
 
 
 def decode_version(head: Head, url: str) -> tuple[Manifest, Tail]:

@@ -1,10 +1,12 @@
 """HEAD in its store: read, and written on the condition that nobody else has written it.
 
 A write whose reply is lost may have been done, and a write that was given up may be done later.
-Each write has a number, one more than that of the one before, and a random name. After any failure
-HEAD is read again: it holds this write, which then has succeeded; or what was there before, and the
-write is made again under the same name; or another writer's, and this one has lost. Where the store
-stays silent nobody knows: the next write settles it, since no earlier one can be done after it.
+Each write has a number, one more than that of the one before, and a random name, and holds the
+names of those before it. After any failure HEAD is read again: it holds this write, or one that
+another writer has made after it, and this one has succeeded; or what was there before, and the
+write is made again under the same name; or only another writer's, and this one has lost. Where the
+store stays silent nobody knows: the next write settles it, since no earlier one can be done after
+it.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 2.0
 # A tag that no object has.
 _NEVER = Tag('"0"', "1")
-_NOTHING = Head(0, b"", b"", b"", {})
+# So many names of earlier writes are kept.
+_KEPT_NAMES = 256
+_NOTHING = Head(0, b"", (), b"", b"", {})
 
 
 class HeadObject:
@@ -84,7 +88,9 @@ class HeadObject:
         if self.is_overtaken:
             raise self._overtaken("")
         self._check_conditions()
-        head = Head(self.known.number + 1, os.urandom(16), manifest, log, parts)
+        known = self.known
+        earlier = (known.write_id, *known.earlier)[:_KEPT_NAMES] if known.number else ()
+        head = Head(known.number + 1, os.urandom(16), earlier, manifest, log, parts)
         self._doubtful.add(head.write_id)
         last = time.monotonic() + self._store.access.timeout_ms / 1000
         wait_s = _FIRST_WAIT_S
@@ -127,6 +133,10 @@ class HeadObject:
         if other.number <= self.known.number:
             return failure  # an older reply, out of some cache
         self.is_overtaken = True
+        if head.write_id in other.earlier:
+            return None  # done, and another writer has gone on from it
+        if other.number - head.number > len(other.earlier):
+            return failure  # so many have gone on from there that nobody knows
         self._doubtful.clear()
         found_manifest, tail = decode_version(other, self.url)
         change = f", change {tail.sequence}" if tail.sequence else ""
