@@ -10,7 +10,7 @@ from raydb.errors import NotSupportedError, OperationalError, ProgrammingError, 
 from raydb.names import is_same
 from raydb.remote import Hidden, Secret
 from raydb.sql import ast
-from raydb.storage.objects.access import HEADER, OPTIONS, SCOPES
+from raydb.storage.objects.secret_options import HEADER, OPTIONS, SCOPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from raydb.planner.plan.function_arguments import NAME, Argument
 from raydb.planner.plan.table_function import OpenedFunction
-from raydb.storage.objects.access import secret_of
+from raydb.storage.objects.secret_options import secret_of
 
 if TYPE_CHECKING:
     from raydb.engine.context.statement_context import StatementContext

@@ -7,14 +7,13 @@ see `raydb.storage.objects.usual`.
 from __future__ import annotations
 
 import os
-import re
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from raydb.errors import OperationalError
 from raydb.remote import Hidden
-from raydb.storage.objects.urls import SCHEMES
+from raydb.storage.objects.secret_options import HEADER
 from raydb.storage.objects.usual import Found, usual_azure, usual_google, usual_s3
 from raydb.values import dataclass
 
@@ -31,33 +30,7 @@ _BACKOFF = {
     "base": 2,
 }
 
-# The options of a secret, by the kind of its store.
-OPTIONS = {
-    "s3": (
-        *("key_id", "secret", "session_token", "region", "endpoint", "url_style", "use_ssl"),
-        *("profile", "kms_key_id", "requester_pays"),
-    ),
-    "gs": (
-        *("key_id", "secret", "service_account_key", "service_account_path", "bearer_token"),
-        *("region", "endpoint", "use_ssl"),
-    ),
-    "az": (
-        *("connection_string", "account_name", "account_key", "sas_token", "access_token"),
-        *("tenant_id", "client_id", "client_secret", "endpoint"),
-    ),
-    "http": ("bearer_token", "extra_http_headers"),
-}
-# What begins the URLs of a kind.
-SCOPES = {
-    kind: tuple(f"{scheme}://" for scheme, name in SCHEMES.items() if name == kind)
-    for kind in ("s3", "gs", "az", "http")
-}
-SCOPES["http"] = ("http://", "https://")
-# The name of an option that is a header of each request.
-HEADER = "header:"
-
 _GOOGLE_BY_KEYS = "https://storage.googleapis.com"
-_SCHEME = re.compile(r"([a-z0-9]+)://(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,34 +41,6 @@ class StoreOptions:
     found: Found
     client: dict[str, Any]
     retries: dict[str, Any]
-
-
-def secret_of(url: str, secrets: tuple[Secret, ...]) -> Secret | None:
-    """Return the secret whose scope is the longest that a URL begins with.
-
-    Of two that are alike it is the first one.
-    """
-    plain, best, longest = _plain(url), None, -1
-    for secret in secrets:
-        for scope in map(_plain, secret.scopes):
-            if len(scope) > longest and _begins(plain, scope):
-                best, longest = secret, len(scope)
-    return best
-
-
-def _plain(url: str) -> str:
-    """Return a URL, or what one begins with, with one name for each kind of store."""
-    match = _SCHEME.match(url)
-    return url if match is None else f"{SCHEMES.get(match[1], match[1])}://{match[2]}"
-
-
-def _begins(url: str, scope: str) -> bool:
-    """Tell whether a URL is in a scope: 's3://shop' is not what 's3://shopping' begins with."""
-    if not url.startswith(scope):
-        return False
-    rest = url[len(scope) :]
-    is_whole_bucket = "/" not in scope.partition("://")[2]
-    return not rest or not is_whole_bucket or rest[0] == "/" or scope.endswith("://")
 
 
 def options_of(root: str, secret: Secret | None, access: Access) -> StoreOptions:

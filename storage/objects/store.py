@@ -21,10 +21,11 @@ from raydb.errors import NotSupportedError
 from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.remote import Access, Traffic
 from raydb.running import current
-from raydb.storage.objects.access import options_of, secret_of
+from raydb.storage.objects.access import options_of
 from raydb.storage.objects.failures import PreconditionError as PreconditionError  # noqa: PLC0414
 from raydb.storage.objects.failures import failure as _failure
 from raydb.storage.objects.ranges import Range, divided
+from raydb.storage.objects.secret_options import secret_of
 from raydb.storage.objects.urls import shown, split_url
 from raydb.storage.objects.usual import environment_state
 from raydb.values import dataclass

@@ -15,7 +15,8 @@ from raydb.errors import OperationalError
 from raydb.remote import Access, Hidden, Secret
 from raydb.running import Running
 from raydb.storage.objects import instance
-from raydb.storage.objects.access import options_of, secret_of
+from raydb.storage.objects.access import options_of
+from raydb.storage.objects.secret_options import secret_of
 from raydb.storage.objects.store import open_store
 from raydb.storage.objects.usual import usual_azure, usual_google, usual_s3
 
