@@ -21,7 +21,7 @@ from raydb.storage.tables.file_merges import CHECKPOINT_BYTES, VACUUM_BYTES
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from raydb.engine.catalog.conflicts import Commit
     from raydb.engine.catalog.shared_database import SharedDatabase
@@ -90,6 +90,13 @@ class Database:
             self.shared.catch_up()
             self._go_on()
             self._has_read = self._in_transaction
+
+    def catch_up_later(self) -> Callable[[], bool] | None:
+        """Go on with what is known, and ask what others have committed; see `SharedDatabase`."""
+        found = None if self._in_transaction else self.shared.catch_up_later()
+        if found is not None:
+            self._go_on()
+        return found
 
     @property
     def files(self) -> Files | None:

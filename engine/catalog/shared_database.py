@@ -30,7 +30,7 @@ from raydb.storage.durable.reserve import is_full
 from raydb.storage.tables.file_merges import STATEMENT_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.catalog.store import Store
@@ -91,6 +91,22 @@ class SharedDatabase:
                 self._take_merged()
             finally:
                 self._turn.release()
+
+    def catch_up_later(self) -> Callable[[], bool] | None:
+        """Ask what others have made, and return what waits for it; see `refresh_later`."""
+        store = self.store
+        if store is None or self.merger.is_done:
+            return None
+        refresh = store.directory.refresh_later()
+        if refresh is None:
+            return None
+
+        def catch_up() -> bool:
+            is_news = refresh()
+            self._load(store)
+            return is_news
+
+        return catch_up
 
     def check_process(self) -> None:
         """Raise InterfaceError in a process that was forked from the one that writes."""

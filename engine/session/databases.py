@@ -148,8 +148,6 @@ class Databases:
                 own = (key for key in tables if key.startswith(prefix))
                 self._own.use_bvhs(frozenset(key.removeprefix(prefix) for key in own))
 
-    # -- names
-
     def called(self, name: str) -> str:
         """Return the name of a database as it was made; ProgrammingError for what is none."""
         names = [CATALOG, *(each.name for each in self._attached)]
@@ -319,6 +317,11 @@ class Databases:
     # -- transactions
 
     @property
+    def has_others(self) -> bool:
+        """Whether any database is attached."""
+        return bool(self._attached or self._own.shared.attachments)
+
+    @property
     def in_transaction(self) -> bool:
         """Whether a transaction is active."""
         return self._own.in_transaction
@@ -404,8 +407,6 @@ class Databases:
                     each.restore(state)
 
         return restore
-
-    # -- statements
 
     def change(self, statement: ast.Databases, settings: Settings, *, read_only: bool) -> None:
         """Attach or detach a database, or name the current one.

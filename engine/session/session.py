@@ -7,7 +7,6 @@ transaction by `changes`, and SET for those to come.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, assert_never, get_args
@@ -36,10 +35,10 @@ from raydb.engine.session.settings import (
     Settings,
     has_no_effect,
 )
-from raydb.engine.session.settled import expanded, settled
+from raydb.engine.session.settled import again_where_due, expanded, naming_errors, settled
 from raydb.engine.statements.backup import export_database, statements_of
 from raydb.engine.statements.row_checks import table_of
-from raydb.errors import Error, NotSupportedError, OperationalError, ProgrammingError
+from raydb.errors import Error, NotSupportedError, ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.backends.cpu.threads import use_processors
 from raydb.planner.catalog import CATALOG, TEMP
@@ -47,12 +46,10 @@ from raydb.remote import Traffic
 from raydb.running import Remarks, Running
 from raydb.sql import ast
 from raydb.storage.enums import stored_schema, stored_table
-from raydb.storage.formats.text_part import LateValueError
-from raydb.storage.sqlite.locked import LockedError
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from raydb.engine.catalog.shared_database import SharedDatabase
     from raydb.engine.session.plan_runner import Stream
@@ -115,7 +112,7 @@ class Session:
         """
         warnings: list[str] = []
         try:
-            with _naming_errors(text):
+            with naming_errors(text):
                 result = self._run_text(text, parameters, running or Running(), warnings)
         finally:
             self.databases.release()
@@ -132,7 +129,7 @@ class Session:
         None where they are to run one by one. Raises what a run raises, and ProgrammingError
         where one would see what another has written.
         """
-        with _naming_errors(text):
+        with naming_errors(text):
             self.databases.catch_up()
             context = self._begin(sets[0], running, [])
             statements = self.queries.parse(text, context)
@@ -170,7 +167,7 @@ class Session:
         They are those of the database as it is now, or none where it does not run: names and types
         are known then. Raises ProgrammingError for any other text.
         """
-        with _naming_errors(text):
+        with naming_errors(text):
             self.databases.catch_up()
             context = self._begin(parameters, running or Running(), [])
             statements = sql.parse(text)
@@ -178,7 +175,7 @@ class Session:
                 raise ProgrammingError("a text whose rows are streamed is one query")
             select = settled(statements[0], context)
             try:
-                rows = _again_where_due(
+                rows = again_where_due(
                     lambda some: self.queries.stream(select, some, runs=runs), context
                 )
             finally:
@@ -207,27 +204,60 @@ class Session:
     def _run_text(
         self, text: str, parameters: Parameters, running: Running, warnings: list[str]
     ) -> Result:
+        is_news = None if self.databases.has_others else self.database.catch_up_later()
+        if is_news is not None:
+            found = self._query_beside(is_news, text, parameters, running, warnings)
+        else:
+            self.databases.catch_up()
+            folded = sql.fold_values(text, parameters)
+            if folded is not None and (inserted := self._insert_folded(*folded, running)):
+                return inserted
+            found = self._query(text, parameters, running, warnings)
+        if isinstance(found, Result):
+            return found
+        for statement in found:
+            running.traffic = Traffic() if len(found) > 1 else running.traffic
+            self.databases.catch_up()
+            result = self._execute(statement, lambda: self._begin(parameters, running, warnings))
+        return result
+
+    def _query_beside(
+        self,
+        is_news: Callable[[], bool],
+        text: str,
+        parameters: Parameters,
+        running: Running,
+        warnings: list[str],
+    ) -> Result | Sequence[ast.Statement]:
+        """Do as `_query` while it is asked whether there is a newer version, and again if so."""
+        try:
+            found = self._query(text, parameters, running, warnings)
+        except Error:
+            if not is_news():
+                raise
+        else:
+            if not is_news():
+                return found
         self.databases.catch_up()
-        folded = sql.fold_values(text, parameters)
-        if folded is not None and (inserted := self._insert_folded(*folded, running)):
-            return inserted
+        return self._query(text, parameters, running, warnings)
+
+    def _query(
+        self, text: str, parameters: Parameters, running: Running, warnings: list[str]
+    ) -> Result | Sequence[ast.Statement]:
+        """Return what a text gives that is one query, else its statements."""
         context = self._begin(parameters, running, warnings)
         known = self.queries.repeat(text, context)
         if isinstance(known, Result):
             self._save_sequences()
             return known
         statements = self.queries.parse(text, context)
-        if len(statements) == 1 and isinstance(statements[0], ast.Select):
-            select = expanded(statements[0], context)
-            if sql.asks_values(select.tree):  # its columns depend on rows: there is no plan to keep
-                return self._execute(select, lambda: context)
-            result = _again_where_due(lambda some: self.queries.ask(select, known, some), context)
-            self._save_sequences()
-            return result
-        for statement in statements:
-            running.traffic = Traffic() if len(statements) > 1 else running.traffic
-            self.databases.catch_up()
-            result = self._execute(statement, lambda: self._begin(parameters, running, warnings))
+        if len(statements) != 1 or not isinstance(statements[0], ast.Select):
+            return statements
+        select = expanded(statements[0], context)
+        if sql.asks_values(select.tree):  # its columns depend on rows: there is no plan to keep
+            return self._execute(select, lambda: context)
+        result = again_where_due(lambda some: self.queries.ask(select, known, some), context)
+        self._save_sequences()
         return result
 
     def _save_sequences(self) -> None:
@@ -279,7 +309,7 @@ class Session:
         """
 
         def run() -> Result:
-            return _again_where_due(lambda some: self._dispatch(statement, some), begin())
+            return again_where_due(lambda some: self._dispatch(statement, some), begin())
 
         return self.changes.whole(statement, run)
 
@@ -293,7 +323,7 @@ class Session:
             begun = replace(
                 context, snapshot=self.database.snapshot, given=dict(given), parameters=own
             )
-            return _again_where_due(lambda some: self._dispatch(part, some), begun)
+            return again_where_due(lambda some: self._dispatch(part, some), begun)
 
         for part in statement.parts:
             if part.rows in context.all_databases.tables:
@@ -378,7 +408,7 @@ class Session:
         if isinstance(statement, ast.ImportDatabase):
             for each in statements_of(statement, self.settings):
                 begun = self._begin((), context.running, context.warnings)
-                _again_where_due(partial(self._dispatch, each), begun)
+                again_where_due(partial(self._dispatch, each), begun)
             return None
         begins = not self.databases.in_transaction
         if begins:
@@ -461,38 +491,6 @@ class Session:
             case _:
                 assert_never(statement)
         return Result(None, (), -1)
-
-
-@contextmanager
-def _naming_errors(text: str) -> Iterator[None]:
-    """Let errors about a text tell the place, and what the system refuses be OperationalError.
-
-    What is nested too deeply to be planned is refused: what binds may still be too deep for the
-    planner, such as a chain of many views. Modules that are imported late need descriptors.
-    """
-    try:
-        with sql.refuse_deep_nesting():
-            yield
-    except (ProgrammingError, NotSupportedError) as error:
-        sql.locate_name(error, text)
-        raise
-    except (ImportError, OSError) as error:
-        raise OperationalError(f"the system refused what the statement needs: {error}") from error
-
-
-def _again_where_due(run: Callable[[StatementContext], T], context: StatementContext) -> T:
-    """Run a statement, and again where it has to wait or to know more.
-
-    A value of a file may tell another type than those before it, and an attached database that the
-    statement names may be locked for a moment.
-    """
-    try:
-        return run(context)
-    except LateValueError:
-        context = replace(context, whole_sample=True)
-    except LockedError as error:
-        context.databases.wait_for(error)
-    return _again_where_due(run, context)
 
 
 def _listed(rows: pa.Table) -> Result:

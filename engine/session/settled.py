@@ -1,14 +1,20 @@
-"""What a statement needs before it is bound: the bodies of macros, and the values of a PIVOT."""
+"""What surrounds a statement: macros and PIVOT before, places in errors, another try where due."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from raydb import sql
+from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
 from raydb.sql import ast
+from raydb.storage.formats.text_part import LateValueError
+from raydb.storage.sqlite.locked import LockedError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import pyarrow as pa
 
     from raydb.engine.context.statement_context import StatementContext
@@ -37,3 +43,35 @@ def settled(statement: Statement, context: StatementContext) -> Statement:
         return rows
 
     return sql.with_values(expanded(statement, context), ask)
+
+
+@contextmanager
+def naming_errors(text: str) -> Iterator[None]:
+    """Let errors about a text tell the place, and what the system refuses be OperationalError.
+
+    What is nested too deeply to be planned is refused: what binds may still be too deep for the
+    planner, such as a chain of many views. Modules that are imported late need descriptors.
+    """
+    try:
+        with sql.refuse_deep_nesting():
+            yield
+    except (ProgrammingError, NotSupportedError) as error:
+        sql.locate_name(error, text)
+        raise
+    except (ImportError, OSError) as error:
+        raise OperationalError(f"the system refused what the statement needs: {error}") from error
+
+
+def again_where_due(run: Callable[[StatementContext], T], context: StatementContext) -> T:
+    """Run a statement, and again where it has to wait or to know more.
+
+    A value of a file may tell another type than those before it, and an attached database that the
+    statement names may be locked for a moment.
+    """
+    try:
+        return run(context)
+    except LateValueError:
+        context = replace(context, whole_sample=True)
+    except LockedError as error:
+        context.databases.wait_for(error)
+    return again_where_due(run, context)

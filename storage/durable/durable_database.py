@@ -26,6 +26,14 @@ class DurableDatabase:
     def prepare(self) -> None:
         """Bring what opening the files of the version that is shown reads."""
 
+    def refresh_later(self) -> Callable[[], bool] | None:
+        """Ask whether there is a newer version, where that takes a while.
+
+        Returns the function that waits for the answer, moves to that version and tells whether
+        there was one; None where `refresh` is to be called before anything is read.
+        """
+        return None
+
     def sweep(self) -> list[str]:
         """Remove what is kept for readers that nobody knows; return the names."""
         return []

@@ -37,7 +37,7 @@ from raydb.storage.durable.wal import HEADER_SIZE, Tail, WalWriter, encode_heade
 from raydb.storage.mapped import open_source
 from raydb.storage.objects.cache import ObjectCache, temporary_backing
 from raydb.storage.objects.early_parts import chosen_parts, early_parts
-from raydb.storage.objects.head import Parts, decode_version
+from raydb.storage.objects.head import Head, Parts, decode_version
 from raydb.storage.objects.head_object import HeadLog, HeadObject
 from raydb.storage.objects.remote_file import RemoteFile, bring_together
 from raydb.storage.objects.store import current_access, open_store
@@ -87,7 +87,7 @@ class DatabaseObjects(DurableDatabase):
         store, prefix = open_store(url)
         prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
         database = DatabaseObjects(url, store, prefix, read_only=read_only)
-        database._read_head()
+        database._read_head(database._head.read)
         if not database._head.is_there:
             if read_only:
                 raise OperationalError(f"database '{url}' does not exist")
@@ -270,11 +270,28 @@ class DatabaseObjects(DurableDatabase):
         self._check_open()
         if not (self.read_only or self.is_overtaken):
             return False
-        age_ms = (time.monotonic() - self._seen_at) * 1000
-        if not self.is_overtaken and age_ms < current_access().refresh_ms:
+        if not self.is_overtaken and self._is_fresh:
             return False
         with self._mutex:
-            return self._read_head()
+            return self._read_head(self._head.read)
+
+    def refresh_later(self) -> Callable[[], bool] | None:
+        """Ask whether there is a newer version; return what waits for the answer, see `refresh`."""
+        self._check_open()
+        if not self.read_only or self._is_fresh:
+            return None
+        read = self._head.read_later()
+
+        def refresh() -> bool:
+            with self._mutex:
+                return self._read_head(read)
+
+        return refresh
+
+    @property
+    def _is_fresh(self) -> bool:
+        """Whether what was seen last may still be shown."""
+        return (time.monotonic() - self._seen_at) * 1000 < current_access().refresh_ms
 
     def collect_garbage(self, keep: Iterable[str] = ()) -> list[str]:
         """Remove nothing: readers are not known, so that only `sweep` does, after a while."""
@@ -362,10 +379,10 @@ class DatabaseObjects(DurableDatabase):
 
     # HEAD
 
-    def _read_head(self) -> bool:
-        """Show what HEAD holds now; tell whether that is news."""
+    def _read_head(self, read: Callable[[], Head | None]) -> bool:
+        """Show what HEAD holds; tell whether that is news."""
         asked_at = time.monotonic()
-        head = self._head.read()
+        head = read()
         self._seen_at = asked_at
         if head is None:
             return False

@@ -22,7 +22,7 @@ from raydb.storage.objects.store import PreconditionError, Tag
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from raydb.storage.objects.store import ObjectStore
+    from raydb.storage.objects.store import Content, ObjectStore
 
 # Between two tries to write, which double.
 _FIRST_WAIT_S = 0.05
@@ -58,8 +58,16 @@ class HeadObject:
 
         Raises OperationalError where it cannot be read, and where it is no longer there.
         """
+        return self._read(lambda: self._store.get(self._key, unless=self._tag))
+
+    def read_later(self) -> Callable[[], Head | None]:
+        """Ask for it now, and return the function that reads it when it has come."""
+        found = self._store.get_later(self._key, self._tag)
+        return lambda: self._read(found)
+
+    def _read(self, get: Callable[[], Content | None]) -> Head | None:
         try:
-            found = self._store.get(self._key, unless=self._tag)
+            found = get()
         except FileNotFoundError as error:
             if self.is_there or "bucket" in (error.strerror or ""):
                 raise self._error("read", error) from None

@@ -124,6 +124,21 @@ class ObjectStore:
         found = self._one(key, partial(_get, self._store, key, options), asks=asks)
         return found if found is None else self._received(found)
 
+    def get_later(self, key: str, unless: Tag | None) -> Callable[[], Content | None]:
+        """Ask for an object, and return the function that waits for it, see `get`."""
+        options = {} if unless is None else {"if_none_match": unless.e_tag}
+        self._count(requests=1, trips=1)
+        call = partial(_get, self._store, key, options)
+        future = _threads(self.access.requests).submit(call)
+
+        def wait_for() -> Content | None:
+            while wait([future], timeout=WAIT_S).not_done:
+                check_interrupt()
+            found = self._result(future, self.url_of(key))
+            return found if found is None else self._received(found)
+
+        return wait_for
+
     def get_tail(self, key: str, size: int) -> Content:
         """Return the last bytes of an object, all of a shorter one."""
         return self.get_ends([key], size)[0]
