@@ -21,7 +21,9 @@ from raydb.engine.api.connection import Connection
 from raydb.engine.catalog import store, stored_rows
 from raydb.engine.catalog.shared_database import SharedDatabase
 from raydb.engine.session.session import Session
+from raydb.storage.durable import database_directory
 from raydb.storage.durable.database_directory import DatabaseDirectory
+from raydb.storage.mapped import open_source
 from raydb.storage.tables.parts import JoinedPart
 
 if TYPE_CHECKING:
@@ -70,9 +72,9 @@ class Files:
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
     files = Files(tmp_path)
-    open_table, read_sections = store.open_table, store.read_sections
-    monkeypatch.setattr(store, "open_table", lambda path: open_table(files.real(path)))
-    monkeypatch.setattr(store, "read_sections", lambda path: read_sections(files.real(path)))
+    monkeypatch.setattr(
+        database_directory, "open_source", lambda path: open_source(files.real(path))
+    )
     return files
 
 
