@@ -352,7 +352,6 @@ def test_test_dependencies_are_those_imported() -> None:
     declared = requirement_names([re.sub(r"raydb\[(\w+)\]", r"\1", each) for each in requirements])
     runtime = requirement_names(PROJECT["project"]["dependencies"])
     programs = {"import-linter", "ipykernel", "mypy", "pytest-xdist", "ruff", "tpchgen-cli"}
-    programs.add("obstore")  # an extra, which RayDB imports
     stubs = {"types-openpyxl"}
     # The benchmark of the devices imports what a machine with one has.
     modules = {name for file in files for name in (file.stem, file.parent.name)} | {"cupy"}
