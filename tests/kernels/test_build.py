@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 
@@ -185,6 +186,7 @@ def test_what_one_thread_raises_comes_out(failing_row, monkeypatch):
 
 
 def test_arrays_are_counted_with_arrows():
+    gc.collect()  # what other tests have left is not to go meanwhile
     before = pa.total_allocated_bytes()
     bvh = build_from(big_case().source, unwatched())
     assert pa.total_allocated_bytes() - before >= bvh.size_bytes
