@@ -97,14 +97,16 @@ class SharedDatabase:
         store = self.store
         if store is None or self.merger.is_done:
             return None
+        # Another session may go on with the version that this one hears of.
+        before = self._durable.number
         refresh = store.directory.refresh_later()
         if refresh is None:
             return None
 
         def catch_up() -> bool:
-            is_news = refresh()
+            refresh()
             self._load(store)
-            return is_news
+            return self._durable.number != before
 
         return catch_up
 

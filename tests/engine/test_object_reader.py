@@ -59,3 +59,15 @@ def test_a_database_that_is_removed_is_named(url, store_server):
         store.delete([f"{key}/HEAD"])
         with pytest.raises(raydb.OperationalError, match="cannot be read: no such object"):
             con.execute("SELECT * FROM t")
+
+
+def test_a_version_that_another_session_has_heard_of_is_news(url):
+    with raydb.connect(url) as writer, raydb.connect(url, read_only=True) as reader:
+        writer.execute("CREATE TABLE t (x INTEGER)")
+        reader.execute("SELECT count(*) FROM t")
+        shared = reader._session.database.shared
+        writer.execute("INSERT INTO t VALUES (1)")
+        is_news = shared.catch_up_later()
+        assert reader.duplicate().execute("SELECT count(*) FROM t").fetchone() == (1,)
+        assert is_news()
+        assert not shared.catch_up_later()()
