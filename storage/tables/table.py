@@ -356,9 +356,10 @@ class Table:
             if self.row_count > len(numbers):
                 run = self._sample_run_rows
                 runs = np.arange(SAMPLE_ROWS // run)
-                # Not at even distances: values may come again at such.
-                places = (runs + runs * _GOLDEN_RATIO % 1) / len(runs) * (self.row_count - run)
-                numbers = (places.astype(np.int64)[:, None] + np.arange(run)).ravel()
+                # The gaps between runs are uneven: values may come again at even distances.
+                shares = (runs + runs * _GOLDEN_RATIO % 1) / len(runs)
+                places = runs * run + (shares * (self.row_count - SAMPLE_ROWS)).astype(np.int64)
+                numbers = (places[:, None] + np.arange(run)).ravel()
             if self.live is not None:
                 numbers = numbers[self.live[numbers]]
             self._samples[name] = self._sampled(name, numbers)
