@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from raydb.storage.flat.flat_table import FlatTable
 
-# The rows to be read: their numbers, or ascending ranges of them; None for all.
+# The rows to be read: their numbers, or ascending ranges of them; None for all. Of no ranges only
+# the metadata of columns are needed, and not what their rows share, such as dictionaries.
 WantedRows: TypeAlias = "NDArray[np.int64] | list[tuple[int, int]] | None"
 
 
@@ -29,7 +30,11 @@ def bring_tables(
         return True
     source = wanted[0][0].source
     source.need_with([(table.source, table.column_ranges(names)) for table, names, _ in wanted])
-    ranges = [(table.source, table.chunk_ranges(names, rows)) for table, names, rows in wanted]
+    ranges = [
+        (table.source, table.chunk_ranges(names, rows))
+        for table, names, rows in wanted
+        if rows is None or len(rows)
+    ]
     if most_bytes is not None and most_bytes < sum(
         stop - start for _, each in ranges for start, stop in each
     ):

@@ -165,8 +165,7 @@ class Rows:
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs."""
-        remote = [found for part in self.parts if (found := part.remote([name])) is not None]
-        bring_tables([(*found, []) for found in remote])
+        self.bring_metadata([name])
         return sum(part.null_count(name) for part in self.parts)
 
     @property
@@ -226,17 +225,19 @@ class Rows:
             first += part.row_count
         bring_tables(wanted)
 
+    def bring_metadata(self, names: Sequence[str]) -> None:
+        """Bring what tells of columns, but no rows, of files that are elsewhere, together."""
+        remote = [found for part in self.parts if (found := part.remote(names)) is not None]
+        bring_tables([(*found, []) for found in remote])
+
     def bring_matching(self, names: Sequence[str], comparisons: Sequence[Comparison]) -> None:
         """Bring columns of the rows that comparisons do not rule out, if these are few bytes."""
         for part in self.parts:
             if part.is_remote:
                 part.bring_matching(names, comparisons, _BROUGHT_BYTES)
+        self.bring_metadata(names)
         remote = [(part, found) for part in self.parts if (found := part.remote(names)) is not None]
-        if not remote:
-            return
-        bring_tables([(flat, columns, []) for _, (flat, columns) in remote])
-        wanted = [(*found, part.ranges(comparisons)) for part, found in remote]
-        bring_tables(wanted, _BROUGHT_BYTES)
+        bring_tables([(*found, part.ranges(comparisons)) for part, found in remote], _BROUGHT_BYTES)
 
     def matching_rows(self, comparisons: Sequence[Comparison]) -> NDArray[np.int64] | None:
         """Return the numbers of rows as `Part.matching_rows` does, None for all rows."""

@@ -1,7 +1,7 @@
 """Tables in an object store: requests, trips and bytes of RayDB, Lance, Delta, Parquet and DuckDB.
 
-    python tests/bench/bench_objects.py [--rows 100000] [--delay 0.05] [--seed 7]
-                                        [--json results.json]
+    python tests/bench/bench_objects.py [--rows 100000] [--numbers 8] [--delay 0.05]
+                                        [--seed 7] [--json results.json]
 
 The store is that of the tests, on this machine, and each request of it takes 50 ms. What is counted
 is what arrives there; requests that run side by side are one trip. Everything is cold: each step
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from store_server import Request
 
 REPEATS = 5
-NUMBERS = 8  # columns beside the id and the caption
 BATCH_ROWS = 100
 STEPS = ("open", "one column", "all columns", "warm", "append")
 
@@ -242,13 +241,14 @@ class DuckDB(Parquet):
 SUBJECTS = FlatFile, FlatQuery, Database, Lance, Delta, Parquet, DuckDB
 
 
-def make_table(row_count: int, seed: int) -> pa.Table:
+def make_table(row_count: int, numbers: int, seed: int) -> pa.Table:
+    """Return ids, captions and columns of random numbers."""
     random = np.random.default_rng(seed)
     columns: dict[str, Any] = {
         "id": np.arange(row_count),
         "caption": [caption.decode() for caption in make_captions(row_count, seed)],
     }
-    for number in range(NUMBERS):
+    for number in range(numbers):
         columns[f"n{number}"] = random.integers(0, 10**6, row_count)
     return pa.table(columns)
 
@@ -321,6 +321,7 @@ def print_report(results: Sequence[dict[str, Any]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--numbers", type=int, default=8, help="columns beside id and caption")
     parser.add_argument("--delay", type=float, default=0.05, help="seconds of each request")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--only", nargs="*", default=[], help="names of classes of this program")
@@ -328,7 +329,7 @@ def main() -> None:
     options = parser.parse_args()
     server = StoreServer()
     os.environ.update(server.environment)
-    table = make_table(options.rows, options.seed)
+    table = make_table(options.rows, options.numbers, options.seed)
     rows = np.random.default_rng(options.seed).integers(0, options.rows, REPEATS).tolist()
     results: list[dict[str, Any]] = []
     for kind in SUBJECTS:
@@ -343,7 +344,7 @@ def main() -> None:
             continue
         results.append({"name": subject.name} | measure(subject, table, rows, options.delay))
     print_report(results)
-    report = {"rows": options.rows, "delay_s": options.delay, "results": results}
+    report = {"rows": options.rows, "numbers": options.numbers, "delay_s": options.delay, "results": results}
     text = json.dumps(report, indent=2)
     if options.json:
         options.json.write_text(text + "\n", encoding="utf-8")

@@ -49,6 +49,20 @@ def test_the_question_takes_no_trip_of_its_own(url, store_server, monkeypatch):
         assert trips(store_server.log) == 1
 
 
+def test_metadata_that_head_has_no_room_for_take_one_trip(url, store_server, monkeypatch):
+    columns = ", ".join(f"x + {number} AS c{number}" for number in range(1200))
+    with raydb.connect(url) as con:
+        con.execute(
+            f"CREATE TABLE t AS SELECT x, 'name ' || x AS y, {columns} FROM range(2000) r(x)"
+        )
+    with raydb.connect(url, read_only=True, config={"cache_size": 0}) as con:
+        store_server.log.clear()
+        monkeypatch.setattr(store_server, "delay_s", 0.2)
+        row = con.execute("SELECT y, c0, c9, c1199 FROM t WHERE x = 77").fetchone()
+        assert row == ("name 77", 77, 86, 1276)
+        assert trips(store_server.log) == 2
+
+
 def test_a_database_that_is_removed_is_named(url, store_server):
     from raydb.storage.objects.store import open_store
 

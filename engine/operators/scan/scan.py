@@ -293,6 +293,8 @@ def scan_matches(
     read = columns_of(predicate)
     if is_decoded(table, {*columns, *read}):
         return None
+    names = sorted({column.name for column in (*columns, *read)} - {ROW_NUMBER})
+    table.rows.bring_metadata(names)
     room = memory.room() // 2
     if _decoded_bytes(table.rows, read, room) + _MATCH_BYTES * table.row_count > room:
         return None
@@ -301,8 +303,7 @@ def scan_matches(
         return by_codes
     if not comparisons and read.issuperset(columns):
         return None
-    names = {column.name for column in (*columns, *read)} - {ROW_NUMBER}
-    table.rows.bring_matching(sorted(names), comparisons)
+    table.rows.bring_matching(names, comparisons)
     candidates = _candidates(table, comparisons)
 
     def keep(rows: Relation) -> Relation:
