@@ -25,24 +25,22 @@ process, so that nothing is kept for a reader that was killed.
 from __future__ import annotations
 
 import os
-import threading
 import uuid
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from raydb.errors import InterfaceError, InternalError, OperationalError
+from raydb.errors import InternalError, OperationalError
 from raydb.storage.durable.database_files import TEMPORARY, DatabaseFiles
 from raydb.storage.durable.durable_database import DurableDatabase
 from raydb.storage.durable.filesystem import LOCAL, reported
 from raydb.storage.durable.garbage import collect_garbage
 from raydb.storage.durable.manifest import DataFile, Manifest, encode_manifest, is_data_name
 from raydb.storage.durable.mark import Mark, MarkFile
-from raydb.storage.durable.refusals import UNFINISHED, forked, overtaken, tell_doubt, unlocked
+from raydb.storage.durable.refusals import UNFINISHED, overtaken, tell_doubt, unlocked
 from raydb.storage.durable.reserve import Reserve
 from raydb.storage.durable.version import Place
-from raydb.storage.durable.wal import HEADER_SIZE, Tail, WalWriter, encode_header
+from raydb.storage.durable.wal import HEADER_SIZE, Tail, encode_header
 from raydb.storage.durable.writer_lock import take_writer_lock
 from raydb.storage.mapped import open_source
 
@@ -50,8 +48,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from raydb.storage.durable.filesystem import File, FileSystem, Lock
-    from raydb.storage.durable.version import Version
-    from raydb.storage.durable.wal import Entry
     from raydb.storage.mapped import Source
 
 # A reader starts over when the version that it is about to lock has just been collected, or CURRENT
@@ -78,24 +74,18 @@ class DatabaseDirectory(DurableDatabase):
 
     def __init__(self, path: Path, files: FileSystem, *, read_only: bool) -> None:
         """Prepare; use `DatabaseDirectory.open`."""
-        self.read_only = read_only
-        self._name = path  # as messages call it
+        super().__init__(str(path), read_only=read_only)
         self._path = path.absolute()  # a program may go to another working directory
         self.local_folder = str(self._path)
         self._system = files
         self._disk = DatabaseFiles(self._path, files)
-        self._process = os.getpid()
-        self._mutex = threading.RLock()  # one commit, collection or refresh at a time
-        self._closed = False
         self._lock: Lock | None = None
-        self._writer = WalWriter()
         self._mark = MarkFile(self._path / "CURRENT", files)
         self._reserve = Reserve(self._path / "RESERVE", files)
         self._pending: dict[str, DataFile] = {}  # written, not in the newest version
         self._unsynced: set[str] = set()  # of those, the ones whose names are not durable
         self._writing: set[str] = set()
         self._tried = 0  # the last version that a commit tried to make
-        self._place = Place.of(Manifest(0, 0, {}, b""), Tail((), 0, 0, 0))
 
     @staticmethod
     def open(path: str | Path, *, read_only: bool, files: FileSystem = LOCAL) -> DatabaseDirectory:
@@ -122,34 +112,9 @@ class DatabaseDirectory(DurableDatabase):
         return self._path
 
     @property
-    def shown(self) -> Version:
-        """Version, state, records and files that belong together, whatever another thread does."""
-        return self._place.shown
-
-    @property
-    def version(self) -> int:
-        """The version of the manifest; a new database has version 1."""
-        return self.shown.version
-
-    @property
-    def log_bytes(self) -> int:
-        """The size of the log: how much the next open must replay."""
-        return self._place.tail.end if self.read_only else self._writer.end
-
-    @property
-    def failures(self) -> int:
-        """How many appends have failed so far."""
-        return self._writer.failures
-
-    @property
     def paths(self) -> tuple[Path, Path]:
         """The manifest and the log of this version."""
         return self._disk.manifest_path(self.version), self._disk.log_path(self._place.manifest)
-
-    @property
-    def takes_records(self) -> bool:
-        """Whether the log takes records, as it does not once nobody knows what it holds."""
-        return self._writer.is_settled
 
     def give_space(self) -> bool:
         """Give the reserve back to a full disk until the next collection; tell if there was one."""
@@ -174,34 +139,6 @@ class DatabaseDirectory(DurableDatabase):
         with reported(f"database '{self._name}' cannot be verified"):
             for name, file in self._place.manifest.files.items():
                 self._disk.verify(name, file)
-
-    def queue(
-        self,
-        record: bytes,
-        published: Callable[[], None] | None = None,
-        failures: int | None = None,
-    ) -> Callable[[], None] | None:
-        """Give a record its place in the log; what is returned waits until it is durable.
-
-        published, failures: see `WalWriter.queue`. Raises DataError for more than 1 GiB. After
-        OperationalError the record is not in the log, and the next append works; except where what
-        was written could not be undone, which the error says: appends then raise until a commit
-        succeeds (the record is gone) or the database is opened again (it is there or not). The same
-        holds after an interrupt at a bad moment.
-        """
-        self._check_writer()
-        entry = self._writer.queue(record, published, failures)
-        return None if entry is None else partial(self._wait, entry)
-
-    def _wait(self, entry: Entry) -> None:
-        try:
-            self._writer.wait(entry, self._acknowledge)
-        except OperationalError as error:
-            raise OperationalError(f"database '{self._name}' cannot append: {error}") from error
-
-    def drain(self) -> None:
-        """Return when no record waits to become durable."""
-        self._writer.drain(self._acknowledge)
 
     def write_file(self, kind: str, write: Callable[[BinaryIO], None]) -> str:
         """Write data/<uuid>.<kind> and return its name; a commit makes it part of the database.
@@ -311,15 +248,8 @@ class DatabaseDirectory(DurableDatabase):
 
     # What both a writer and a reader do
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise InterfaceError(f"database '{self._name}' is closed")
-
     def _check_writer(self) -> None:
-        self._check_open()
-        if self.read_only:
-            raise InterfaceError(f"database '{self._name}' is open for reading only")
-        self.check_process()
+        super()._check_writer()
         with reported(f"database '{self._name}' takes no changes"):
             self._check_lock()
 
@@ -332,11 +262,6 @@ class DatabaseDirectory(DurableDatabase):
     def is_locked(self) -> bool:
         """Whether no other process can open the database for writing."""
         return self._lock is not None and self._lock.is_in_place
-
-    def check_process(self) -> None:
-        """Raise InterfaceError in a process that was forked from the one that opened it."""
-        if os.getpid() != self._process:
-            raise forked(self._name)
 
     # What a reader does
 

@@ -89,7 +89,7 @@ class DatabaseFiles:
                 f"directory '{self.path}' is not a database: it holds '{foreign[0]}', no manifests"
             )
 
-    def check_exists(self, name: Path) -> None:
+    def check_exists(self, name: str) -> None:
         """Raise OperationalError, with the database's name, where there is none to be read."""
         try:
             names = self.system.names(self.path)

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from raydb.errors import InterfaceError, OperationalError
 from raydb.storage.durable.wal import REMEDY
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 UNFINISHED = f"a commit did not finish, so {REMEDY}"
 
 
-def forked(name: Path) -> InterfaceError:
+def forked(name: str) -> InterfaceError:
     """Return the error of a process that has only a copy of the one that opened the database."""
     return InterfaceError(
         f"database '{name}' was opened before this process was forked; open it again"
     )
 
 
-def unlocked(name: Path) -> OperationalError:
+def unlocked(name: str) -> OperationalError:
     """Return the error of a writer whose lock others cannot see."""
     return OperationalError(
         f"database '{name}' takes no changes: its file 'LOCK' was removed, so another process may"
@@ -28,7 +23,7 @@ def unlocked(name: Path) -> OperationalError:
     )
 
 
-def overtaken(name: Path) -> OperationalError:
+def overtaken(name: str) -> OperationalError:
     """Return the error of a writer that has not seen the newest version."""
     return OperationalError(
         f"database '{name}' takes no changes: another process has written to it; open it again"

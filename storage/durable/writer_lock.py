@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _READ_ONLY = "to read it, open it with read_only=True (raydb --readonly)"
 
 
-def take_writer_lock(system: FileSystem, path: Path, name: Path | str) -> Lock:
+def take_writer_lock(system: FileSystem, path: Path, name: str) -> Lock:
     """Lock the file of a database for writing, which makes it where it is absent.
 
     Raises OperationalError where another process has it, or where nothing can be written.

@@ -13,27 +13,24 @@ listed, locked or renamed.
 from __future__ import annotations
 
 import os
-import threading
 import time
 import uuid
 from contextlib import suppress
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from xxhash import xxh3_64_intdigest
 
-from raydb.errors import InterfaceError, InternalError, OperationalError
+from raydb.errors import InternalError, OperationalError
 from raydb.running import current
 from raydb.storage.damage import damaged
 from raydb.storage.durable.database_files import DatabaseFiles
 from raydb.storage.durable.durable_database import DurableDatabase
 from raydb.storage.durable.filesystem import LOCAL
 from raydb.storage.durable.manifest import Manifest, encode_manifest, is_data_name
-from raydb.storage.durable.refusals import forked
 from raydb.storage.durable.version import Place
-from raydb.storage.durable.wal import HEADER_SIZE, Tail, WalWriter, encode_header
+from raydb.storage.durable.wal import HEADER_SIZE, Tail, encode_header
 from raydb.storage.mapped import open_source
 from raydb.storage.objects.cache import ObjectCache, temporary_backing
 from raydb.storage.objects.early_parts import chosen_parts, early_parts
@@ -48,8 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from raydb.storage.durable.manifest import DataFile
-    from raydb.storage.durable.version import Version
-    from raydb.storage.durable.wal import Entry
     from raydb.storage.objects.store import ObjectStore
 
 
@@ -65,14 +60,9 @@ class DatabaseObjects(DurableDatabase):
 
     def __init__(self, url: str, store: ObjectStore, prefix: str, *, read_only: bool) -> None:
         """Prepare; use `DatabaseObjects.open`."""
-        self.read_only = read_only
-        self._name, self._store, self._prefix = url, store, prefix
+        super().__init__(url, read_only=read_only)
+        self._store, self._prefix = store, prefix
         self._cache = ObjectCache.of(current_access())
-        self._process = os.getpid()
-        self._mutex = threading.RLock()
-        self._closed = False
-        self._writer = WalWriter()
-        self._place = Place.of(Manifest(0, 0, {}, b""), Tail((), 0, 0, 0))
         self._pending: dict[str, tuple[DataFile, Parts]] = {}
         self._open_files: dict[str, RemoteFile] = {}
         self._head = HeadObject(url, store, f"{prefix}HEAD")
@@ -102,37 +92,12 @@ class DatabaseObjects(DurableDatabase):
         return self._name
 
     @property
-    def shown(self) -> Version:
-        """Version, state, records and files that belong together, whatever another thread does."""
-        return self._place.shown
-
-    @property
-    def version(self) -> int:
-        """The version of the manifest; a new database has version 1."""
-        return self.shown.version
-
-    @property
-    def log_bytes(self) -> int:
-        """The size of the log."""
-        return self._place.tail.end if self.read_only else self._writer.end
-
-    @property
-    def failures(self) -> int:
-        """How many appends have failed so far."""
-        return self._writer.failures
-
-    @property
     def paths(self) -> tuple[str, str]:
         """What holds the manifest and the log of this version."""
         return self._head.url, self._head.url
 
     @property
-    def takes_records(self) -> bool:
-        """Whether the log takes records, as it does not once nobody knows what it holds."""
-        return self._writer.is_settled
-
-    @property
-    def is_overtaken(self) -> bool:  # type: ignore[override]
+    def is_overtaken(self) -> bool:
         """Whether another writer has made a version, which `refresh` reads."""
         return self._head.is_overtaken
 
@@ -193,30 +158,6 @@ class DatabaseObjects(DurableDatabase):
                 raise damaged(url, 0, expected, f"{found:016x}")
 
     # Changes
-
-    def queue(
-        self,
-        record: bytes,
-        published: Callable[[], None] | None = None,
-        failures: int | None = None,
-    ) -> Callable[[], None] | None:
-        """Give a record its place in the log; what is returned waits until it is durable.
-
-        See `DatabaseDirectory.queue`.
-        """
-        self._check_writer()
-        entry = self._writer.queue(record, published, failures)
-        return None if entry is None else partial(self._wait, entry)
-
-    def _wait(self, entry: Entry) -> None:
-        try:
-            self._writer.wait(entry, _acknowledge)
-        except OperationalError as error:
-            raise OperationalError(f"database '{self._name}' cannot append: {error}") from error
-
-    def drain(self) -> None:
-        """Return when no record waits to become durable."""
-        self._writer.drain(_acknowledge)
 
     def write_file(self, kind: str, write: Callable[[BinaryIO], None]) -> str:
         """Write data/<uuid>.<kind> and return its name; a commit makes it part of the database.
@@ -325,21 +266,6 @@ class DatabaseObjects(DurableDatabase):
             if os.getpid() == self._process:
                 self._writer.close()
 
-    def check_process(self) -> None:
-        """Raise InterfaceError in a process that was forked from the one that opened it."""
-        if os.getpid() != self._process:
-            raise forked(Path(self._name))
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise InterfaceError(f"database '{self._name}' is closed")
-
-    def _check_writer(self) -> None:
-        self._check_open()
-        if self.read_only:
-            raise InterfaceError(f"database '{self._name}' is open for reading only")
-        self.check_process()
-
     def _entries(self, names: Iterable[str]) -> tuple[dict[str, DataFile], dict[str, Parts]]:
         """Return what is known of data files for the next manifest."""
         entries, parts = {}, {}
@@ -413,11 +339,6 @@ class DatabaseObjects(DurableDatabase):
                 " it was done, which the next change settles"
             ) from None
         self._go_on(manifest, Tail((), 0, 0, HEADER_SIZE))
-
-
-def _acknowledge(size: int) -> None:
-    """Do nothing: a record that is in HEAD is acknowledged."""
-    del size
 
 
 def _in_words(error: OSError) -> str:
