@@ -344,9 +344,9 @@ def main() -> None:
             continue
         results.append({"name": subject.name} | measure(subject, table, rows, options.delay))
     print_report(results)
-    report = {"rows": options.rows, "numbers": options.numbers, "delay_s": options.delay, "results": results}
-    text = json.dumps(report, indent=2)
     if options.json:
+        report = {"rows": options.rows, "numbers": options.numbers, "delay_s": options.delay}
+        text = json.dumps(report | {"results": results}, indent=2)
         options.json.write_text(text + "\n", encoding="utf-8")
 
 
