@@ -21,6 +21,7 @@ class PlannerOptions:
     memory_limit: in bytes, None for any number. time_zone: that of constants and casts, which
     binding makes part of the plan. null_order: see `raydb.running.null_order`.
     nprobe: the lists that a vector search scans which does not say; None for what the index says.
+    segment_rows: the rows of a segment that a worker of a cluster scans, None without a cluster.
     """
 
     backend: str = "auto"
@@ -31,6 +32,7 @@ class PlannerOptions:
     time_zone: str = "UTC"
     null_order: tuple[bool, bool] | None = None
     nprobe: int | None = None
+    segment_rows: int | None = None
 
 
 def plan_query(
@@ -49,7 +51,12 @@ def choose_plan(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> Ph
     """Choose how to run each part of an optimized plan."""
     from raydb.planner.lower import lower
 
-    return lower(plan, catalog, options)
+    chosen = lower(plan, catalog, options)
+    if options.segment_rows is None:
+        return chosen
+    from raydb.planner.stars.segments import distribute
+
+    return distribute(chosen, catalog, options.segment_rows)
 
 
 __all__ = ["PlannerOptions", "choose_plan", "plan_query"]

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 from raydb.planner.plan.nodes import CommonTable, PhysicalPlan, SearchRows
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
+from raydb.planner.stars.segments import SegmentScan
 from raydb.planner.stars.table_scan import FusedTableScan
 from raydb.room import size_text
 from raydb.values import dataclass
@@ -30,15 +31,16 @@ if TYPE_CHECKING:
     from raydb.storage.tables.table import Table
 
 # What runs on a backend.
-_Job: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
+_Job: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan | SegmentScan
 
 # Nodes that say that a part of a plan is fused.
-FUSED = frozenset({"DeferredScan", "FusedScanAggregate", "FusedTableScan"})
+FUSED = frozenset({"DeferredScan", "FusedScanAggregate", "FusedTableScan", "SegmentScan"})
 
 # How EXPLAIN names the ways to run an aggregate, by its node; others run in general.
 _WAYS = {
     "FusedScanAggregate": "on a BVH",
     "FusedTableScan": "by a scan",
+    "SegmentScan": "by workers",
     "DeferredScan": "chosen when subqueries have run",
 }
 _GENERAL = "in general"
@@ -128,6 +130,8 @@ def render(described: Mapping[str, Any]) -> list[str]:
     if sum(ways.values()) > 1:
         listed = ", ".join(f"{count} {way}" for way, count in ways.items())
         lines.append(f"aggregates: {listed}")
+    if "cluster" in described:
+        lines.append(f"cluster: {described['cluster']}")
     lines += _render(described["plan"], 0)
     if "object_stores" in described:
         lines.append(f"object stores: {traffic_text(described['object_stores'])}")

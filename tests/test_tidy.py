@@ -295,6 +295,8 @@ OPTIONAL = {
     "dbt_common",
     "cuda",
     "cupy",
+    "dask",
+    "distributed",
     "duckdb",
     "ibis",
     "obstore",

@@ -68,6 +68,8 @@ def connect(
     read_only: bool = False,
     external_access: bool = True,
     config: Mapping[str, object] | None = None,
+    cluster: object = None,
+    cluster_insecure: bool = False,
 ) -> Connection:
     """Open a database and return a connection to it.
 
@@ -76,14 +78,19 @@ def connect(
     process writes to a directory; others open it with read_only=True and see each commit. With
     external_access=False no statement can read or write a file, for the life of the connection; the
     database's own directory is no such file. config: settings of SET by their names, such as
-    {"threads": 4, "memory_limit": "2GB"}. Raises OperationalError when the directory cannot be
-    opened or another process writes to it.
+    {"threads": 4, "memory_limit": "2GB"}. cluster: workers that scan large tables, see
+    docs/cluster.md: 'local', the address of a Dask scheduler or a dask Client; an address without
+    TLS on another machine takes cluster_insecure=True. Raises OperationalError when the directory
+    cannot be opened or another process writes to it, and where the cluster cannot be reached.
     """
     from raydb.engine.api.connection import open_connection
 
-    return open_connection(
+    connection = open_connection(
         database, read_only=read_only, external_access=external_access, config=config or {}
     )
+    if cluster is not None:
+        connection.join_cluster(cluster, allow_insecure=cluster_insecure)
+    return connection
 
 
 def execute(sql: str, parameters: Sequence[object] | Mapping[str, object] = ()) -> Cursor:

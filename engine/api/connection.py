@@ -118,7 +118,11 @@ class Connection:
         InterfaceError on a closed connection.
         """
         with self._lock:
-            return Connection(self._open_session().duplicate())
+            session = self._open_session()
+            copy = session.duplicate()
+            if session.queries.cluster is not None:
+                copy.queries.cluster = session.queries.cluster.joined()
+            return Connection(copy)
 
     def execute(self, sql: str, parameters: Parameters = ()) -> Cursor:
         """Run a text on a new cursor and return the cursor; see `Cursor.execute`."""
@@ -237,7 +241,11 @@ class Connection:
         with self._lock:
             session, self._session = self._session, None
             if session is not None:
-                leave(session)
+                try:
+                    leave(session)
+                finally:
+                    if session.queries.cluster is not None:
+                        session.queries.cluster.close()
 
     def __enter__(self) -> Self:
         self._open_session()
@@ -250,6 +258,29 @@ class Connection:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def join_cluster(self, cluster: object, *, allow_insecure: bool = False) -> None:
+        """Have workers for the scans of large tables: what `raydb.connect(cluster=..)` does.
+
+        The connection is closed where they cannot be had.
+        """
+        # An extra, which few connections want.
+        from raydb.engine.cluster.cluster import Cluster  # noqa: PLC0415
+        from raydb.engine.cluster.dask_engine import connect_engine  # noqa: PLC0415
+
+        session = self._open_session()
+        try:
+            store = session.database.shared.store
+            if store is None:
+                raise ProgrammingError(
+                    "a database in memory cannot be distributed: workers read it from a directory"
+                    " or an object store"
+                )
+            engine = connect_engine(cluster, allow_insecure=allow_insecure)
+            session.queries.cluster = Cluster(engine, str(store.directory.folder))
+        except BaseException:
+            self.close()
+            raise
 
     def _configure(self, settings: Mapping[str, object]) -> None:
         """Change settings, as SET does."""

@@ -50,7 +50,8 @@ class StatementContext:
     answer, such as a device that failed. whole_sample: whether the types of a text file's columns
     are those of all its rows, and not of the first ones. target: the name of the database that the
     snapshot is of, the one that the statement writes to. given: the rows of the parts of WITH that
-    have run, by the names that the statement has for them.
+    have run, by the names that the statement has for them. text: that of the statement, '' where it
+    is one of several.
     """
 
     snapshot: Snapshot
@@ -69,6 +70,7 @@ class StatementContext:
     whole_sample: bool = False
     target: str = CATALOG
     given: Mapping[str, Table] = field(default_factory=dict)
+    text: str = ""
 
     @property
     def all_databases(self) -> Snapshot:

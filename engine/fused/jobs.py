@@ -1,4 +1,4 @@
-"""One run of the fused jobs of a plan: on BVHs, on rows newer than these, and on whole tables.
+"""One run of the fused jobs of a plan: on BVHs and rows newer than these, on tables, at workers.
 
 What a job needs is made on its first run and stays with the plan; what jobs tell of a run stays
 with the run.
@@ -14,6 +14,7 @@ from raydb.engine.fused.run import TimedJob, prepare_fused, run_fused, run_table
 from raydb.engine.fused.table_job import fuse_on_rows
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
+from raydb.planner.stars.segments import SegmentScan
 from raydb.planner.stars.table_scan import FusedTableScan
 from raydb.values import dataclass
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from raydb.kernels.backends.backend import PreparedJob
     from raydb.storage.tables.table import Table
 
-FusedJob: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan
+FusedJob: TypeAlias = FusedScanAggregate | FusedTableScan | DeltaScan | SegmentScan
 
 
 @dataclass(eq=False, slots=True)
@@ -54,6 +55,8 @@ class JobRun:
                 return self._on_table(job)
             case DeltaScan():
                 return self._on_newer_rows(job)
+            case SegmentScan():
+                return self._at_workers(job)
 
     def _on_bvh(self, job: FusedScanAggregate) -> pa.Table:
         self.used.add(job.bvh)
@@ -85,6 +88,16 @@ class JobRun:
             deltas[delta] = prepare_delta(delta, self.tables, self.context.cache)
         with self.context.new_memory() as memory:
             return self._noted(delta, *run_delta(delta, deltas[delta], self.tables, memory))
+
+    def _at_workers(self, job: SegmentScan) -> pa.Table:
+        cluster = self.context.queries.cluster
+        assert cluster is not None
+        found = cluster.rows(job, self.tables, self.context)
+        if isinstance(found, str):
+            self.context.warnings.append(f"the coordinator scans '{job.star.fact}': {found}")
+            return self._on_table(job.scan)
+        self.ran_on[job] = found.said
+        return found.rows
 
     def _noted(self, job: FusedJob, groups: pa.Table, made: PreparedJob | None) -> pa.Table:
         """Keep what a prepared job says of its run."""

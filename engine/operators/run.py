@@ -57,6 +57,7 @@ from raydb.planner.plan.nodes import (
 from raydb.planner.stars.deferred import MAX_MEMBERS, DeferredScan
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
+from raydb.planner.stars.segments import SegmentScan
 from raydb.planner.stars.table_scan import FusedTableScan
 from raydb.values import dataclass
 
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import Given, PhysicalPlan
     from raydb.storage.tables.table import Table
 
-    FusedJob = FusedScanAggregate | FusedTableScan | DeltaScan
+    FusedJob = FusedScanAggregate | FusedTableScan | DeltaScan | SegmentScan
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -224,6 +225,7 @@ RUNNERS: Mapping[type[Node], Callable[[Any, list[Column], Sources], Relation]] =
     Recursive: run_recursive,
     Scan: run_scan,
     SearchRows: _run_search,
+    SegmentScan: _run_job,
     Series: run_series,
     Sort: run_sort,
     TopRows: run_top_rows,

@@ -158,14 +158,17 @@ def explain(
     context: StatementContext,
     statement: ast.Explain,
     change: sql.Changed | None,
+    distributed: str = "",
 ) -> list[str]:
     """Return the lines of EXPLAIN, with ANALYZE after running the plan.
 
-    change: what the rows would change.
+    change: what the rows would change. distributed: what workers of a cluster do of it.
     """
     states = search_states(prepared.plan, context.all_databases.tables, context.cache)
     measured = _measure(prepared, context) if statement.analyze else None
     described = describe(prepared.plan, measured, states)
+    if distributed:
+        described["cluster"] = distributed
     if change is not None:
         described["plan"] = {
             "node": change.node,

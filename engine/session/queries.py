@@ -30,7 +30,7 @@ from raydb.engine.session.plan_cache import (
 )
 from raydb.engine.session.plan_runner import Stream
 from raydb.engine.session.result import Result
-from raydb.engine.session.settings import PLAN_CACHE, check_file
+from raydb.engine.session.settings import PLAN_CACHE, SEGMENT_ROWS, check_file
 from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.names import table_called
 from raydb.engine.statements.write import bind_write
@@ -46,9 +46,11 @@ from raydb.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
+    from raydb.engine.cluster.cluster import Cluster
     from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.session.changes import Changes
     from raydb.engine.table_functions.vector.prepared_search import OpenSearch
+    from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column
     from raydb.planner.plan.nodes import PhysicalPlan
@@ -73,6 +75,9 @@ class Queries:
     def __init__(self, changes: Changes) -> None:
         self._changes = changes
         self.cache = PlanCache()
+        # Of the statement that runs, '' where it is one of several.
+        self.text = ""
+        self.cluster: Cluster | None = None
 
     # -- texts that come again ------------------------------------------------------------------
 
@@ -82,10 +87,12 @@ class Queries:
             context.cache.forget_gone()
         if not context.settings[PLAN_CACHE]:
             return Caching()
-        key = plan_key(text, context.parameters, context.settings.planner)
+        key = plan_key(text, context.parameters, self._options(context))
         prepared = self.cache.plan(key)
         if prepared is not None:
             return self._run_again(prepared, key, context)
+        if self.cluster is not None:
+            return Caching(key)  # Workers bind texts as they are.
         question = None
         if key is None and context.parameters:
             question = vector_question(text, context.parameters, context.settings.planner)
@@ -203,7 +210,9 @@ class Queries:
             logical, files, catalog = bind_write(explained, context)
             change = sql.describe_change(explained, catalog)
             plan = self._plan(logical, files, context)
-        lines = plan_runner.explain(plan, context, statement, change)
+        lines = plan_runner.explain(
+            plan, context, statement, change, self._distributed(plan, context)
+        )
         return Result(pa.table({"c0": pa.array(lines, pa.string())}), ("explain",), len(lines))
 
     def describe(
@@ -234,7 +243,17 @@ class Queries:
         """Bind and plan a query."""
         files, catalog = self._describe(select, context)
         bound = sql.bind_at_once(select, catalog, context.parameters)
-        return self._plan(bound.plan, files, context, reads_clock=bound.reads_clock)
+        options = None if files else self._options(context)
+        return self._plan(
+            bound.plan, files, context, reads_clock=bound.reads_clock, options=options
+        )
+
+    def _options(self, context: StatementContext) -> PlannerOptions:
+        """Return what the plan of the statement's text depends on."""
+        options, cluster = context.settings.planner, self.cluster
+        if cluster is None or cluster.obstacle(context) is not None:
+            return options
+        return replace(options, segment_rows=context.settings[SEGMENT_ROWS])
 
     def _describe(
         self, select: ast.Select, context: StatementContext
@@ -250,17 +269,30 @@ class Queries:
         context: StatementContext,
         *,
         reads_clock: bool = False,
+        options: PlannerOptions | None = None,
     ) -> PreparedPlan:
         """Plan a bound query; where an aggregate may use BVHs, they know every row.
 
-        reads_clock: whether binding has read it.
+        reads_clock: whether binding has read it. options: by default those of the settings.
         """
         found = contents(logical)
         if Aggregate in found:
             self._changes.use_bvhs(tables_of(logical), context)
         catalog = self.cache.catalog(self._changes.newest(context).with_changes(files))
-        plan = plan_query(logical, catalog, context.settings.planner, found)
+        plan = plan_query(logical, catalog, options or context.settings.planner, found)
         return _prepared(plan, logical.columns, files, reads_clock=reads_clock or "now" in found)
+
+    def _distributed(self, prepared: PreparedPlan, context: StatementContext) -> str:
+        """Say what workers do of a plan and why not all, '' without a cluster."""
+        if self.cluster is None:
+            return ""
+        from raydb.planner.stars.segments import at_coordinator  # noqa: PLC0415  (few have one)
+
+        whole = self.cluster.obstacle(context) or (prepared.files and "files or objects are read")
+        catalog = self.cache.catalog(self._changes.newest(context).with_changes(prepared.files))
+        count, reasons = (0, [whole]) if whole else at_coordinator(prepared.plan, catalog)
+        said = [f"workers answer {count} of {count + len(reasons)} parts"] if count else []
+        return "; ".join([*said, *(f"at the coordinator: {reason}" for reason in reasons)])
 
     def _plan_filled(self, filled: sql.Filled, context: StatementContext) -> PreparedPlan:
         """Plan a query of a known shape, from as far on as its constants allow."""

@@ -77,8 +77,7 @@ class Session:
     ) -> None:
         self.changes = Changes(shared)
         self.queries = Queries(self.changes)
-        self.database = self.changes.database
-        self.databases = self.changes.databases
+        self.database, self.databases = self.changes.database, self.changes.databases
         self.python = PythonTables()
         self.settings = settings or Settings({})
         self.read_only = read_only
@@ -117,8 +116,7 @@ class Session:
         finally:
             self.databases.release()
         result.show_in_zone(self.settings[TIME_ZONE])
-        if warnings:
-            result.warnings = tuple(dict.fromkeys(warnings))
+        result.warnings = tuple(dict.fromkeys(warnings)) or result.warnings
         return result
 
     def execute_runs(
@@ -131,7 +129,7 @@ class Session:
         """
         with naming_errors(text):
             self.databases.catch_up()
-            context = self._begin(sets[0], running, [])
+            context = self.new_context(sets[0], running, [])
             statements = self.queries.parse(text, context)
             if len(statements) > 1 or not sql.may_run_at_once(statements[0]):
                 return None
@@ -139,7 +137,7 @@ class Session:
             rows = sql.ParameterRows(sql.parameters_of(statement), sets)
 
             def run() -> Result | None:
-                written, context = self._directed(statement, self._begin(sets[0], running, []))
+                written, context = self._directed(statement, self.new_context(sets[0], running, []))
                 assert isinstance(written, ast.Write)
                 return self.changes.write_runs(written, replace(context, parameters=rows))
 
@@ -169,7 +167,8 @@ class Session:
         """
         with naming_errors(text):
             self.databases.catch_up()
-            context = self._begin(parameters, running or Running(), [])
+            self.queries.text = text
+            context = self.new_context(parameters, running or Running(), [])
             statements = sql.parse(text)
             if len(statements) != 1 or not isinstance(statements[0], ast.Select):
                 raise ProgrammingError("a text whose rows are streamed is one query")
@@ -204,7 +203,9 @@ class Session:
     def _run_text(
         self, text: str, parameters: Parameters, running: Running, warnings: list[str]
     ) -> Result:
-        is_news = None if self.databases.has_others else self.database.catch_up_later()
+        self.queries.text = text
+        is_alone = self.databases.has_others or self.queries.cluster is not None
+        is_news = None if is_alone else self.database.catch_up_later()
         if is_news is not None:
             found = self._query_beside(is_news, text, parameters, running, warnings)
         else:
@@ -216,9 +217,12 @@ class Session:
         if isinstance(found, Result):
             return found
         for statement in found:
-            running.traffic = Traffic() if len(found) > 1 else running.traffic
+            if len(found) > 1:
+                running.traffic, self.queries.text = Traffic(), ""
             self.databases.catch_up()
-            result = self._execute(statement, lambda: self._begin(parameters, running, warnings))
+            result = self._execute(
+                statement, lambda: self.new_context(parameters, running, warnings)
+            )
         return result
 
     def _query_beside(
@@ -245,7 +249,7 @@ class Session:
         self, text: str, parameters: Parameters, running: Running, warnings: list[str]
     ) -> Result | Sequence[ast.Statement]:
         """Return what a text gives that is one query, else its statements."""
-        context = self._begin(parameters, running, warnings)
+        context = self.new_context(parameters, running, warnings)
         known = self.queries.repeat(text, context)
         if isinstance(known, Result):
             self._save_sequences()
@@ -266,7 +270,7 @@ class Session:
             self._sequences.are_used = False
             self.changes.save_sequences()
 
-    def _begin(
+    def new_context(
         self, parameters: Parameters, running: Running, warnings: list[str]
     ) -> StatementContext:
         """Begin a statement: return what it works with."""
@@ -300,6 +304,7 @@ class Session:
             files=self.database.files,
             parameters=parameters,
             warnings=warnings,
+            text=self.queries.text,
         )
 
     def _execute(self, statement: ast.Statement, begin: Callable[[], StatementContext]) -> Result:
@@ -407,7 +412,7 @@ class Session:
             return copy_database(statement, self.databases, read_only=self.read_only)
         if isinstance(statement, ast.ImportDatabase):
             for each in statements_of(statement, self.settings):
-                begun = self._begin((), context.running, context.warnings)
+                begun = self.new_context((), context.running, context.warnings)
                 again_where_due(partial(self._dispatch, each), begun)
             return None
         begins = not self.databases.in_transaction

@@ -58,6 +58,9 @@ _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 # More would be a slip of the keyboard.
 _MAX_THREADS = 1024
 
+# A segment of fewer rows takes longer to ask for than to scan.
+_FEWEST_ROWS = 1000
+
 # No index has so many lists.
 _ALL_LISTS = 2**31
 
@@ -181,6 +184,12 @@ def _parse_folder(text: str, name: str) -> str:
 def _parse_threads(text: str, name: str) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _MAX_THREADS):
         raise ProgrammingError(f"{name} is a number from 1 to {_MAX_THREADS}, not '{text}'")
+    return int(text)
+
+
+def _parse_segment_rows(text: str, name: str) -> int:
+    if not (text.isascii() and text.isdigit() and _FEWEST_ROWS <= int(text) < _ALL_LISTS):
+        raise ProgrammingError(f"{name} is a number from {_FEWEST_ROWS}, not '{text}'")
     return int(text)
 
 
@@ -429,6 +438,25 @@ EXTERNAL_ACCESS = register(
         ON_OFF,
         "whether statements may read and write files; cannot be turned on again",
         guard=_check_not_lost,
+    )
+)
+SEGMENT_ROWS = register(
+    Setting(
+        "segment_rows",
+        4_000_000,
+        _parse_segment_rows,
+        "a number from 1000",
+        "how many rows of a table a worker of a cluster scans at least, see"
+        " [cluster.md](../cluster.md)",
+    )
+)
+WORKER_TIMEOUT = register(
+    Setting(
+        "worker_timeout",
+        5000,
+        parse_milliseconds,
+        "milliseconds",
+        "how long a worker of a cluster may give no sign of life before others do its part",
     )
 )
 for _each in OBJECT_SETTINGS:

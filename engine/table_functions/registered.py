@@ -17,6 +17,7 @@ from raydb.engine.table_functions.summary import SummarizeFunction
 from raydb.engine.table_functions.vector.index_calibrations import IndexCalibrations
 from raydb.engine.table_functions.vector.vector_function import VectorFunction
 from raydb.engine.table_functions.vector.vector_indexes import VectorIndexes
+from raydb.engine.table_functions.workers import Workers
 from raydb.planner.expressions.functions.nested.json_rows import ROWS_OF_JSON
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, register
 from raydb.sql.bind.table_functions.file_functions import FILE_FUNCTIONS
@@ -44,5 +45,6 @@ for _function in (
     SummarizeFunction(),
     VectorFunction(),
     VectorIndexes(),
+    Workers(),
 ):
     register(_function)

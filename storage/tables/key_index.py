@@ -128,7 +128,7 @@ def candidates(
                 places = np.arange(low, high) if segment.rows is None else segment.rows[low:high]
                 found.append(places + np.int64(segment.start))
     if index.row_count < rows.row_count:
-        added = _codes(rows.rest(index.row_count).columns(names))
+        added = _codes(rows.only(((index.row_count, rows.row_count),)).columns(names))
         found.append(np.flatnonzero(np.isin(added, sought)) + index.row_count)
     return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
@@ -184,7 +184,7 @@ def _index_of(
 
 def _sorted(rows: Rows, names: tuple[str, ...], start: int) -> _Segment:
     """Sort the rows from number `start` on; what is decoded for it is not kept."""
-    codes = _codes(rows.rest(start).columns(names))
+    codes = _codes(rows.only(((start, rows.row_count),)).columns(names))
     stop = start + len(codes)
     if bool((codes[1:] >= codes[:-1]).all()):
         return _Segment(start, stop, _held(codes), None)

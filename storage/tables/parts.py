@@ -357,15 +357,19 @@ class FilePart(Part):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RestPart(Part):
-    """The rows of another part from number `first` on, of which nothing else is read."""
+    """The rows of another part from number `first` on, of which nothing else is read.
+
+    stop: the number behind the last one, None for all that follow.
+    """
 
     part: Part
     first: int
+    stop: int | None = None
 
     @property
     def row_count(self) -> int:
         """The number of rows."""
-        return self.part.row_count - self.first
+        return (self.part.row_count if self.stop is None else self.stop) - self.first
 
     @property
     def is_decoded(self) -> bool:
@@ -390,9 +394,9 @@ class RestPart(Part):
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns."""
         if self.part.is_decoded:
-            return [column.slice(self.first) for column in self.part.columns(names)]
-        row_numbers = np.arange(self.first, self.part.row_count)
-        return [self.part.take(name, row_numbers) for name in names]
+            columns = self.part.columns(names)
+            return [column.slice(self.first, self.row_count) for column in columns]
+        return self.part.slice(names, self.first, self.first + self.row_count)
 
     def decoded_bytes(self, name: str, kind: pa.DataType, enough: float) -> float:
         """Return how many bytes a column of the whole part takes."""

@@ -302,15 +302,17 @@ class Rows:
         """Return all columns."""
         return pa.Table.from_arrays(self.columns(self.schema.names), schema=self.schema)
 
-    def rest(self, first: int) -> Rows:
-        """Return the rows from number `first` on; no other one is read for them."""
+    def only(self, ranges: Sequence[tuple[int, int]]) -> Rows:
+        """Return the rows in some ranges, first and behind the last; no other one is read."""
         parts: list[Part] = []
-        start = 0
-        for part in self.parts:
-            skipped = first - start
-            start += part.row_count
-            if start > first:
-                parts.append(RestPart(part, skipped) if skipped > 0 else part)
+        for first, stop in ranges:
+            start = 0
+            for part in self.parts:
+                low, high = max(first - start, 0), min(stop - start, part.row_count)
+                start += part.row_count
+                if low < high:
+                    is_whole = high - low == part.row_count
+                    parts.append(part if is_whole else RestPart(part, low, high))
         return Rows(self.schema, tuple(parts))
 
     def append(self, rows: pa.Table) -> Rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -283,7 +283,7 @@ class Table:
     _null_counts: dict[str, int] = field(default_factory=dict, init=False)
     _samples: dict[str, pa.Array] = field(default_factory=dict, init=False)
     _value_counts: dict[str, float] = field(default_factory=dict, init=False)
-    _rests: dict[int, Table] = field(default_factory=dict, init=False)
+    _rests: dict[tuple[tuple[int, int], ...], Table] = field(default_factory=dict, init=False)
 
     @property
     def name(self) -> str:
@@ -311,16 +311,29 @@ class Table:
         It has another name, so that it can stand beside the table that it is of, to which its
         foreign keys may point.
         """
-        if first not in self._rests:
-            live = None if self.live is None else self.live[first:]
-            self._rests[first] = Table(
-                replace(self.definition, name=f"{self.name}, from row {first} on"),
-                self.rows.rest(first),
+        return self.only(((first, self.row_count),), f"from row {first} on")
+
+    def only(self, ranges: tuple[tuple[int, int], ...], called: str = "") -> Table:
+        """Return a table of the rows in some ranges, first and behind the last; see `rest`.
+
+        called: what its name says, by default the ranges.
+        """
+        if ranges not in self._rests:
+            said = called or ", ".join(f"rows {first} to {stop}" for first, stop in ranges)
+
+            def chosen(values: NDArray[Any]) -> NDArray[Any]:
+                pieces = [values[first:stop] for first, stop in ranges]
+                return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+            live = None if self.live is None else chosen(self.live)
+            self._rests[ranges] = Table(
+                replace(self.definition, name=f"{self.name}, {said}"),
+                self.rows.only(ranges),
                 self.version,
-                {key: rows[first:] for key, rows in self.foreign_rows.items()},
+                {key: chosen(rows) for key, rows in self.foreign_rows.items()},
                 None if live is None or live.all() else live,
             )
-        return self._rests[first]
+        return self._rests[ranges]
 
     def live_column(self, name: str) -> pa.ChunkedArray:
         """Return a column's values in the visible rows."""

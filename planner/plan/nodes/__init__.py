@@ -38,13 +38,14 @@ if TYPE_CHECKING:
     from raydb.planner.stars.deferred import DeferredScan
     from raydb.planner.stars.delta import DeltaScan
     from raydb.planner.stars.fused_scan import FusedScanAggregate
+    from raydb.planner.stars.segments import SegmentScan
     from raydb.planner.stars.table_scan import FusedTableScan
 
 # Nodes that lowering replaces, those that it puts in their place, and those that it keeps.
 LogicalNode: TypeAlias = "InnerJoin | OuterJoin | SemiJoin | Apply | Search"
 ChosenNode: TypeAlias = (
     "HashJoin | KeyFilter | FusedScanAggregate | FusedTableScan | DeltaScan | DeferredScan"
-    " | SearchRows | TopRows"
+    " | SegmentScan | SearchRows | TopRows"
 )
 SharedNode: TypeAlias = (
     "Scan | Values | Series | CommonTable | WorkingTable | Aggregate | AsofJoin"

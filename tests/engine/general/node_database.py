@@ -92,7 +92,7 @@ class Database:
 
 def statement_context():
     """Return what a statement of a database in memory works with."""
-    return Session(SharedDatabase())._begin((), Running(), [])
+    return Session(SharedDatabase()).new_context((), Running(), [])
 
 
 def no_fused_jobs(plan):

@@ -1,0 +1,310 @@
+"""The coordinator: who scans which segments, what comes of those of a lost worker, the groups.
+
+Each worker with segments is asked once a query. Its answer counts as a whole or not at all, and
+the rows are there when every segment has been answered exactly once. A worker that cannot be
+reached, or has given no sign of life for `worker_timeout`, is lost to the query: others are asked
+its segments.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from concurrent.futures import FIRST_COMPLETED, wait
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import xxhash
+
+import raydb
+from raydb.engine.cluster.messages import Asked, decode_answer, encode_parameters, identity_of
+from raydb.engine.context.memory import parse_limit
+from raydb.engine.operators.relation import column_name
+from raydb.engine.session.settings import MEMORY_LIMIT, WORKER_TIMEOUT
+from raydb.errors import OperationalError
+from raydb.interrupts import WAIT_S, check_interrupt
+from raydb.planner.catalog import CATALOG
+from raydb.room import size_text, too_small
+from raydb.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from concurrent.futures import Future
+
+    from raydb.engine.cluster.engine import Engine
+    from raydb.engine.cluster.messages import Answer
+    from raydb.engine.context.statement_context import StatementContext
+    from raydb.planner.stars.segments import SegmentScan
+    from raydb.storage.tables.table import Table
+
+# Settings that a text is bound with.
+_SENT = ("timezone", "default_null_order", "nanoseconds")
+
+# A worker is asked for a sign of life where a call takes longer.
+_QUIET_S = 1.0
+
+# A statement that ends so many workers ends others, too.
+_MOST_LOST = 3
+
+# So long it takes at most to start a worker's process anew.
+_RESTART_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The groups of all segments, and what EXPLAIN says of how they came."""
+
+    rows: pa.Table
+    said: str
+
+
+@dataclass(eq=False, slots=True)
+class _Call:
+    """A call under way.
+
+    sign: when the worker was last heard of; asked: the question whether it lives.
+    """
+
+    worker: str
+    name: str
+    numbers: list[int]
+    answer: Future[bytes]
+    sign: float = field(default_factory=time.monotonic)
+    asked: Future[bytes] | None = None
+
+
+@dataclass(slots=True)
+class _Run:
+    """The calls of one scan. left: the segments that were not answered yet, by number."""
+
+    segments: Sequence[tuple[int, int]]
+    left: set[int]
+    calls: list[_Call] = field(default_factory=list)
+    groups: dict[int, pa.Table] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)
+    times: dict[str, float] = field(default_factory=dict)
+    received: int = 0
+
+
+class Cluster:
+    """The workers of a connection and its duplicates.
+
+    path: of the database, as workers open it.
+    """
+
+    def __init__(self, engine: Engine, path: str) -> None:
+        self.engine = engine
+        self._path = path
+        self._users = 1
+
+    def joined(self) -> Cluster:
+        """Have another user."""
+        self._users += 1
+        return self
+
+    def close(self) -> None:
+        """Leave; the last user ends what belongs to the connection."""
+        self._users -= 1
+        if not self._users:
+            self.engine.close()
+
+    def obstacle(self, context: StatementContext) -> str | None:
+        """Say why workers cannot be asked anything of a statement, None where they can."""
+        databases = context.databases
+        if not context.text:
+            return "it is one of several statements of a text"
+        if databases.in_transaction:
+            return "a transaction is active"
+        if databases.has_others or databases.current != CATALOG or context.given:
+            return "there are attached databases, temporary tables or parts of WITH that write"
+        if encode_parameters(context.parameters) is None:
+            return "a parameter has a type that is not sent to workers"
+        return None
+
+    def about(self) -> list[dict[str, Any]]:
+        """Return what the workers say of themselves; a worker that does not answer is 'lost'."""
+        asked = {each: self.engine.about(each) for each in self.engine.workers(anew=True)}
+        names = self.engine.workers()
+        wait(asked.values(), timeout=_QUIET_S)
+        found = []
+        for worker, answer in asked.items():
+            said: dict[str, Any] = {"state": "lost"}
+            if answer.done() and answer.exception() is None:
+                said = {"state": "ready", **json.loads(answer.result())}
+            found.append({"address": worker, "name": names.get(worker, ""), **said})
+        return found
+
+    def rows(
+        self, scan: SegmentScan, tables: Mapping[str, Table], context: StatementContext
+    ) -> Found | str:
+        """Return the groups of all segments, or why workers do not answer.
+
+        Columns are named as `run_plan` does. Raises what a worker met, and OperationalError where
+        all are lost.
+        """
+        segments = scan.segments(tables[scan.star.fact].row_count)
+        run = _Run(segments, set(range(len(segments))))
+        identity = identity_of(scan.tables, tables)
+        limit = self._limit(context)
+
+        def ask(worker: str, numbers: list[int]) -> None:
+            name = uuid.uuid4().hex
+            asked = Asked(
+                name,
+                raydb.__version__,
+                self._path,
+                context.text,
+                encode_parameters(context.parameters),
+                context.databases.place_of_names,
+                {each: context.settings.text(each) for each in _SENT} | {"memory_limit": limit},
+                context.running.moment().isoformat(),
+                scan.question,
+                identity,
+                tuple((number, *run.segments[number]) for number in numbers),
+                scan.is_exact,
+            )
+            run.calls.append(_Call(worker, name, numbers, self.engine.call(worker, asked.encode())))
+
+        try:
+            self._give(range(len(run.segments)), run, scan, ask)
+            while run.calls:
+                declined = self._hear(run, scan, context, ask)
+                if declined:
+                    return declined
+        finally:
+            for call in run.calls:
+                self.engine.end(call.worker, call.name)
+        assert not run.left, run.left
+        return Found(_in_order(run.groups, scan), _said(run))
+
+    def _limit(self, context: StatementContext) -> str:
+        """Return the memory_limit of a worker: those on this machine have it together."""
+        limit = parse_limit(context.settings[MEMORY_LIMIT])
+        if limit is None:
+            return "none"
+        if not self.engine.is_local:
+            return context.settings.text(MEMORY_LIMIT.name)
+        return f"{limit // max(len(self.engine.workers()), 1)}B"
+
+    def _give(self, numbers: Iterable[int], run: _Run, scan: SegmentScan, ask: Any) -> None:
+        """Ask those workers that are left some segments."""
+        if len(run.lost) > _MOST_LOST:
+            raise _all_lost(run, scan, "the query may be what ends them")
+        until = time.monotonic() + _RESTART_S
+        while True:
+            known = self.engine.workers(anew=bool(run.lost))
+            left = {each: name for each, name in known.items() if each not in run.lost}
+            if left:
+                break
+            if time.monotonic() > until or not (known or run.lost):
+                raise _all_lost(run, scan, "no other one has come")
+            check_interrupt()
+            time.sleep(WAIT_S)
+        for worker, own in assign(list(numbers), left, scan.star.fact).items():
+            ask(worker, own)
+
+    def _hear(self, run: _Run, scan: SegmentScan, context: StatementContext, ask: Any) -> str:
+        """Wait a moment, and take what workers have said; return why one does not answer."""
+        check_interrupt()
+        wait([call.answer for call in run.calls], WAIT_S, FIRST_COMPLETED)
+        patience = context.settings[WORKER_TIMEOUT] / 1000
+        for call in list(run.calls):
+            if call.answer.done():
+                run.calls.remove(call)
+                try:
+                    data = call.answer.result()
+                except OSError as error:
+                    self._lose(call, str(error) or type(error).__name__, run, scan, ask)
+                    continue
+                answer = decode_answer(data, call.worker)
+                if answer.declined:
+                    return f"worker {call.worker}: {answer.declined}"
+                expected = call.numbers[:1] if scan.is_exact else call.numbers
+                if list(answer.groups) != expected:
+                    raise OperationalError(f"worker {call.worker} has answered other segments")
+                _take(answer, call, len(data), run, context)
+            elif self._is_quiet(call, patience):
+                run.calls.remove(call)
+                self.engine.end(call.worker, call.name)
+                self._lose(call, f"no sign of life for {patience:g} s", run, scan, ask)
+        return ""
+
+    def _lose(self, call: _Call, why: str, run: _Run, scan: SegmentScan, ask: Any) -> None:
+        run.lost[call.worker] = why
+        self._give(call.numbers, run, scan, ask)
+
+    def _is_quiet(self, call: _Call, patience: float) -> bool:
+        """Tell whether a worker has given no sign of life for so many seconds."""
+        now = time.monotonic()
+        if call.asked is not None and call.asked.done():
+            if call.asked.exception() is None:
+                call.sign = now
+            call.asked = None
+        if call.asked is None and now - call.sign > min(_QUIET_S, patience / 2):
+            call.asked = self.engine.about(call.worker)
+        return now - call.sign > patience
+
+
+def assign(numbers: Sequence[int], workers: Mapping[str, str], table: str) -> dict[str, list[int]]:
+    """Return which worker scans which segments: as many each, and mostly the same as before.
+
+    Each segment goes to the worker that its hash likes most and that has room (rendezvous
+    hashing with bounded loads), so that few move where a worker comes or goes.
+    """
+    most = -(-len(numbers) // len(workers))
+    given: dict[str, list[int]] = {}
+    for number in numbers:
+        free = [each for each in workers if len(given.get(each, ())) < most]
+        liking = {
+            each: xxhash.xxh64_intdigest(f"{table}/{number}/{workers[each]}".encode())
+            for each in free
+        }
+        best = max(free, key=liking.__getitem__)
+        given.setdefault(best, []).append(number)
+    return given
+
+
+def _take(answer: Answer, call: _Call, size: int, run: _Run, context: StatementContext) -> None:
+    """Keep the groups of a call, unless those of all calls are too many."""
+    assert run.left.issuperset(call.numbers), "each segment is answered once"
+    run.left.difference_update(call.numbers)
+    run.groups |= answer.groups
+    run.received += size
+    run.times[call.worker] = answer.ms
+    limit = context.memory_limit()
+    if limit is not None and run.received > limit:
+        raise too_small(run.received, "putting together the groups of the workers", limit)
+
+
+def _in_order(groups: Mapping[int, pa.Table], scan: SegmentScan) -> pa.Table:
+    """Return the groups in the order of segments, so that nothing depends on who was first."""
+    names = [column_name(column) for column in scan.columns]
+    types = [column.type for column in scan.columns]
+    found = []
+    for number in sorted(groups):
+        table = groups[number]
+        if table.schema.types != types:
+            raise OperationalError(
+                f"a worker has sent columns of {table.schema.types}, and {types} were asked for"
+            )
+        found.append(table.rename_columns(names))
+    return pa.concat_tables(found)
+
+
+def _said(run: _Run) -> str:
+    slowest = max(run.times, key=run.times.__getitem__)
+    lost = f", lost {', '.join(run.lost)}" if run.lost else ""
+    return (
+        f"{len(run.times)} workers, {len(run.segments)} segments, {size_text(run.received)}"
+        f" received, slowest {slowest} with {run.times[slowest]:.3f} ms{lost}"
+    )
+
+
+def _all_lost(run: _Run, scan: SegmentScan, why: str) -> OperationalError:
+    listed = "; ".join(f"{worker}: {reason}" for worker, reason in run.lost.items())
+    return OperationalError(
+        f"segments of '{scan.star.fact}' have no worker left, {why}"
+        + (f" (lost {listed})" if listed else "")
+    )

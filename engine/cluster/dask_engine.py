@@ -1,0 +1,139 @@
+"""Dask as the engine: a client's connections to its workers carry the questions.
+
+    connect_engine("local")                 processes of our own, see `local_workers`
+    connect_engine("tls://scheduler:8786")  a scheduler that runs
+    connect_engine(client)                  a client that the program has
+
+A question is one request to one worker (about 1 ms); tasks would take 10, and an actor would be
+lost with its worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import time
+from typing import TYPE_CHECKING, Any
+
+from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+    from concurrent.futures import Future
+
+# How long the list of workers is believed.
+_FRESH_S = 1.0
+
+# How long a scheduler may take to answer at first.
+_CONNECT_S = 10.0
+
+
+class DaskEngine:
+    """The workers of a Dask client. ends: what is done at the end."""
+
+    def __init__(self, client: Any, ends: Callable[[], None], *, is_local: bool = False) -> None:
+        from raydb.engine.cluster.dask_plugin import RayDBPlugin  # noqa: PLC0415  (an extra)
+
+        if client.asynchronous:
+            raise ProgrammingError("the dask Client is asynchronous; make one that is not")
+        self.is_local = is_local
+        self._client, self._ends = client, ends
+        self._loop = client.loop.asyncio_loop
+        self._workers: Mapping[str, str] = {}
+        self._asked = 0.0
+        try:
+            client.register_plugin(RayDBPlugin())
+        except Exception as error:
+            raise OperationalError(
+                f"the workers of the cluster cannot load raydb: {error}; install the same version"
+                " of it, of Python and of dask everywhere"
+            ) from error
+
+    def workers(self, *, anew: bool = False) -> Mapping[str, str]:
+        """Return the names of the workers by their addresses."""
+        if anew or not self._workers or time.monotonic() - self._asked > _FRESH_S:
+            # By default it tells of five workers.
+            identity = self._client.scheduler.identity(n_workers=-1)
+            found = self._run(identity).result(_CONNECT_S)["workers"]
+            self._workers = {each: str(found[each]["name"]) for each in sorted(found)}
+            self._asked = time.monotonic()
+        return self._workers
+
+    def call(self, worker: str, question: bytes) -> Future[bytes]:
+        """Ask a worker; the future fails with OSError where it is lost."""
+        return self._run(self._client.rpc(worker).raydb_call(question=question))
+
+    def end(self, worker: str, call: str) -> None:
+        """Tell a worker that nobody waits for a call."""
+        self._run(self._client.rpc(worker).raydb_end(call=call))
+
+    def about(self, worker: str) -> Future[bytes]:
+        """Ask a worker about itself."""
+        return self._run(self._client.rpc(worker).raydb_about())
+
+    def close(self) -> None:
+        """Leave the workers."""
+        self._ends()
+
+    def _run(self, request: Coroutine[Any, Any, Any]) -> Future[Any]:
+        return asyncio.run_coroutine_threadsafe(request, self._loop)
+
+
+def connect_engine(cluster: object, *, allow_insecure: bool = False) -> DaskEngine:
+    """Return the engine that `raydb.connect(.., cluster=..)` asks for.
+
+    Raises OperationalError where it cannot be reached, ProgrammingError for what is no cluster.
+    """
+    try:
+        import distributed  # noqa: PLC0415  (an extra, which takes 0.3 s)
+    except ImportError:
+        raise NotSupportedError(
+            "a cluster needs dask and distributed: pip install 'raydb[cluster]'"
+        ) from None
+    if isinstance(cluster, distributed.Client):
+        return DaskEngine(cluster, lambda: None)
+    if not isinstance(cluster, str):
+        raise ProgrammingError(
+            f"cluster is 'local', the address of a scheduler or a dask Client, not {cluster!r}"
+        )
+    if cluster == "local":
+        from raydb.engine.cluster.local_workers import LocalWorkers  # noqa: PLC0415  (needs dask)
+
+        local = LocalWorkers()
+        try:
+            return DaskEngine(local.client, local.close, is_local=True)
+        except BaseException:
+            local.close()
+            raise
+    check_address(cluster, allow_insecure=allow_insecure)
+    try:
+        client = distributed.Client(cluster, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise OperationalError(f"the cluster '{cluster}' cannot be reached: {error}") from error
+    try:
+        return DaskEngine(client, client.close)
+    except BaseException:
+        client.close()
+        raise
+
+
+def check_address(address: str, *, allow_insecure: bool) -> None:
+    """Raise for the address of a scheduler that is none, or that anybody on the way could be."""
+    kind, separator, rest = address.partition("://")
+    if not separator or kind not in ("tls", "tcp"):
+        raise ProgrammingError(
+            f"cluster is 'local', 'tls://host:port' or a dask Client, not '{address}'"
+        )
+    host = rest.rpartition(":")[0].strip("[]")
+    if kind == "tcp" and not (allow_insecure or _is_this_machine(host)):
+        raise OperationalError(
+            f"the cluster '{address}' is reached without TLS, and whoever can speak to a scheduler"
+            " can run programs; use tls://, or say cluster_insecure=True where the network is yours"
+        )
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,158 @@
+"""The cluster 'local': a scheduler in this process, and workers that are processes of it.
+
+A worker is a program of its own, so that whoever connects need not be one that can be imported
+again. Its standard input is a pipe: it says where the scheduler is, and its end is the end of the
+connection, however that came. All of it is on the loopback interface and behind TLS, whose keys
+are made for it: other users of the machine are no part of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import suppress
+from typing import Any
+
+from raydb.errors import OperationalError
+from raydb.kernels.backends.cpu.threads import machine_processors
+
+# How long workers may take to come.
+_START_S = 60.0
+
+_KEYS = ("tls_ca_file", "tls_worker_cert", "tls_worker_key")
+
+
+class LocalWorkers:
+    """As many workers as processors; one that ends is started anew.
+
+    client: that of the scheduler.
+    """
+
+    def __init__(self, count: int | None = None) -> None:
+        import dask  # noqa: PLC0415  (an extra)
+        import distributed  # noqa: PLC0415  (an extra)
+
+        self._count = count or machine_processors()
+        self._folder = tempfile.TemporaryDirectory(prefix="raydb-cluster-")
+        self._is_closed = threading.Event()
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._watcher = threading.Thread(target=self._watch, name="raydb workers", daemon=True)
+        security = distributed.Security.temporary()
+        with dask.config.set({"distributed.scheduler.http.routes": []}):
+            self._cluster = distributed.LocalCluster(
+                n_workers=0,
+                processes=False,
+                host="127.0.0.1",
+                protocol="tls://",
+                security=security,
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False},
+            )
+        try:
+            self._told = json.dumps(
+                {
+                    "scheduler": self._cluster.scheduler_address,
+                    "folder": self._folder.name,
+                    "keys": {name: getattr(security, name) for name in _KEYS},
+                }
+            ).encode()
+            self.client = distributed.Client(self._cluster, set_as_default=False)
+            for number in range(self._count):
+                self._start(number)
+            self._watcher.start()
+            try:
+                self.client.wait_for_workers(self._count, timeout=_START_S)
+            except TimeoutError as error:
+                raise OperationalError(
+                    f"the {self._count} workers of cluster='local' did not come within"
+                    f" {_START_S:g} s"
+                ) from error
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def processes(self) -> list[int]:
+        """The numbers of the processes that run."""
+        return [each.pid for each in self._processes.values() if each.poll() is None]
+
+    def close(self) -> None:
+        """End all workers, and the scheduler."""
+        self._is_closed.set()
+        if self._watcher.is_alive():
+            self._watcher.join()
+        with suppress(AttributeError):
+            self.client.close()
+        for each in self._processes.values():
+            each.kill()
+            each.wait()
+            if each.stdin is not None:
+                with suppress(OSError):
+                    each.stdin.close()
+        self._cluster.close()
+        self._folder.cleanup()
+
+    def _start(self, number: int) -> None:
+        process = subprocess.Popen(  # noqa: S603  (a module of our own)
+            [sys.executable, "-m", "raydb.engine.cluster.local_workers", str(number)],
+            stdin=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for the coordinator.
+        )
+        self._processes[number] = process
+        assert process.stdin is not None
+        with suppress(OSError):
+            process.stdin.write(self._told + b"\n")
+            process.stdin.flush()
+
+    def _watch(self) -> None:
+        """Start workers anew that have ended."""
+        while not self._is_closed.wait(0.1):
+            for number, process in list(self._processes.items()):
+                if process.poll() is not None and not self._is_closed.is_set():
+                    if process.stdin is not None:
+                        process.stdin.close()
+                    self._start(number)
+
+
+async def _work(number: str, told: dict[str, Any]) -> None:
+    import dask  # noqa: PLC0415  (an extra)
+    from distributed import Security, Worker  # noqa: PLC0415  (an extra)
+
+    import raydb.engine.cluster.dask_plugin  # noqa: F401, PLC0415  (before anybody waits for it)
+
+    logging.getLogger("distributed").setLevel(logging.ERROR)
+    dask.config.set({"distributed.worker.http.routes": []})
+    worker: Any = Worker(
+        told["scheduler"],
+        name=number,
+        nthreads=1,
+        memory_limit=0,
+        local_directory=told["folder"],
+        security=Security(require_encryption=True, **told["keys"]),
+        dashboard=False,
+        host="127.0.0.1",
+    )
+    async with worker:
+        await worker.finished()
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+def main() -> None:
+    """Be a worker, until the standard input ends."""
+    told = json.loads(sys.stdin.buffer.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    asyncio.run(_work(sys.argv[1], told))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""What coordinator and workers say to each other: JSON, and rows as Arrow's streams.
+
+    question    one JSON object
+    answer      a line of JSON, then the streams that it tells the sizes of
+
+Nothing of it is unpickled, and nothing of it is a plan: a worker binds the text by itself.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from raydb import errors
+from raydb.errors import InternalError, OperationalError
+from raydb.kernels.stored.ipc import read_table
+from raydb.storage.tables.parts import FilePart
+from raydb.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from raydb.storage.tables.table import Table
+
+    Parameters = Sequence[object] | Mapping[str, object]
+
+PROTOCOL = 1
+"""The number of what is said here; only equal ones understand each other."""
+
+# Types of parameters that are sent, by their names, and how a value comes from its text.
+_KINDS: Mapping[type, tuple[str, Callable[[str], object]]] = {
+    type(None): ("null", lambda _: None),
+    bool: ("bool", lambda text: text == "True"),
+    int: ("int", int),
+    float: ("float", float),
+    str: ("str", str),
+    decimal.Decimal: ("decimal", decimal.Decimal),
+    dt.date: ("date", dt.date.fromisoformat),
+    dt.datetime: ("datetime", dt.datetime.fromisoformat),
+}
+_READ = dict(_KINDS.values())
+_WRITTEN: Mapping[type, Callable[[Any], str]] = {
+    float: repr,
+    dt.date: dt.date.isoformat,
+    dt.datetime: dt.datetime.isoformat,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a worker is asked: the groups of a scan in some segments.
+
+    call: names the call, for whoever ends it. version: of the coordinator's RayDB. path: of the
+    database. text, parameters, place, settings, moment: what the worker binds, in which schema,
+    with which settings, and what now() is. question: the scan, see `SegmentScan`. identity: of the
+    rows, see `identity_of`. segments: each with its number, and its rows from and to. is_exact:
+    whether the groups of all segments are put together.
+    """
+
+    call: str
+    version: str
+    path: str
+    text: str
+    parameters: Any
+    place: tuple[str, str]
+    settings: Mapping[str, str]
+    moment: str
+    question: str
+    identity: str
+    segments: tuple[tuple[int, int, int], ...]
+    is_exact: bool
+    protocol: int = PROTOCOL
+
+    def encode(self) -> bytes:
+        """Return the bytes of the question."""
+        return json.dumps(asdict(self)).encode()
+
+    @staticmethod
+    def parse(data: bytes) -> Asked:
+        """Return the question of some bytes; OperationalError for one of another protocol."""
+        said = json.loads(data)
+        if said.get("protocol") != PROTOCOL:
+            raise OperationalError(
+                f"the coordinator speaks protocol {said.get('protocol')}, this worker {PROTOCOL}:"
+                " install one version of raydb everywhere"
+            )
+        said["segments"] = tuple((number, first, stop) for number, first, stop in said["segments"])
+        said["place"] = tuple(said["place"])
+        return Asked(**said)
+
+
+def encode_parameters(parameters: Parameters) -> Any | None:
+    """Return parameters as JSON values, None where one has a type that is not sent."""
+    if isinstance(parameters, dict):
+        values = {str(name): _encode(value) for name, value in parameters.items()}
+        return None if None in values.values() else values
+    listed = [_encode(value) for value in parameters]
+    return None if None in listed else listed
+
+
+def _encode(value: object) -> list[str] | None:
+    known = _KINDS.get(type(value))
+    return None if known is None else [known[0], _WRITTEN.get(type(value), str)(value)]
+
+
+def decode_parameters(said: Any) -> Parameters:
+    """Return the parameters of `encode_parameters`."""
+    if isinstance(said, dict):
+        return {name: _READ[kind](text) for name, (kind, text) in said.items()}
+    return [_READ[kind](text) for kind, text in said]
+
+
+def identity_of(names: Iterable[str], tables: Mapping[str, Table]) -> str:
+    """Return what tells the rows of some tables from those of all other versions of them.
+
+    Files have random names and never change. Rows that are in no file yet are records of the log,
+    which coordinator and worker have in one order; each makes a new version of the table.
+    """
+    found = []
+    for name in sorted(set(names)):
+        table = tables[name]
+        files = [
+            [part.name, part.row_count] for part in table.rows.parts if isinstance(part, FilePart)
+        ]
+        schema = str(table.definition.schema)
+        found.append([name, table.version, table.row_count, table.live is None, schema, files])
+    return json.dumps(found)
+
+
+# -- answers
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a worker has said: groups by the numbers of the first of their segments.
+
+    declined: why it does not answer, '' where it does. ms: how long it took there.
+    """
+
+    groups: Mapping[int, pa.Table]
+    ms: float = 0.0
+    declined: str = ""
+
+
+def encode_groups(groups: Mapping[int, pa.Table], ms: float) -> bytes:
+    """Return an answer's bytes."""
+    streams = []
+    for rows in groups.values():
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write_table(rows)
+        streams.append(sink.getvalue())
+    sizes = [[number, each.size] for number, each in zip(groups, streams, strict=True)]
+    return b"".join([json.dumps({"groups": sizes, "ms": ms}).encode(), b"\n", *streams])
+
+
+def encode_refusal(reason: str) -> bytes:
+    """Return the answer of a worker that cannot answer, though nothing is wrong."""
+    return json.dumps({"declined": reason}).encode() + b"\n"
+
+
+def encode_error(error: BaseException) -> bytes:
+    """Return the answer of a worker that met an error."""
+    known = isinstance(error, errors.Error)
+    name = type(error).__name__ if known else "InternalError"
+    text = error.sentence if isinstance(error, errors.Error) else f"{type(error).__name__}: {error}"
+    return json.dumps({"error": [name, text]}).encode() + b"\n"
+
+
+def decode_answer(data: bytes, worker: str) -> Answer:
+    """Return what a worker has said; raises the error that it met."""
+    line, _, rest = data.partition(b"\n")
+    said = json.loads(line)
+    if "error" in said:
+        name, text = said["error"]
+        kind = getattr(errors, name, InternalError)
+        raise kind(text)
+    if "declined" in said:
+        return Answer({}, declined=said["declined"])
+    groups, start = {}, 0
+    for number, size in said["groups"]:
+        table = read_table(memoryview(rest)[start : start + size])
+        if table is None or start + size > len(rest):
+            raise OperationalError(f"worker {worker} has sent rows that cannot be read")
+        groups[number], start = table, start + size
+    return Answer(groups, said["ms"])

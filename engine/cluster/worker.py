@@ -1,0 +1,264 @@
+"""A worker: it binds the text of a query by itself, and scans the segments that it is asked for.
+
+It reads the database as any other reader, by its own credentials, and has the newest version when
+a call comes. What was made of a scan is kept: its plan by the question, its codes by the segments.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+import raydb
+from raydb import sql
+from raydb.engine.cluster.messages import (
+    Asked,
+    decode_parameters,
+    encode_error,
+    encode_groups,
+    encode_refusal,
+    identity_of,
+)
+from raydb.engine.context.memory import parse_limit
+from raydb.engine.databases.open_databases import open_alone
+from raydb.engine.fused.delta import FetchedRows, look_up
+from raydb.engine.fused.derived_cache import CACHE_BYTES, CACHE_SHARE
+from raydb.engine.fused.run import run_table_job
+from raydb.engine.fused.table_job import fuse_on_rows
+from raydb.engine.session.session import Session
+from raydb.engine.session.settings import MEMORY_LIMIT
+from raydb.engine.session.settled import expanded
+from raydb.errors import Error, NotSupportedError, OperationalError
+from raydb.interrupts import WAIT_S, check_interrupt
+from raydb.planner import plan_query
+from raydb.planner.stars.segments import SegmentScan
+from raydb.room import check_room
+from raydb.running import Interrupts, Running
+from raydb.sql import ast
+from raydb.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.engine.context.statement_context import StatementContext
+    from raydb.engine.fused.table_job import TableJob
+    from raydb.planner.plan.nodes import Star
+    from raydb.storage.tables.table import Table
+
+    # A scan of some segments as a job, or the star and the rows where there is no job.
+    Part = tuple[int, TableJob | FetchedRows, Star, Mapping[str, Table]]
+
+# What is kept of questions.
+_MOST_QUESTIONS = 256
+
+
+class DeclinedError(Exception):
+    """Why a worker does not answer, though nothing is wrong; the coordinator scans the rows."""
+
+
+@dataclass(eq=False, slots=True)
+class _Opened:
+    """A database. scans and parts: what was made for questions, over the rows of the snapshot."""
+
+    session: Session
+    turn: threading.Lock = field(default_factory=threading.Lock)
+    snapshot: Snapshot | None = None
+    scans: OrderedDict[str, SegmentScan] = field(default_factory=OrderedDict)
+    parts: OrderedDict[object, list[Part]] = field(default_factory=OrderedDict)
+    segments: set[tuple[str, int, int]] = field(default_factory=set)
+
+
+class Worker:
+    """Answers questions of coordinators; threads may ask at once."""
+
+    def __init__(self) -> None:
+        self._opened: dict[str, _Opened] = {}
+        self._opening = threading.Lock()
+        self._calls: dict[str, Interrupts] = {}
+
+    def answer(self, question: bytes) -> bytes:
+        """Return the answer to a question, whatever happens."""
+        start = time.perf_counter()
+        name = ""
+        try:
+            asked = Asked.parse(question)
+            if asked.version != raydb.__version__:
+                raise NotSupportedError(
+                    f"the coordinator has raydb {asked.version} and this worker"
+                    f" {raydb.__version__}: install one version everywhere"
+                )
+            name = asked.call
+            interrupts = self._calls.setdefault(name, Interrupts())
+            with Running(interrupts) as running:
+                groups = self._groups(asked, running)
+            return encode_groups(groups, (time.perf_counter() - start) * 1000)
+        except DeclinedError as reason:
+            return encode_refusal(str(reason))
+        except BaseException as error:  # noqa: BLE001  (the coordinator raises it)
+            return encode_error(error)
+        finally:
+            self._calls.pop(name, None)
+
+    def end(self, call: str) -> None:
+        """End a call that nobody waits for."""
+        if (interrupts := self._calls.get(call)) is not None:
+            interrupts.interrupt()
+
+    def about(self) -> dict[str, Any]:
+        """Return what workers() says of it."""
+        opened = list(self._opened.values())
+        return {
+            "version": raydb.__version__,
+            "process": os.getpid(),
+            "memory_bytes": psutil.Process().memory_info().rss,
+            "cached_bytes": sum(each.session.database.shared.cache.size_bytes for each in opened),
+            "cached_segments": sum(len(each.segments) for each in opened),
+            "calls": len(self._calls),
+        }
+
+    def close(self) -> None:
+        """End all calls, and close the databases."""
+        for interrupts in list(self._calls.values()):
+            interrupts.interrupt()
+        for each in self._opened.values():
+            with each.turn:
+                each.session.close()
+
+    def _groups(self, asked: Asked, running: Running) -> dict[int, pa.Table]:
+        opened = self._open(asked.path)
+        while not opened.turn.acquire(timeout=WAIT_S):
+            check_interrupt()
+        try:
+            context = _begin(asked, opened.session, running)
+            tables = context.all_databases.tables
+            _catch_up(opened, context)
+            scan = opened.scans.get(asked.question)
+            if scan is None:
+                scan = opened.scans[asked.question] = _find_scan(asked, context)
+            if identity_of(scan.tables, tables) != asked.identity:
+                raise DeclinedError("it sees another version of the rows")
+            return _run(asked, scan, opened, context)
+        finally:
+            opened.session.databases.release()
+            opened.turn.release()
+
+    def _open(self, path: str) -> _Opened:
+        """Return a database, opened for reading."""
+        with self._opening:
+            if path not in self._opened:
+                try:
+                    session = open_alone(
+                        path, lambda it: Session(it, read_only=True), read_only=True
+                    )
+                except Error as error:
+                    raise OperationalError(
+                        f"a worker cannot open '{path}': {error.sentence}; it reads the database by"
+                        " itself, with the credentials of its own machine: secrets and settings of"
+                        " the connection are not sent"
+                    ) from error
+                self._opened[path] = _Opened(session)
+            return self._opened[path]
+
+
+def _begin(asked: Asked, session: Session, running: Running) -> StatementContext:
+    """Begin a statement as the coordinator's, in the newest version of the database."""
+    settings = session.settings
+    for name, text in asked.settings.items():
+        settings = settings.with_text(name, text)
+    session.settings = settings
+    session.databases.catch_up()
+    session.databases.current, session.databases.schema = asked.place
+    context = session.new_context(decode_parameters(asked.parameters), running, [])
+    running.go_on(dt.datetime.fromisoformat(asked.moment))
+    limit = parse_limit(settings[MEMORY_LIMIT])
+    context.cache.limit = CACHE_BYTES if limit is None else limit // CACHE_SHARE
+    return context
+
+
+def _catch_up(opened: _Opened, context: StatementContext) -> None:
+    """Forget what was made of another version."""
+    snapshot = context.all_databases
+    if opened.snapshot is not snapshot:
+        opened.scans.clear()
+        opened.parts.clear()
+        opened.segments.clear()
+        opened.snapshot = snapshot
+        context.cache.forget_gone()
+    for kept in (opened.scans, opened.parts):
+        while len(kept) >= _MOST_QUESTIONS:
+            kept.popitem(last=False)
+
+
+def _find_scan(asked: Asked, context: StatementContext) -> SegmentScan:
+    """Plan the text, and return the scan that is asked for; DeclinedError where there is none.
+
+    BVHs and the memory limit would only choose among ways to run it.
+    """
+    statements = sql.parse(asked.text)
+    statement = statements[0] if len(statements) == 1 else None
+    if isinstance(statement, ast.Explain):
+        statement = statement.statement
+    if isinstance(statement, ast.CopyTo):
+        statement = statement.select
+    if not isinstance(statement, ast.Select) or sql.asks_values(statement.tree):
+        raise DeclinedError("the text is not one query whose columns are known")
+    catalog = replace(context.all_databases.describe(), bvhs={})
+    bound = sql.bind_at_once(expanded(statement, context), catalog, context.parameters)
+    options = replace(context.settings.planner, segment_rows=1, memory_limit=None, fused_path=True)
+    waiting = [plan_query(bound.plan, catalog, options)]
+    for node in waiting:
+        waiting += node.children
+        if isinstance(node, SegmentScan) and node.question == asked.question:
+            return node
+    raise DeclinedError("it plans the query in another way")
+
+
+def _run(
+    asked: Asked, scan: SegmentScan, opened: _Opened, context: StatementContext
+) -> dict[int, pa.Table]:
+    """Return the groups of the segments: of all of them, or of each where doubles are added up."""
+    key = asked.question, asked.segments
+    parts = opened.parts.get(key)
+    if parts is None:
+        pieces = [asked.segments] if asked.is_exact else [(each,) for each in asked.segments]
+        parts = [_part(piece, scan, context) for piece in pieces]
+        opened.parts[key] = parts
+        fact = scan.star.fact
+        opened.segments |= {(fact, first, stop) for _, first, stop in asked.segments}
+    found, size = {}, 0
+    for number, job, star, tables in parts:
+        with context.new_memory() as memory:
+            if isinstance(job, FetchedRows):
+                rows = look_up(star, FetchedRows(), tables, memory)
+            else:
+                rows, _ = run_table_job(job, memory)
+        size += rows.nbytes
+        check_room(size, f"the groups of '{scan.star.fact}'")
+        found[number] = rows.select(range(len(scan.columns)))
+    return found
+
+
+def _part(
+    segments: tuple[tuple[int, int, int], ...], scan: SegmentScan, context: StatementContext
+) -> Part:
+    tables = context.all_databases.tables
+    ranges = tuple((first, stop) for _, first, stop in segments)
+    fact = tables[scan.star.fact]
+    if ranges[-1][1] > fact.row_count:
+        raise DeclinedError("it sees another version of the rows")
+    chosen = fact.only(ranges)
+    star = replace(scan.star, fact=chosen.name)
+    tables = {**tables, chosen.name: chosen}
+    own = replace(scan.scan, star=star, row_count=chosen.row_count)
+    job = fuse_on_rows(own, tables, context.cache)
+    return segments[0][0], FetchedRows() if job is None else job, star, tables

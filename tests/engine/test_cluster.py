@@ -1,0 +1,435 @@
+"""A cluster gives the answers of one process, whatever becomes of its workers, or an error."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from random import Random
+
+import psutil
+import pytest
+from differential import answer, same
+from plain_stars import plain_query, plain_star
+from star_queries import star_query
+from stars import random_rows, random_star
+
+import raydb
+from raydb.engine.cluster import cluster as coordinator
+from raydb.engine.cluster.dask_engine import DaskEngine, check_address
+from raydb.engine.cluster.local_workers import LocalWorkers
+from raydb.engine.cluster.messages import decode_parameters, encode_parameters
+from raydb.engine.cluster.worker import Worker
+
+ROWS = 400_000
+STAR = "SELECT name, count(*), sum(v) AS s FROM f JOIN d USING (k) GROUP BY name ORDER BY s, name"
+
+
+@pytest.fixture(scope="module")
+def workers():
+    local = LocalWorkers(2)
+    yield local
+    local.close()
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    found = str(tmp_path_factory.mktemp("cluster") / "shop.raydb")
+    with raydb.connect(found) as con:
+        con.execute("CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')")
+        con.execute("CREATE TABLE d (k INTEGER PRIMARY KEY, name VARCHAR, day DATE, m mood)")
+        con.execute(
+            "INSERT INTO d SELECT range, 'n' || (range % 7), DATE '2026-01-01' + range::INTEGER,"
+            " (['sad', 'ok', 'happy'])[range % 3 + 1] FROM range(100)"
+        )
+        con.execute(
+            "CREATE TABLE f (id INTEGER, k INTEGER REFERENCES d(k), v INTEGER, x DOUBLE,"
+            " p DECIMAL(12, 2))"
+        )
+        con.execute(
+            f"INSERT INTO f SELECT range, range % 100, (range * 7919) % 1000, range * 0.1,"
+            f" range / 4 FROM range({ROWS})"
+        )
+        con.execute("DELETE FROM f WHERE id % 1001 = 5")
+    return found
+
+
+@pytest.fixture
+def con(workers, path):
+    with raydb.connect(
+        path, read_only=True, cluster=workers.client, config={"segment_rows": 50_000}
+    ) as con:
+        wait_for_workers(con, 2)
+        yield con
+
+
+@pytest.fixture(scope="module")
+def alone(path):
+    with raydb.connect(path, read_only=True) as con:
+        yield con
+
+
+def wait_for_workers(con, count):
+    engine = con._session.queries.cluster.engine
+    until = time.monotonic() + 60
+    while len(engine.workers(anew=True)) < count:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def explained(con, query):
+    return "\n".join(line for (line,) in con.execute(f"EXPLAIN {query}").fetchall())
+
+
+QUERIES = [
+    STAR,
+    "SELECT count(*), sum(v), avg(v), min(x), max(p) FROM f",
+    "SELECT count(*), sum(v) FROM f WHERE v > 5000",
+    "SELECT name, sum(x), avg(x) FROM f JOIN d USING (k) GROUP BY name ORDER BY name",
+    "SELECT name, avg(p), sum(p) FROM f JOIN d USING (k) WHERE v < 500 GROUP BY name ORDER BY 1",
+    "SELECT m, count(DISTINCT v), max(day) FROM f JOIN d USING (k) GROUP BY m ORDER BY m",
+    "SELECT v, sum(id) AS s FROM f GROUP BY v HAVING sum(id) > 80000000 ORDER BY s DESC LIMIT 7",
+    "SELECT name, m, sum(v) FROM f JOIN d USING (k) GROUP BY ROLLUP (name, m) ORDER BY 1, 2, 3",
+    "SELECT sum(v) FILTER (WHERE name = 'n3') FROM f JOIN d USING (k)",
+    "SELECT count(*) FROM f JOIN d USING (k) WHERE day < now()::DATE - 100000",
+    "WITH t AS (SELECT k, sum(v) AS s FROM f GROUP BY k) SELECT count(*), max(s) FROM t WHERE s >"
+    " (SELECT avg(s) FROM t)",
+]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_answers_are_those_of_one_process(con, alone, query):
+    assert "SegmentScan" in explained(con, query)
+    for _ in range(3):  # planned, planned before, and prepared
+        cursor = con.execute(query)
+        assert same(cursor.fetchall(), alone.execute(query).fetchall(), True)
+        assert not cursor.messages
+
+
+def test_parameters_are_sent(con, alone):
+    query = "SELECT count(*), sum(v) FROM f JOIN d USING (k) WHERE day < ? AND v <> ? AND name > ?"
+    for values in ((dt.date(2026, 3, 1), 7, "n1"), (dt.date(2026, 2, 1), 8, "n4")):
+        cursor = con.execute(query, values)
+        assert cursor.fetchall() == alone.execute(query, values).fetchall()
+        assert not cursor.messages
+
+
+def test_parameters_come_as_they_are():
+    values = [None, True, -(2**70), 0.1, float("inf"), "é", decimal.Decimal("1.50")]
+    values += [dt.date(1, 2, 3), dt.datetime(2026, 1, 2, 3, 4, 5, 6)]
+    found = decode_parameters(encode_parameters(values))
+    assert found == values
+    assert list(map(type, found)) == list(map(type, values))
+    named = {f"p{i}": value for i, value in enumerate(values)}
+    assert decode_parameters(encode_parameters(named)) == named
+    assert encode_parameters([b"bytes"]) is None
+    assert encode_parameters({"a": [1.0, 2.0]}) is None
+
+
+def test_doubles_are_added_up_in_one_order(con, workers, monkeypatch):
+    query = "SELECT sum(x), avg(x) FROM f"
+    (found,) = con.execute(query).fetchall()
+    both = DaskEngine.workers
+    for number in range(2):
+        monkeypatch.setattr(
+            DaskEngine,
+            "workers",
+            lambda self, anew=False, number=number: dict([list(both(self).items())[number]]),
+        )
+        assert con.execute(query).fetchall() == [found]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_stars_in_random_segments(workers, tmp_path, seed):
+    compare_random(workers, tmp_path, Random(seed), 12)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_more_random_stars(workers, tmp_path, seed):
+    compare_random(workers, tmp_path, Random(seed), 25)
+
+
+def compare_random(workers, tmp_path, rng, count):
+    """Ask random queries of random rows in 1 to 9 segments, on one or two workers."""
+    path = str(tmp_path / "random.raydb")
+    star = random_star(rng) if rng.random() < 0.6 else None
+    with raydb.connect(path) as con:
+        if star is None:
+            steps = [step for step in plain_star(rng) if not step.startswith("CREATE BVH")]
+        else:
+            steps = [table.ddl for table in star.tables]
+            steps += [insert.sql for insert in random_rows(rng, star)]
+        for step in steps:
+            con.execute(step)
+        ((had,),) = con.execute("SELECT count(*) FROM f").fetchall()
+        if not had:
+            return
+        con.execute(f"INSERT INTO f SELECT f.* FROM f, range({110_000 // had})")
+        (rows,) = con.execute("SELECT count(*) FROM f").fetchone()
+    split = {"segment_rows": max(-(-rows // rng.randint(1, 9)), 1000)}
+    with (
+        raydb.connect(path, read_only=True) as alone,
+        raydb.connect(path, read_only=True, cluster=workers.client, config=split) as con,
+    ):
+        wait_for_workers(con, 2)
+        for _ in range(count):
+            query = star_query(rng, star).sql if star else plain_query(rng)
+            query = query if isinstance(query, str) else query.sql
+            found, expected = answer(con, query), answer(alone, query)
+            assert same(found, expected, False), query
+
+
+# Faults
+
+
+def in_a_thread(run):
+    found = []
+
+    def go():
+        try:
+            found.append(run())
+        except BaseException as error:  # noqa: BLE001
+            found.append(error)
+
+    thread = threading.Thread(target=go)
+    thread.start()
+    return thread, found
+
+
+@pytest.fixture
+def stopped(workers):
+    """Stop a worker, and let it go on at the end if it is still there."""
+    stopped = []
+
+    def stop(number):
+        pid = workers.processes[number]
+        os.kill(pid, signal.SIGSTOP)
+        stopped.append(pid)
+        return pid
+
+    yield stop
+    for pid in stopped:
+        if psutil.pid_exists(pid):
+            os.kill(pid, signal.SIGCONT)
+
+
+def test_a_worker_is_killed_in_mid_query(con, alone, stopped):
+    pid = stopped(0)
+    thread, found = in_a_thread(lambda: con.execute(STAR).fetchall())
+    time.sleep(0.2)
+    assert not found
+    os.kill(pid, signal.SIGKILL)
+    thread.join(30)
+    assert found == [alone.execute(STAR).fetchall()]
+    wait_for_workers(con, 2)
+    assert con.execute(STAR).fetchall() == found[0]
+
+
+def test_a_worker_that_is_stopped_is_not_waited_for(con, alone, stopped):
+    con.execute("SET worker_timeout = 500")
+    stopped(1)
+    start = time.monotonic()
+    cursor = con.execute(f"EXPLAIN ANALYZE {STAR}")
+    assert time.monotonic() - start < 10
+    assert "lost tls://" in "\n".join(line for (line,) in cursor.fetchall())
+    assert con.execute(STAR).fetchall() == alone.execute(STAR).fetchall()
+
+
+def test_all_workers_are_lost(con, alone, stopped, monkeypatch):
+    monkeypatch.setattr(coordinator, "_RESTART_S", 0.5)
+    con.execute("SET worker_timeout = 300")
+    pids = [stopped(0), stopped(1)]
+    with pytest.raises(raydb.OperationalError, match="segments of 'f' have no worker left"):
+        con.execute(STAR)
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+    con.execute("SET worker_timeout = 5000")
+    assert con.execute(STAR).fetchall() == alone.execute(STAR).fetchall()
+
+
+def long_query(start):
+    """Return a query that takes seconds at first: conditions of which none was there before."""
+    conditions = " AND ".join(f"sin(id + {start + i}) < 2" for i in range(300))
+    return f"SELECT sum(v) FROM f WHERE {conditions}"
+
+
+def calls_of(con):
+    return sum(count for (count,) in con.execute("FROM workers() SELECT calls").fetchall())
+
+
+def wait_for_calls(con, is_right):
+    start = time.monotonic()
+    while not is_right(calls_of(con)):
+        assert time.monotonic() - start < 10
+        time.sleep(0.01)
+    return time.monotonic() - start
+
+
+@pytest.mark.parametrize("way", ["interrupt", "max_execution_time"])
+def test_an_end_reaches_the_workers(con, way):
+    other = con.duplicate()
+    if way == "max_execution_time":
+        con.execute("SET max_execution_time = 500")
+    query = long_query(1000 if way == "interrupt" else 2000)
+    thread, found = in_a_thread(lambda: con.execute(query).fetchall())
+    wait_for_calls(other, lambda calls: calls > 0)
+    start = time.monotonic()
+    if way == "interrupt":
+        con.interrupt()
+    thread.join(10)
+    assert isinstance(found[0], raydb.OperationalError), found
+    wait_for_calls(other, lambda calls: calls == 0)
+    assert time.monotonic() - start < 3  # 0.3 where nobody else works
+    other.close()
+
+
+def test_an_error_of_a_worker_is_that_of_one_process(con, alone):
+    query = "SELECT sum(v) FROM f WHERE 1000 / (id - 7) > 5"
+    assert answer(con, query) == answer(alone, query)
+    query = "SELECT sum(v * 9000000000000000000) FROM f"
+    assert answer(con, query) == answer(alone, query)
+
+
+# What is not distributed, and says so
+
+
+def test_what_runs_at_the_coordinator_says_why(con, tmp_path):
+    assert "cluster: workers answer 1 of 1 parts" in explained(con, STAR)
+    for query, why in {
+        "SELECT id FROM f LIMIT 3": "the query has no aggregate",
+        "SELECT count(*) FROM d": "'d' has less than 100000 rows",
+        "SELECT quantile_cont(v, 0.5) FROM f": "not put together from parts",
+        "SELECT count(*) FROM f WHERE v > (SELECT avg(k) FROM d)": "its subqueries run first",
+    }.items():
+        lines = explained(con, query)
+        assert "cluster: at the coordinator: " in lines
+        assert why in lines
+    con.execute("BEGIN")
+    assert "cluster: at the coordinator: a transaction is active" in explained(con, STAR)
+    con.execute("ROLLBACK")
+    con.execute("CREATE TEMP TABLE mine (a INTEGER)")
+    assert "cluster: at the coordinator: there are attached" in explained(con, STAR)
+
+
+def test_a_text_of_several_statements(con, alone):
+    assert con.execute(f"SELECT 1; {STAR}").fetchall() == alone.execute(STAR).fetchall()
+
+
+def test_rows_that_workers_see_otherwise_are_the_coordinators(con, alone, monkeypatch):
+    monkeypatch.setattr(coordinator, "identity_of", lambda *_: "another")
+    cursor = con.execute(STAR)
+    assert cursor.fetchall() == alone.execute(STAR).fetchall()
+    ((_, warning),) = cursor.messages
+    assert "the coordinator scans 'f'" in str(warning)
+    assert "it sees another version of the rows" in str(warning)
+
+
+def test_a_writer_is_read_at_once(workers, tmp_path):
+    path = str(tmp_path / "writer.raydb")
+    query = "SELECT count(*), sum(a) FROM t"
+    with raydb.connect(path, cluster=workers.client, config={"segment_rows": 40_000}) as con:
+        con.execute("CREATE TABLE t (a INTEGER)")
+        con.execute("INSERT INTO t SELECT range FROM range(120000)")
+        assert con.execute(query).fetchall() == [(120000, 7199940000)]
+        for number in range(5):
+            con.execute("INSERT INTO t VALUES (?)", (number,))
+            cursor = con.execute(query)
+            assert cursor.fetchall() == [(120001 + number, 7199940000 + sum(range(number + 1)))]
+            assert not cursor.messages
+        con.execute("DELETE FROM t WHERE a < 10")
+        con.execute("UPDATE t SET a = 0 WHERE a = 99999")
+        con.execute("CHECKPOINT")
+        con.execute("VACUUM")
+        cursor = con.execute(query)
+        assert cursor.fetchall() == [(119990, 7199940000 - 45 - 99999)]
+        assert not cursor.messages
+
+
+def test_another_version_is_refused(con, monkeypatch):
+    monkeypatch.setattr(raydb, "__version__", "9.9")
+    with pytest.raises(raydb.NotSupportedError, match=r"the coordinator has raydb 9\.9"):
+        con.execute(STAR)
+
+
+def test_bytes_that_are_no_question_are_an_error():
+    worker = Worker()
+    assert b'"error"' in worker.answer(b"\x80\x04garbage")
+    assert b"protocol" in worker.answer(b'{"protocol": 99}')
+
+
+def test_a_database_in_memory_is_refused(workers):
+    for cluster in (workers.client, "local"):
+        with pytest.raises(raydb.ProgrammingError, match="in memory cannot be distributed"):
+            raydb.connect(cluster=cluster)
+
+
+def test_addresses_without_tls_are_refused(path):
+    for address in ("tcp://10.1.2.3:8786", "tcp://scheduler:8786"):
+        with pytest.raises(raydb.OperationalError, match="without TLS"):
+            raydb.connect(path, read_only=True, cluster=address)
+        check_address(address, allow_insecure=True)
+    for address in ("tcp://127.0.0.1:1", "tcp://localhost:1", "tcp://[::1]:1", "tls://far:1"):
+        check_address(address, allow_insecure=False)
+    for wrong in ("scheduler", "http://far:1", 7):
+        with pytest.raises(raydb.ProgrammingError, match="cluster is 'local'"):
+            raydb.connect(path, read_only=True, cluster=wrong)
+
+
+def test_without_the_extra_one_sentence_says_so(path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(raydb.NotSupportedError, match=r"pip install 'raydb\[cluster\]'"):
+        raydb.connect(path, read_only=True, cluster="local")
+
+
+def test_workers_are_listed(con, workers):
+    con.execute(STAR)
+    rows = con.execute(
+        "SELECT process, state, version, memory_bytes > 0, cached_segments > 0 FROM workers()"
+    ).fetchall()
+    assert sorted(row[0] for row in rows) == sorted(workers.processes)
+    assert {row[1:] for row in rows} == {("ready", raydb.__version__, True, True)}
+
+
+def test_no_cluster_has_no_workers(alone):
+    assert alone.execute("SELECT * FROM workers()").fetchall() == []
+
+
+PROGRAM = """
+import os, signal, sys, raydb
+assert "distributed" not in sys.modules
+con = raydb.connect(sys.argv[1], read_only=True, cluster="local", config={"segment_rows": 50000})
+print(con.execute("SELECT count(*) FROM f").fetchone()[0])
+pids = con.execute("SELECT process FROM workers()").fetchall()
+print(*[pid for pid, in pids], flush=True)
+if sys.argv[2] == "killed":
+    os.kill(os.getpid(), signal.SIGKILL)
+con.close()
+"""
+
+
+@pytest.mark.parametrize("end", [pytest.param("closed", marks=pytest.mark.long), "killed"])
+def test_local_workers_end_with_the_program(path, alone, end):
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, path, end], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == (0 if end == "closed" else -signal.SIGKILL), done.stderr
+    count, pids = done.stdout.splitlines()
+    assert int(count) == alone.execute("SELECT count(*) FROM f").fetchone()[0]
+    until = time.monotonic() + 10
+    while any(is_running(int(pid)) for pid in pids.split()):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert not done.stderr
+
+
+def is_running(pid):
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
