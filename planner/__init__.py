@@ -54,7 +54,7 @@ def choose_plan(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> Ph
     chosen = lower(plan, catalog, options)
     if options.segment_rows is None:
         return chosen
-    from raydb.planner.stars.segments import distribute
+    from raydb.planner.segments import distribute
 
     return distribute(chosen, catalog, options.segment_rows)
 

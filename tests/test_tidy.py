@@ -309,6 +309,7 @@ OPTIONAL = {
 
 # Imported by the one whom they serve, and by nobody else.
 PLUGINS = {
+    CHECKOUT / "engine/cluster/dask_plugin.py",
     CHECKOUT / "engine/_root/ibis/backend.py",
     CHECKOUT / "engine/_root/ibis/compiler.py",
     *(CHECKOUT / "engine/_root/sqlalchemy").glob("*.py"),
@@ -354,6 +355,7 @@ def test_test_dependencies_are_those_imported() -> None:
     declared = requirement_names([re.sub(r"raydb\[(\w+)\]", r"\1", each) for each in requirements])
     runtime = requirement_names(PROJECT["project"]["dependencies"])
     programs = {"import-linter", "ipykernel", "mypy", "pytest-xdist", "ruff", "tpchgen-cli"}
+    programs.add("cluster")  # Its tests import nothing of it.
     stubs = {"types-openpyxl"}
     # The benchmark of the devices imports what a machine with one has.
     modules = {name for file in files for name in (file.stem, file.parent.name)} | {"cupy"}

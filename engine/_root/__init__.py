@@ -85,12 +85,14 @@ def connect(
     """
     from raydb.engine.api.connection import open_connection
 
-    connection = open_connection(
-        database, read_only=read_only, external_access=external_access, config=config or {}
+    return open_connection(
+        database,
+        read_only=read_only,
+        external_access=external_access,
+        config=config or {},
+        cluster=cluster,
+        cluster_insecure=cluster_insecure,
     )
-    if cluster is not None:
-        connection.join_cluster(cluster, allow_insecure=cluster_insecure)
-    return connection
 
 
 def execute(sql: str, parameters: Sequence[object] | Mapping[str, object] = ()) -> Cursor:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
+    from raydb.engine.cluster.cluster import Cluster
     from raydb.engine.session.plan_runner import Stream
     from raydb.engine.session.result import Result
     from raydb.engine.session.settings import Settings
@@ -43,22 +44,47 @@ def open_connection(
     read_only: bool,
     external_access: bool,
     config: Mapping[str, object],
+    cluster: object = None,
+    cluster_insecure: bool = False,
 ) -> Connection:
     """Open a database; see `raydb.connect`."""
     settings = configured(config, external_access=external_access)
+    in_memory = database is None or database in ("", ":memory:")
+    if cluster is not None and in_memory:
+        raise ProgrammingError(
+            "a database in memory cannot be distributed: workers read it from a directory or an"
+            " object store"
+        )
 
     def begin(shared: SharedDatabase) -> Session:
         return Session(shared, settings, read_only=read_only)
 
-    if database is None or database in ("", ":memory:"):
+    if in_memory:
         if read_only:
             raise ProgrammingError("a database in memory is empty at first: read_only has no use")
         return Connection(begin(SharedDatabase()))
     path = _path_of(database)
     with _reaching(settings) if "://" in path else nullcontext():
-        return Connection(
-            open_alone(path, begin, read_only=True) if read_only else share(path, begin)
-        )
+        session = open_alone(path, begin, read_only=True) if read_only else share(path, begin)
+    if cluster is not None:
+        try:
+            session.queries.cluster = _cluster(session, cluster, allow_insecure=cluster_insecure)
+        except BaseException:
+            leave(session)
+            raise
+    return Connection(session)
+
+
+def _cluster(session: Session, cluster: object, *, allow_insecure: bool) -> Cluster:
+    """Return the workers that `connect` asks for."""
+    # An extra, which few connections want.
+    from raydb.engine.cluster.cluster import Cluster  # noqa: PLC0415
+    from raydb.engine.cluster.dask_engine import connect_engine  # noqa: PLC0415
+
+    store = session.database.shared.store
+    assert store is not None
+    engine = connect_engine(cluster, allow_insecure=allow_insecure)
+    return Cluster(engine, str(store.directory.folder))
 
 
 @contextmanager
@@ -258,29 +284,6 @@ class Connection:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def join_cluster(self, cluster: object, *, allow_insecure: bool = False) -> None:
-        """Have workers for the scans of large tables: what `raydb.connect(cluster=..)` does.
-
-        The connection is closed where they cannot be had.
-        """
-        # An extra, which few connections want.
-        from raydb.engine.cluster.cluster import Cluster  # noqa: PLC0415
-        from raydb.engine.cluster.dask_engine import connect_engine  # noqa: PLC0415
-
-        session = self._open_session()
-        try:
-            store = session.database.shared.store
-            if store is None:
-                raise ProgrammingError(
-                    "a database in memory cannot be distributed: workers read it from a directory"
-                    " or an object store"
-                )
-            engine = connect_engine(cluster, allow_insecure=allow_insecure)
-            session.queries.cluster = Cluster(engine, str(store.directory.folder))
-        except BaseException:
-            self.close()
-            raise
 
     def _configure(self, settings: Mapping[str, object]) -> None:
         """Change settings, as SET does."""

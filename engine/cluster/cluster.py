@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from raydb.engine.cluster.engine import Engine
     from raydb.engine.cluster.messages import Answer
     from raydb.engine.context.statement_context import StatementContext
-    from raydb.planner.stars.segments import SegmentScan
+    from raydb.planner.segments import SegmentScan
     from raydb.storage.tables.table import Table
 
 # Settings that a text is bound with.
@@ -45,8 +45,8 @@ _SENT = ("timezone", "default_null_order", "nanoseconds")
 # A worker is asked for a sign of life where a call takes longer.
 _QUIET_S = 1.0
 
-# A statement that ends so many workers ends others, too.
-_MOST_LOST = 3
+# A statement that ends more workers ends others, too.
+_MOST_ENDED = 3
 
 # So long it takes at most to start a worker's process anew.
 _RESTART_S = 20.0
@@ -77,7 +77,11 @@ class _Call:
 
 @dataclass(slots=True)
 class _Run:
-    """The calls of one scan. left: the segments that were not answered yet, by number."""
+    """The calls of one scan.
+
+    left: the segments that were not answered yet, by number. lost: workers that are not asked any
+    more, and why. ended: how many connections to workers have broken.
+    """
 
     segments: Sequence[tuple[int, int]]
     left: set[int]
@@ -86,6 +90,7 @@ class _Run:
     lost: dict[str, str] = field(default_factory=dict)
     times: dict[str, float] = field(default_factory=dict)
     received: int = 0
+    ended: int = 0
 
 
 class Cluster:
@@ -189,10 +194,11 @@ class Cluster:
         return f"{limit // max(len(self.engine.workers()), 1)}B"
 
     def _give(self, numbers: Iterable[int], run: _Run, scan: SegmentScan, ask: Any) -> None:
-        """Ask those workers that are left some segments."""
-        if len(run.lost) > _MOST_LOST:
+        """Ask those workers that are left some segments; wait for one where there is none."""
+        if run.ended > _MOST_ENDED:
             raise _all_lost(run, scan, "the query may be what ends them")
         until = time.monotonic() + _RESTART_S
+        asked: dict[str, Future[bytes]] = {}
         while True:
             known = self.engine.workers(anew=bool(run.lost))
             left = {each: name for each, name in known.items() if each not in run.lost}
@@ -200,6 +206,11 @@ class Cluster:
                 break
             if time.monotonic() > until or not (known or run.lost):
                 raise _all_lost(run, scan, "no other one has come")
+            for worker in known:  # One that was silent may be heard again.
+                if worker not in asked:
+                    asked[worker] = self.engine.about(worker)
+                elif asked[worker].done() and asked.pop(worker).exception() is None:
+                    run.lost.pop(worker, None)
             check_interrupt()
             time.sleep(WAIT_S)
         for worker, own in assign(list(numbers), left, scan.star.fact).items():
@@ -216,6 +227,7 @@ class Cluster:
                 try:
                     data = call.answer.result()
                 except OSError as error:
+                    run.ended += 1
                     self._lose(call, str(error) or type(error).__name__, run, scan, ask)
                     continue
                 answer = decode_answer(data, call.worker)

@@ -54,7 +54,12 @@ class DaskEngine:
         if anew or not self._workers or time.monotonic() - self._asked > _FRESH_S:
             # By default it tells of five workers.
             identity = self._client.scheduler.identity(n_workers=-1)
-            found = self._run(identity).result(_CONNECT_S)["workers"]
+            try:
+                found = self._run(identity).result(_CONNECT_S)["workers"]
+            except OSError as error:  # a TimeoutError is one
+                raise OperationalError(
+                    f"the scheduler of the cluster does not answer: {error or 'it is silent'}"
+                ) from error
             self._workers = {each: str(found[each]["name"]) for each in sorted(found)}
             self._asked = time.monotonic()
         return self._workers

@@ -38,7 +38,7 @@ from raydb.engine.session.settled import expanded
 from raydb.errors import Error, NotSupportedError, OperationalError
 from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.planner import plan_query
-from raydb.planner.stars.segments import SegmentScan
+from raydb.planner.segments import SegmentScan
 from raydb.room import check_room
 from raydb.running import Interrupts, Running
 from raydb.sql import ast
@@ -178,7 +178,7 @@ def _begin(asked: Asked, session: Session, running: Running) -> StatementContext
     session.settings = settings
     session.databases.catch_up()
     session.databases.current, session.databases.schema = asked.place
-    context = session.new_context(decode_parameters(asked.parameters), running, [])
+    context = session.begun(decode_parameters(asked.parameters), running, [])
     running.go_on(dt.datetime.fromisoformat(asked.moment))
     limit = parse_limit(settings[MEMORY_LIMIT])
     context.cache.limit = CACHE_BYTES if limit is None else limit // CACHE_SHARE

@@ -54,10 +54,10 @@ from raydb.planner.plan.nodes import (
     Window,
     WorkingTable,
 )
+from raydb.planner.segments import SegmentScan
 from raydb.planner.stars.deferred import MAX_MEMBERS, DeferredScan
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
-from raydb.planner.stars.segments import SegmentScan
 from raydb.planner.stars.table_scan import FusedTableScan
 from raydb.values import dataclass
 

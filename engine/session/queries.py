@@ -210,9 +210,8 @@ class Queries:
             logical, files, catalog = bind_write(explained, context)
             change = sql.describe_change(explained, catalog)
             plan = self._plan(logical, files, context)
-        lines = plan_runner.explain(
-            plan, context, statement, change, self._distributed(plan, context)
-        )
+        distributed = self._distributed(plan, context, writes=change is not None)
+        lines = plan_runner.explain(plan, context, statement, change, distributed)
         return Result(pa.table({"c0": pa.array(lines, pa.string())}), ("explain",), len(lines))
 
     def describe(
@@ -282,13 +281,16 @@ class Queries:
         plan = plan_query(logical, catalog, options or context.settings.planner, found)
         return _prepared(plan, logical.columns, files, reads_clock=reads_clock or "now" in found)
 
-    def _distributed(self, prepared: PreparedPlan, context: StatementContext) -> str:
+    def _distributed(
+        self, prepared: PreparedPlan, context: StatementContext, *, writes: bool
+    ) -> str:
         """Say what workers do of a plan and why not all, '' without a cluster."""
         if self.cluster is None:
             return ""
-        from raydb.planner.stars.segments import at_coordinator  # noqa: PLC0415  (few have one)
+        from raydb.planner.segments import at_coordinator  # noqa: PLC0415  (few have one)
 
-        whole = self.cluster.obstacle(context) or (prepared.files and "files or objects are read")
+        whole = "it writes rows" if writes else self.cluster.obstacle(context)
+        whole = whole or ("files or objects are read" if prepared.files else None)
         catalog = self.cache.catalog(self._changes.newest(context).with_changes(prepared.files))
         count, reasons = (0, [whole]) if whole else at_coordinator(prepared.plan, catalog)
         said = [f"workers answer {count} of {count + len(reasons)} parts"] if count else []

@@ -105,10 +105,7 @@ class Session:
     def execute(
         self, text: str, parameters: Parameters = (), running: Running | None = None
     ) -> Result:
-        """Run the statements of a text and return the result of the last one.
-
-        An error about the text knows its line and column where they can be told.
-        """
+        """Run a text and return the result of its last statement; errors tell the place in it."""
         warnings: list[str] = []
         try:
             with naming_errors(text):
@@ -129,7 +126,7 @@ class Session:
         """
         with naming_errors(text):
             self.databases.catch_up()
-            context = self.new_context(sets[0], running, [])
+            context = self.begun(sets[0], running, [])
             statements = self.queries.parse(text, context)
             if len(statements) > 1 or not sql.may_run_at_once(statements[0]):
                 return None
@@ -137,7 +134,7 @@ class Session:
             rows = sql.ParameterRows(sql.parameters_of(statement), sets)
 
             def run() -> Result | None:
-                written, context = self._directed(statement, self.new_context(sets[0], running, []))
+                written, context = self._directed(statement, self.begun(sets[0], running, []))
                 assert isinstance(written, ast.Write)
                 return self.changes.write_runs(written, replace(context, parameters=rows))
 
@@ -168,7 +165,7 @@ class Session:
         with naming_errors(text):
             self.databases.catch_up()
             self.queries.text = text
-            context = self.new_context(parameters, running or Running(), [])
+            context = self.begun(parameters, running or Running(), [])
             statements = sql.parse(text)
             if len(statements) != 1 or not isinstance(statements[0], ast.Select):
                 raise ProgrammingError("a text whose rows are streamed is one query")
@@ -220,9 +217,7 @@ class Session:
             if len(found) > 1:
                 running.traffic, self.queries.text = Traffic(), ""
             self.databases.catch_up()
-            result = self._execute(
-                statement, lambda: self.new_context(parameters, running, warnings)
-            )
+            result = self._execute(statement, lambda: self.begun(parameters, running, warnings))
         return result
 
     def _query_beside(
@@ -249,7 +244,7 @@ class Session:
         self, text: str, parameters: Parameters, running: Running, warnings: list[str]
     ) -> Result | Sequence[ast.Statement]:
         """Return what a text gives that is one query, else its statements."""
-        context = self.new_context(parameters, running, warnings)
+        context = self.begun(parameters, running, warnings)
         known = self.queries.repeat(text, context)
         if isinstance(known, Result):
             self._save_sequences()
@@ -270,7 +265,7 @@ class Session:
             self._sequences.are_used = False
             self.changes.save_sequences()
 
-    def new_context(
+    def begun(
         self, parameters: Parameters, running: Running, warnings: list[str]
     ) -> StatementContext:
         """Begin a statement: return what it works with."""
@@ -412,7 +407,7 @@ class Session:
             return copy_database(statement, self.databases, read_only=self.read_only)
         if isinstance(statement, ast.ImportDatabase):
             for each in statements_of(statement, self.settings):
-                begun = self.new_context((), context.running, context.warnings)
+                begun = self.begun((), context.running, context.warnings)
                 again_where_due(partial(self._dispatch, each), begun)
             return None
         begins = not self.databases.in_transaction

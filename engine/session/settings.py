@@ -446,7 +446,7 @@ SEGMENT_ROWS = register(
         4_000_000,
         _parse_segment_rows,
         "a number from 1000",
-        "how many rows of a table a worker of a cluster scans at least, see"
+        "how many rows a segment of a table has, which a worker of a cluster scans; see"
         " [cluster.md](../cluster.md)",
     )
 )

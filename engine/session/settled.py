@@ -33,11 +33,11 @@ def settled(statement: Statement, context: StatementContext) -> Statement:
     """Return a statement in which no macro is called and each PIVOT lists its values."""
 
     def ask(select: ast.Select) -> pa.Table:
-        own = context
+        own = replace(context, text="")
         if context.parameters:
             values = sql.bind_values(sql.parameters_of(statement), context.parameters)
             names = sql.parameters_of(select)
-            own = replace(context, parameters={name: values[name] for name in names})
+            own = replace(own, parameters={name: values[name] for name in names})
         rows = context.queries.run(select, own).rows
         assert rows is not None
         return rows

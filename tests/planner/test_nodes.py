@@ -78,6 +78,8 @@ def plans(connection: Connection) -> Iterator[Plan]:
             for fused_path in (True, False):
                 options = PlannerOptions(fused_path=fused_path)
                 yield plan_query(sql.bind_select(select, known), known, options)
+            options = PlannerOptions(segment_rows=1000)
+            yield plan_query(sql.bind_select(select, known), known, options)
     connection.execute("ROLLBACK")
 
 

@@ -35,10 +35,10 @@ from raydb.planner.plan.nodes.values import Series, Values
 from raydb.planner.plan.nodes.window import Window
 
 if TYPE_CHECKING:
+    from raydb.planner.segments import SegmentScan
     from raydb.planner.stars.deferred import DeferredScan
     from raydb.planner.stars.delta import DeltaScan
     from raydb.planner.stars.fused_scan import FusedScanAggregate
-    from raydb.planner.stars.segments import SegmentScan
     from raydb.planner.stars.table_scan import FusedTableScan
 
 # Nodes that lowering replaces, those that it puts in their place, and those that it keeps.

@@ -92,7 +92,7 @@ class Database:
 
 def statement_context():
     """Return what a statement of a database in memory works with."""
-    return Session(SharedDatabase()).new_context((), Running(), [])
+    return Session(SharedDatabase()).begun((), Running(), [])
 
 
 def no_fused_jobs(plan):
