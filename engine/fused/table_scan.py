@@ -110,6 +110,7 @@ class Image:
 
         Rows that the query leaves out may fail: then the expression is computed row by row.
         """
+        check_interrupt()
         whole, sources = self._over_codes(expression)
         if sources is None:
             coded = self._coded(expression)
