@@ -403,6 +403,44 @@ def test_without_the_extra_one_sentence_says_so(path, monkeypatch):
         raydb.connect(path, read_only=True, cluster="local")
 
 
+@pytest.fixture
+def stored(bucket):
+    """Return the URL of a database in an object store."""
+    url = f"s3://{bucket}/shop.raydb"
+    with raydb.connect(url) as con:
+        con.execute("CREATE TABLE t (a INTEGER, b DOUBLE)")
+        con.execute("INSERT INTO t SELECT range, range / 8 FROM range(200000)")
+    return url
+
+
+def test_credentials_of_the_connection_are_not_those_of_workers(workers, stored):
+    with raydb.connect(stored, read_only=True, cluster=workers.client) as con:
+        wait_for_workers(con, 2)
+        with pytest.raises(raydb.OperationalError, match="a worker cannot open 's3://") as caught:
+            con.execute("SELECT sum(a) FROM t")
+    assert "with the credentials of its own machine" in str(caught.value)
+
+
+@pytest.mark.long
+def test_a_database_in_an_object_store(stored):
+    local = LocalWorkers(2)
+    try:
+        config = {"segment_rows": 30_000}
+        with (
+            raydb.connect(stored) as writer,
+            raydb.connect(stored, read_only=True, cluster=local.client, config=config) as con,
+        ):
+            for number in range(3):
+                writer.execute("INSERT INTO t VALUES (?, ?)", (number, number))
+                query = "SELECT count(*), sum(a), sum(b) FROM t"
+                assert "SegmentScan" in explained(con, query)
+                cursor = con.execute(query)
+                assert same(cursor.fetchall(), writer.execute(query).fetchall(), True)
+                assert not cursor.messages
+    finally:
+        local.close()
+
+
 def test_workers_are_listed(con, workers):
     con.execute(STAR)
     rows = con.execute(
