@@ -9,6 +9,7 @@ its segments.
 from __future__ import annotations
 
 import json
+import threading
 import time
 import uuid
 from concurrent.futures import FIRST_COMPLETED, wait
@@ -103,16 +104,20 @@ class Cluster:
         self.engine = engine
         self._path = path
         self._users = 1
+        self._joining = threading.Lock()
 
     def joined(self) -> Cluster:
         """Have another user."""
-        self._users += 1
+        with self._joining:
+            self._users += 1
         return self
 
     def close(self) -> None:
         """Leave; the last user ends what belongs to the connection."""
-        self._users -= 1
-        if not self._users:
+        with self._joining:
+            self._users -= 1
+            is_last = not self._users
+        if is_last:
             self.engine.close()
 
     def obstacle(self, context: StatementContext) -> str | None:

@@ -143,7 +143,9 @@ async def _work(number: str, told: dict[str, Any]) -> None:
 
 
 def _end_with_parent() -> None:
-    sys.stdin.buffer.read()
+    # Not by sys.stdin, whose lock would be held when the process ends otherwise.
+    while os.read(0, 1):
+        pass
     os._exit(0)
 
 
@@ -152,6 +154,7 @@ def main() -> None:
     told = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     asyncio.run(_work(sys.argv[1], told))
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -164,10 +164,16 @@ def encode_refusal(reason: str) -> bytes:
     return json.dumps({"declined": reason}).encode() + b"\n"
 
 
+def _error_called(name: str) -> type[errors.Error] | None:
+    """Return the exception of PEP 249 of a name, None where there is none."""
+    kind = getattr(errors, name, None)
+    return kind if isinstance(kind, type) and issubclass(kind, errors.Error) else None
+
+
 def encode_error(error: BaseException) -> bytes:
     """Return the answer of a worker that met an error."""
-    known = isinstance(error, errors.Error)
-    name = type(error).__name__ if known else "InternalError"
+    names = [kind.__name__ for kind in type(error).__mro__ if _error_called(kind.__name__)]
+    name = names[0] if names else "InternalError"
     text = error.sentence if isinstance(error, errors.Error) else f"{type(error).__name__}: {error}"
     return json.dumps({"error": [name, text]}).encode() + b"\n"
 
@@ -178,8 +184,7 @@ def decode_answer(data: bytes, worker: str) -> Answer:
     said = json.loads(line)
     if "error" in said:
         name, text = said["error"]
-        kind = getattr(errors, name, InternalError)
-        raise kind(text)
+        raise (_error_called(name) or InternalError)(text)
     if "declined" in said:
         return Answer({}, declined=said["declined"])
     groups, start = {}, 0

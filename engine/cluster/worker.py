@@ -35,7 +35,7 @@ from raydb.engine.fused.table_job import fuse_on_rows
 from raydb.engine.session.session import Session
 from raydb.engine.session.settings import MEMORY_LIMIT
 from raydb.engine.session.settled import expanded
-from raydb.errors import Error, NotSupportedError, OperationalError
+from raydb.errors import Error, InterfaceError, NotSupportedError, OperationalError
 from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.planner import plan_query
 from raydb.planner.segments import SegmentScan
@@ -64,6 +64,10 @@ _MOST_QUESTIONS = 256
 
 class DeclinedError(Exception):
     """Why a worker does not answer, though nothing is wrong; the coordinator scans the rows."""
+
+
+class _GoneError(OperationalError):
+    """A database cannot be read any more; it was removed or replaced."""
 
 
 @dataclass(eq=False, slots=True)
@@ -135,11 +139,22 @@ class Worker:
                 each.session.close()
 
     def _groups(self, asked: Asked, running: Running) -> dict[int, pa.Table]:
-        opened = self._open(asked.path)
+        try:
+            return self._groups_of(self._open(asked.path), asked, running)
+        except _GoneError:  # Another one is there now, or an error that says what is wrong.
+            return self._groups_of(self._open(asked.path), asked, running)
+
+    def _groups_of(self, opened: _Opened, asked: Asked, running: Running) -> dict[int, pa.Table]:
         while not opened.turn.acquire(timeout=WAIT_S):
             check_interrupt()
         try:
-            context = _begin(asked, opened.session, running)
+            try:
+                context = _begin(asked, opened.session, running)
+            except (InterfaceError, OperationalError) as error:
+                if self._opened.get(asked.path) is opened:
+                    del self._opened[asked.path]
+                    opened.session.close()
+                raise _GoneError(error.sentence) from error
             tables = context.all_databases.tables
             _catch_up(opened, context)
             scan = opened.scans.get(asked.question)

@@ -6,6 +6,7 @@ import datetime as dt
 import decimal
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,7 +25,12 @@ import raydb
 from raydb.engine.cluster import cluster as coordinator
 from raydb.engine.cluster.dask_engine import DaskEngine, check_address
 from raydb.engine.cluster.local_workers import LocalWorkers
-from raydb.engine.cluster.messages import decode_parameters, encode_parameters
+from raydb.engine.cluster.messages import (
+    decode_answer,
+    decode_parameters,
+    encode_error,
+    encode_parameters,
+)
 from raydb.engine.cluster.worker import Worker
 
 ROWS = 400_000
@@ -367,10 +373,39 @@ def test_a_writer_is_read_at_once(workers, tmp_path):
         assert not cursor.messages
 
 
+def test_a_database_that_is_made_anew_is_read_anew(workers, tmp_path):
+    path = str(tmp_path / "anew.raydb")
+    for number in range(3):
+        with raydb.connect(path, cluster=workers.client) as con:
+            con.execute("CREATE TABLE t (a INTEGER)")
+            con.execute(f"INSERT INTO t SELECT {number} FROM range(150000)")
+            cursor = con.execute("SELECT sum(a) FROM t")
+            assert cursor.fetchall() == [(number * 150000,)]
+            assert not cursor.messages
+        shutil.rmtree(path)
+
+
 def test_another_version_is_refused(con, monkeypatch):
     monkeypatch.setattr(raydb, "__version__", "9.9")
     with pytest.raises(raydb.NotSupportedError, match=r"the coordinator has raydb 9\.9"):
         con.execute(STAR)
+
+
+def test_errors_come_as_those_of_pep_249():
+    class OwnError(raydb.ConflictError):
+        pass
+
+    for error, kind in {
+        OwnError("why"): raydb.ConflictError,
+        raydb.DataError("why"): raydb.DataError,
+        ValueError("why"): raydb.InternalError,
+    }.items():
+        with pytest.raises(kind, match="why") as caught:
+            decode_answer(encode_error(error), "w")
+        assert type(caught.value) is kind
+    for name in ("did_you_mean", "difflib", "nothing"):
+        with pytest.raises(raydb.InternalError, match="why"):
+            decode_answer(f'{{"error": ["{name}", "why"]}}\n'.encode(), "w")
 
 
 def test_bytes_that_are_no_question_are_an_error():
@@ -463,16 +498,19 @@ pids = con.execute("SELECT process FROM workers()").fetchall()
 print(*[pid for pid, in pids], flush=True)
 if sys.argv[2] == "killed":
     os.kill(os.getpid(), signal.SIGKILL)
-con.close()
+if sys.argv[2] == "closed":
+    con.close()
 """
 
 
-@pytest.mark.parametrize("end", [pytest.param("closed", marks=pytest.mark.long), "killed"])
+@pytest.mark.parametrize(
+    "end", [*(pytest.param(end, marks=pytest.mark.long) for end in ("closed", "left")), "killed"]
+)
 def test_local_workers_end_with_the_program(path, alone, end):
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, path, end], capture_output=True, text=True, check=False
     )
-    assert done.returncode == (0 if end == "closed" else -signal.SIGKILL), done.stderr
+    assert done.returncode == (-signal.SIGKILL if end == "killed" else 0), done.stderr
     count, pids = done.stdout.splitlines()
     assert int(count) == alone.execute("SELECT count(*) FROM f").fetchone()[0]
     until = time.monotonic() + 10
