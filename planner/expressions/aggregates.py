@@ -42,6 +42,7 @@ from raydb.planner.expressions.types import (
 from raydb.planner.expressions.typing_rules import as_boolean, cast, typed
 from raydb.storage.bits import BIT
 from raydb.storage.integers import UHUGEINT
+from raydb.storage.tables.constraints import is_vector
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -140,7 +141,10 @@ def _sum(name: str, argument: Expression) -> AggregateCall:
     """The sum of TINYINT to INTEGER is BIGINT, that of BIGINT HUGEINT, of DECIMAL(p,s) (38,s).
 
     That of UHUGEINT is DOUBLE, and a condition counts the rows for which it is true, as in DuckDB.
+    Vectors are added up number by number, as in pgvector.
     """
+    if is_vector(argument.type):
+        return AggregateCall("vector_sum", (argument,), argument.type)
     argument = cast(argument, INTEGER) if argument.type == BOOLEAN else argument
     argument = require_number(name, argument)
     kind = argument.type
@@ -150,6 +154,12 @@ def _sum(name: str, argument: Expression) -> AggregateCall:
         return AggregateCall("sum", (cast(argument, DOUBLE),), DOUBLE)
     exact = pa.decimal128(38, kind.scale) if is_decimal(kind) else DOUBLE
     return AggregateCall("sum", (argument,), exact)
+
+
+def _avg(name: str, argument: Expression) -> AggregateCall:
+    if is_vector(argument.type):
+        return AggregateCall("vector_avg", (argument,), argument.type)
+    return AggregateCall(name, (require_number(name, argument),), DOUBLE)
 
 
 def _bits(name: str, argument: Expression) -> AggregateCall:
@@ -273,10 +283,15 @@ AGGREGATE_TABLE = _table(
     ),
     (
         "sum(x)",
-        "sum, of a condition the rows that fulfil it: sum(x), sum(ok) FROM s -> 70 | 2",
+        "sum, of a condition the rows that fulfil it, of vectors `FLOAT[n]` one:"
+        " sum(x), sum(ok) FROM s -> 70 | 2",
         _sum,
     ),
-    ("avg(x) -> DOUBLE", "average: avg(y) FROM s -> 2.6666666666666665"),
+    (
+        "avg(x)",
+        "average, a DOUBLE, of vectors `FLOAT[n]` one: avg(y) FROM s -> 2.6666666666666665",
+        _avg,
+    ),
     ("min(a: key) -> a", "least value: min(t) FROM s -> 'a'"),
     ("max(a: key) -> a", "greatest value: max(x) FROM s -> 40"),
     ("product(x) -> DOUBLE", "product, a DOUBLE: product(y) FROM s -> 15.0"),

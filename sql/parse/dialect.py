@@ -54,9 +54,12 @@ class RayDialect(Postgres):
             "//": TokenType.DIV,
             "PIVOT_WIDER": TokenType.PIVOT,
             "PIVOT_LONGER": TokenType.UNPIVOT,
-            # As pgvector has them, beside `<->`; the node of PostgreSQL's `-|-` stands for `<=>`.
+            # As pgvector has them, beside `<->`; the node of PostgreSQL's `-|-` stands for `<=>`,
+            # and nodes and tokens of other dialects for the last two.
             "<=>": TokenType.NULLSAFE_EQ,
             "<#>": TokenType.LLRR_ARROW,
+            "<+>": TokenType.COLON_GT,
+            "<~>": TokenType.NCOLON_GT,
             "POSITIONAL": TokenType.POSITIONAL,
             "SUMMARIZE": TokenType.SUMMARIZE,
             "FLOAT": TokenType.FLOAT,
@@ -347,7 +350,12 @@ class _Tables(PostgresParser):
         TokenType.MAP: _map,
     }
     EQUALITY: ClassVar = _chosen(PostgresParser.EQUALITY, TokenType.EQ, TokenType.NEQ)
-    FACTOR: ClassVar = {**PostgresParser.FACTOR, TokenType.NULLSAFE_EQ: exp.Adjacent}
+    FACTOR: ClassVar = {
+        **PostgresParser.FACTOR,
+        TokenType.NULLSAFE_EQ: exp.Adjacent,
+        TokenType.COLON_GT: exp.Match,
+        TokenType.NCOLON_GT: exp.NestedJSONSelect,
+    }
     COLUMN_OPERATORS: ClassVar = {**PostgresParser.COLUMN_OPERATORS, TokenType.DCOLON: _cast}
     JSON_OPERATORS: ClassVar = {
         **PostgresParser.JSON_OPERATORS,

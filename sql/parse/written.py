@@ -67,6 +67,8 @@ def _writers() -> dict[type[exp.Expr], Callable[..., str]]:
         exp.Pow: lambda generator, node: generator.binary(node, "^"),
         exp.Adjacent: lambda generator, node: generator.binary(node, "<=>"),
         exp.DistanceNd: lambda generator, node: generator.binary(node, "<#>"),
+        exp.Match: lambda generator, node: generator.binary(node, "<+>"),
+        exp.NestedJSONSelect: lambda generator, node: generator.binary(node, "<~>"),
         exp.Placeholder: lambda _, node: f":{node.name}",
         exp.Interval: _interval_text,
         # What PostgreSQL does not have.

@@ -21,6 +21,7 @@ from raydb.engine.operators.aggregate.exact_sums import as_doubles, average, is_
 from raydb.engine.operators.aggregate.grouped import Grouped, rows_of, sees_nulls
 from raydb.engine.operators.aggregate.ordered import list_values, mode, quantile, string_agg
 from raydb.engine.operators.aggregate.statistics import ENTROPY, OF_PARTS, STATISTICS
+from raydb.engine.operators.aggregate.vectors import VECTORS
 from raydb.engine.operators.codes import encode, group_rows
 from raydb.engine.operators.relation import Relation, joined
 from raydb.errors import DataError
@@ -221,4 +222,5 @@ _FOLDS: Mapping[str, Callable[[AggregateCall, Grouped], pa.Array]] = {
     **STATISTICS,
     **ENTROPY,
     **OF_PARTS,
+    **VECTORS,
 }

@@ -19,6 +19,7 @@ import pyarrow.types as pt
 
 from raydb.engine.operators.aggregate.aggregate import aggregate
 from raydb.engine.operators.aggregate.exact_sums import average, is_exact, split_limbs
+from raydb.engine.operators.aggregate.vectors import averages
 from raydb.engine.operators.relation import Relation, concatenate, joined
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.nodes import AggregateCall, Column
@@ -33,11 +34,14 @@ if TYPE_CHECKING:
 # Aggregates whose state is a value: that of two states is that of two values.
 _OWN_STATE = frozenset(
     {"sum", "min", "max", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor", "any_value"}
-    | {"product", "first", "last", "arg_min", "arg_max"}
+    | {"product", "first", "last", "arg_min", "arg_max", "vector_sum"}
 )
 # Those that see NULLs: in a state no other row's value stands for what a FILTER has left out.
 _PLACES = frozenset({"first", "last"})
 _COUNTS = frozenset({"count", "count_star"})
+# Averages, and the sums that are their states.
+_AVERAGES = {"avg": "sum", "vector_avg": "vector_sum"}
+_SUMS = frozenset({*_AVERAGES, *_AVERAGES.values()})
 # Those whose states, but of single rows, are not those of all rows.
 _NOT_OF_PARTS = frozenset({"product", "arg_min", "arg_max"})
 
@@ -69,11 +73,11 @@ def partial_calls(calls: Calls) -> Calls | None:
     """
     found: list[tuple[Column, AggregateCall]] = []
     for column, call in calls:
-        is_sum = call.function in ("sum", "avg")
+        is_sum = call.function in _SUMS
         if call.function in _NOT_OF_PARTS or (is_sum and not is_exact(call.arguments[0].type)):
             return None
         (state, _), *counts = _states(column, call)
-        function = "sum" if call.function == "avg" else call.function
+        function = _AVERAGES.get(call.function, call.function)
         found.append((state, replace(call, function=function, type=state.type)))
         found += [(count, replace(call, function="count", type=count.type)) for count, _ in counts]
     return found
@@ -99,7 +103,7 @@ def results_of(groups: Relation, keys: Sequence[Column], calls: Calls) -> Relati
 
 
 def _has_state(call: AggregateCall) -> bool:
-    known = call.function in _OWN_STATE or call.function in _COUNTS or call.function == "avg"
+    known = call.function in _OWN_STATE or call.function in _COUNTS or call.function in _AVERAGES
     sees_left_out = call.function in _PLACES and call.filter is not None
     return known and not call.distinct and not call.order_by and not sees_left_out
 
@@ -110,7 +114,8 @@ def _beside(column: Column, kind: pa.DataType) -> Column:
 
 
 def _states(column: Column, call: AggregateCall) -> list[tuple[Column, AggregateCall]]:
-    function = "sum" if call.function in _COUNTS or call.function == "avg" else call.function
+    function = _AVERAGES.get(call.function, call.function)
+    function = "sum" if call.function in _COUNTS else function
     kind = _state_type(call)
     state = Column(column.number, "state", kind)
     if call.function in ("arg_min", "arg_max"):
@@ -118,7 +123,7 @@ def _states(column: Column, call: AggregateCall) -> list[tuple[Column, Aggregate
         extreme = AggregateCall(call.function[len("arg_") :], (compared,), compared.type)
         return [(state, AggregateCall(function, (state, compared), kind)), (compared, extreme)]
     states = [(state, AggregateCall(function, (state,), kind))]
-    if call.function == "avg":
+    if call.function in _AVERAGES:
         count = _beside(column, pa.int64())
         states.append((count, AggregateCall("sum", (count,), count.type)))
     return states
@@ -130,8 +135,10 @@ def _state_type(call: AggregateCall) -> pa.DataType:
     if call.function == "product":
         return pa.float64()
     kind = call.arguments[0].type
-    if call.function not in ("sum", "avg"):
+    if call.function not in _SUMS:
         return kind
+    if pt.is_fixed_size_list(kind):
+        return pa.list_(pa.float64(), kind.list_size)
     if not is_exact(kind):
         return pa.float64()
     return pa.decimal128(38, kind.scale if pt.is_decimal(kind) else 0)
@@ -163,11 +170,17 @@ def _result(column: Column, call: AggregateCall, groups: Relation) -> pa.Chunked
     state = joined(groups.columns[_states(column, call)[0][0]])
     if call.function in _COUNTS:
         return cast_values(state.fill_null(0), call.type)  # The sum over no rows at all is NULL.
-    if call.function != "avg":
+    if call.function not in _AVERAGES:
         return cast_values(state, call.type)
     counts = joined(groups.columns[_beside(column, pa.int64())].fill_null(0)).to_numpy()
     if is_exact(call.arguments[0].type):
         return cast_values(average(split_limbs(state), counts, state.type), call.type)
+    if pt.is_fixed_size_list(state.type):
+        totals = np.zeros((len(counts), state.type.list_size))
+        totals[state.is_valid().to_numpy(zero_copy_only=False)] = (
+            state.flatten().to_numpy().reshape(-1, state.type.list_size)
+        )
+        return cast_values(averages(totals, counts), call.type)
     sums = joined(state).fill_null(0.0).to_numpy()
-    averages = pa.array(sums / np.maximum(counts, 1), mask=counts == 0)
-    return cast_values(averages, call.type)
+    quotients = pa.array(sums / np.maximum(counts, 1), mask=counts == 0)
+    return cast_values(quotients, call.type)

@@ -6,22 +6,25 @@ import operator
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError
-from raydb.planner.expressions.columns.adapters import of_values, row_by_row
+from raydb.planner.expressions.columns.adapters import of_columns, of_values, row_by_row
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.literals import is_bare_string, read_string
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import scalar
 from raydb.planner.expressions.signature import as_bigint
-from raydb.planner.expressions.types import BIGINT, INTEGER, TEXT
+from raydb.planner.expressions.types import BIGINT, DOUBLE, INTEGER, TEXT
 from raydb.planner.expressions.typing_rules import cast, typed
 from raydb.storage.bits import BIT, combined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
     from raydb.planner.expressions.columns.arrays import Values
 
@@ -159,6 +162,70 @@ def _bitstring(_: Call, values: Values, lengths: Values) -> Values:
 )
 def _bit_position(_: Call, parts: Values, values: Values) -> Values:
     return row_by_row(lambda part, bits: bits.find(part) + 1, pa.int32(), parts, values)
+
+
+def _bits_of(array: pa.Array) -> NDArray[np.bool_]:
+    """Return the bits of values, none of which is NULL, one value after the other."""
+    offsets = np.frombuffer(array.buffers()[1], np.int64)[array.offset :]
+    written = np.frombuffer(array.buffers()[2] or b"", np.uint8)
+    bits: NDArray[np.bool_] = written[offsets[0] : offsets[len(array)]] == ord("1")
+    return bits
+
+
+def _compared(
+    call: Call, left: pa.Array, right: pa.Array
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], Callable[[NDArray[np.bool_]], NDArray[np.int64]]]:
+    """Return the bits of the pairs without NULL, and what counts those of each row.
+
+    Raises DataError for bits of two lengths.
+    """
+    valid = pc.and_(left.is_valid(), right.is_valid())
+    pairs = [each.filter(valid) for each in (left, right)]
+    lengths, others = (pc.binary_length(each).to_numpy() for each in pairs)
+    unlike = np.flatnonzero(lengths != others)
+    if len(unlike):
+        one, other = lengths[unlike[0]], others[unlike[0]]
+        raise DataError(f"{call.function}() needs bits of one length, not of {one} and {other}")
+    ends = np.cumsum(lengths, dtype=np.int64)
+
+    def count(bits: NDArray[np.bool_]) -> NDArray[np.int64]:
+        totals = np.concatenate(([0], np.cumsum(bits, dtype=np.int64)))
+        counts = np.zeros(len(left), np.int64)
+        counts[valid.to_numpy(zero_copy_only=False)] = totals[ends] - totals[ends - lengths]
+        return counts
+
+    return _bits_of(pairs[0]), _bits_of(pairs[1]), count
+
+
+def _either_null(left: pa.Array, right: pa.Array) -> NDArray[np.bool_]:
+    mask: NDArray[np.bool_] = pc.or_(left.is_null(), right.is_null()).to_numpy(zero_copy_only=False)
+    return mask
+
+
+@scalar(
+    "hamming_distance(bits, bits)",
+    "at how many places bits of one length differ: hamming_distance('0101'::BIT, '0011') -> 2",
+    bind=lambda name, *bits: Call(name, tuple(require_bits(name, b) for b in bits), BIGINT),
+    can_fail=True,
+)
+@of_columns
+def _hamming(call: Call, left: pa.Array, right: pa.Array) -> pa.Array:
+    one, other, count = _compared(call, left, right)
+    return pa.array(count(one != other), mask=_either_null(left, right))
+
+
+@scalar(
+    "jaccard_distance(bits, bits)",
+    "1 minus the share of the bits set in either that are set in both:"
+    " jaccard_distance('0111'::BIT, '0011') < 0.34 -> true",
+    bind=lambda name, *bits: Call(name, tuple(require_bits(name, b) for b in bits), DOUBLE),
+    can_fail=True,
+)
+@of_columns
+def _jaccard(call: Call, left: pa.Array, right: pa.Array) -> pa.Array:
+    one, other, count = _compared(call, left, right)
+    either = np.maximum(count(one | other), 1)
+    return pa.array(1 - count(one & other) / either, mask=_either_null(left, right))
 
 
 def of_bits(function: str, operand: Expression) -> Call:

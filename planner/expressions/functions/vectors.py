@@ -1,4 +1,4 @@
-"""Distances and products of vectors, which are lists of numbers of one length."""
+"""Distances, products and lengths of vectors, which are lists of numbers of one length."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ import pyarrow.types as pt
 
 from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.columns.adapters import of_columns
-from raydb.planner.expressions.columns.lists import is_missing, lists_of, nullable
+from raydb.planner.expressions.columns.lists import (
+    array_of_lists,
+    is_missing,
+    lists_of,
+    nullable,
+)
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.literals import is_bare_string
 from raydb.planner.expressions.nodes import Call, Expression
@@ -22,6 +27,8 @@ from raydb.planner.expressions.typing_rules import cast, explicit_cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from raydb.planner.expressions.columns.lists import Lists
 
 # Rows whose vectors are widened to doubles at a time: 12 MB of 768 dimensions.
 _BLOCK_ROWS = 2048
@@ -65,6 +72,10 @@ def _cosine_similarity(left: Any, right: Any) -> Any:
         return np.clip(_products(left, right) / lengths, -1.0, 1.0)
 
 
+def _manhattan(left: Any, right: Any) -> Any:
+    return np.abs(left - right).sum(axis=1)
+
+
 def _negative_products(left: Any, right: Any) -> Any:
     return -_products(left, right)
 
@@ -97,35 +108,48 @@ def _bind_measure(function: str, name: str, left: Expression, right: Expression)
     return Call(function, tuple(cast(side, target) for side in sides), DOUBLE)
 
 
-for _stems, _says, _kernel in (
+# `beside`: the names that pgvector has for them.
+for _stems, _beside, _says, _kernel in (
     (
         ("distance",),
+        "l2_distance",
         "Euclidean distance of two vectors: list_distance([0, 0], [3, 4]) -> 5.0",
         _euclidean,
     ),
     (
+        ("l1_distance",),
+        "l1_distance",
+        "sum of the absolute differences of two vectors: list_l1_distance([0, 0], [3, 4]) -> 7.0",
+        _manhattan,
+    ),
+    (
         ("inner_product", "dot_product"),
+        "inner_product",
         "inner product: list_inner_product([1, 2], [3, 4]) -> 11.0",
         _products,
     ),
     (
         ("negative_inner_product",),
+        "negative_inner_product",
         "the negative of it: list_negative_inner_product([1, 2], [3, 4]) -> -11.0",
         _negative_products,
     ),
     (
         ("cosine_similarity",),
+        "",
         "cosine of the angle: list_cosine_similarity([1, 0], [2, 0]) -> 1.0",
         _cosine_similarity,
     ),
     (
         ("cosine_distance",),
+        "cosine_distance",
         "1 minus that: list_cosine_distance([1, 0], [0, 2]) -> 1.0",
         _cosine_distance,
     ),
 ):
+    _names = [f"{kind}_{stem}" for kind in ("list", "array") for stem in _stems]
     scalar(
-        ", ".join(f"{kind}_{stem}(list, list)" for kind in ("list", "array") for stem in _stems),
+        ", ".join(f"{name}(list, list)" for name in (*_names, *filter(None, [_beside]))),
         _says,
         bind=functools.partial(_bind_measure, f"list_{_stems[0]}"),
         can_fail=True,
@@ -134,12 +158,88 @@ for _stems, _says, _kernel in (
 
 MEASURES: dict[str, Callable[[Any, Any], Any]] = {
     "list_distance": _euclidean,
+    "list_l1_distance": _manhattan,
     "list_inner_product": _products,
     "list_negative_inner_product": _negative_products,
     "list_cosine_similarity": _cosine_similarity,
     "list_cosine_distance": _cosine_distance,
 }
 """Measures of pairs of vectors, float64 (n, d), by the functions of the registry."""
+
+
+def _bind_vector(name: str, vector: Expression) -> Expression:
+    """Return a vector as a list of floating-point numbers."""
+    vector = require_list(f"{name}()", vector)
+    kind = vector.type
+    if not is_number(kind.value_type):
+        raise ProgrammingError(f"{name}() needs a list of numbers, not {describe(vector)}")
+    if not pt.is_floating(kind.value_type):
+        is_array = pt.is_fixed_size_list(kind)
+        vector = cast(vector, pa.list_(DOUBLE, kind.list_size) if is_array else pa.list_(DOUBLE))
+    return vector
+
+
+def _bind_norm(name: str, vector: Expression) -> Expression:
+    return Call("list_norm", (_bind_vector(name, vector),), DOUBLE)
+
+
+def _bind_unit(name: str, vector: Expression) -> Expression:
+    vector = _bind_vector(name, vector)
+    return Call("list_normalize", (vector,), vector.type)
+
+
+def _norms(call: Call, lists: Lists) -> Any:
+    """Return the length of each vector, in doubles; 0 for NULL."""
+    if is_missing(lists.elements).any():
+        raise DataError(f"{call.function}() of a list that contains NULL is not defined")
+    numbers = lists.elements.to_numpy().astype(np.float64)
+    # By their greatest number, so that no square leaves the doubles.
+    rows = np.flatnonzero(lists.lengths)
+    norms = np.zeros(len(lists.lengths))
+    if len(rows):
+        starts = lists.starts[rows]
+        greatest = np.maximum.reduceat(np.abs(numbers), starts)
+        with np.errstate(invalid="ignore", over="ignore"):
+            parts = numbers / np.repeat(np.where(greatest > 0, greatest, 1), lists.lengths[rows])
+            norms[rows] = greatest * np.sqrt(np.add.reduceat(parts * parts, starts))
+    return norms
+
+
+@scalar(
+    "list_norm(list), array_norm(list), vector_norm(list), l2_norm(list)",
+    "length of a vector: list_norm([3, 4]) -> 5.0",
+    bind=_bind_norm,
+    can_fail=True,
+)
+@of_columns
+def _norm(call: Call, array: pa.Array) -> pa.Array:
+    lists = lists_of(array)
+    return nullable(_norms(call, lists), lists.valid)
+
+
+@scalar(
+    "list_normalize(list), array_normalize(list), l2_normalize(list), normalize(list)",
+    "the vector with length 1; one of length 0 stays: list_normalize([3, 4]) -> [0.6, 0.8]",
+    bind=_bind_unit,
+    can_fail=True,
+)
+@of_columns
+def _normalize(call: Call, array: pa.Array) -> pa.Array:
+    lists = lists_of(array)
+    norms = _norms(call, lists)
+    numbers = lists.elements.to_numpy()
+    with np.errstate(invalid="ignore", over="ignore"):
+        made = numbers.astype(np.float64) / np.repeat(np.where(norms > 0, norms, 1), lists.lengths)
+    elements = pa.array(made.astype(numbers.dtype))
+    if not pt.is_fixed_size_list(call.type):
+        return array_of_lists(elements, lists.lengths, lists.valid).cast(call.type)
+    if not lists.valid.all():
+        width = call.type.list_size
+        whole = np.zeros((len(lists.valid), width), numbers.dtype)
+        whole[lists.valid] = elements.to_numpy().reshape(-1, width)
+        elements = pa.array(whole.ravel())
+    mask = pa.array(~lists.valid)
+    return pa.FixedSizeListArray.from_arrays(elements, type=call.type, mask=mask)
 
 
 def _bind_cross(name: str, left: Expression, right: Expression) -> Expression:

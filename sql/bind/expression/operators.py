@@ -64,6 +64,8 @@ _DISTANCES: dict[type[exp.Expr], str] = {
     exp.Distance: "array_distance",
     exp.Adjacent: "array_cosine_distance",
     exp.DistanceNd: "array_negative_inner_product",
+    exp.Match: "array_l1_distance",
+    exp.NestedJSONSelect: "hamming_distance",
 }
 _ESCAPABLE: dict[type[exp.Expr], str] = {
     exp.Like: "like",
