@@ -105,11 +105,15 @@ _SEARCHES = """
 SELECT id FROM vector_search(doc, v, (SELECT v FROM asked LIMIT 1), k => 5, metric => '{metric}');
 SELECT d.id FROM (FROM asked LIMIT 40) a,
     LATERAL vector_search(doc, v, a.v, k => 5, metric => '{metric}') d;
+SELECT d.id FROM (FROM asked LIMIT 40) a,
+    LATERAL vector_search(doc, v, a.v, max_distance => 0.1, metric => '{metric}') d;
 CREATE INDEX {metric}_{kind} ON doc USING ivf (v)
     WITH (lists = 40, metric = '{metric}', quantization = '{kind}');
 SELECT id FROM vector_search(doc, v, (SELECT v FROM asked LIMIT 1), metric => '{metric}');
 SELECT d.id FROM (FROM asked LIMIT 40) a,
     LATERAL vector_search(doc, v, a.v, metric => '{metric}') d;
+SELECT d.id FROM (FROM asked LIMIT 40) a,
+    LATERAL vector_search(doc, v, a.v, max_distance => 0.1, metric => '{metric}') d;
 SELECT id FROM vector_search((FROM doc WHERE id > 99), v, (SELECT v FROM asked LIMIT 1),
     metric => '{metric}');
 CALIBRATE INDEX {metric}_{kind} USING (FROM asked) WITH (fnr = '0.1', k = '5');

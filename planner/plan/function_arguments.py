@@ -54,14 +54,15 @@ def whole(least: int, end: int) -> Kind:
 
 
 def number(least: float, most: float) -> Kind:
-    """Return the numbers between `least` and `most`, without either."""
-    between = f"between {least:g} and {most:g}" if math.isfinite(most) else f"above {least:g}"
+    """Return the numbers between `least` and `most`, without either; those may be infinite."""
+    between = f" between {least:g} and {most:g}" if math.isfinite(most) else f" above {least:g}"
+    between = between if math.isfinite(least) else ""
 
     def accepts(value: Any) -> bool:
         is_real = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
         return is_real and least < float(value) < most
 
-    return Kind("a number", _is_number, accepts, lambda _: f"a number {between}", float)
+    return Kind("a number", _is_number, accepts, lambda _: f"a number{between}", float)
 
 
 def word(*choices: str) -> Kind:

@@ -119,9 +119,19 @@ SELECT q.id, d.id, d.distance FROM queries q, LATERAL vector_search((SELECT id A
 SELECT id, distance FROM vector_search((SELECT * FROM items WHERE id > 10), v, [1, 2, 3], k => 1);
 -- 104 | -28.0
 
--- Options are the same for all.
+-- k may be another for each row.
 SELECT q.id, d.id FROM queries q, LATERAL vector_search(items, v, q.v, k => q.id) d;
--- error: NotSupportedError: k of vector_search() is a constant, the same for all rows, not 'id' (INTEGER) (line 1, column 43)
+-- 1 | 104
+-- 2 | 2
+-- 2 | 3
+-- 3 | 104
+-- 3 | 34
+-- 3 | 69
+-- 5 | 104
+-- 5 | 13
+-- 5 | 34
+-- 5 | 69
+-- 5 | 83
 
 -- Any source of FROM can be searched.
 COPY items TO '$TMP/items.parquet';

@@ -39,7 +39,10 @@ class SearchOptions:
 
     nprobe: how many lists of an index to scan. exact: whether to compare all rows. fnr: the share
     of the k nearest rows that may be missed, by a calibration with `score`. is_order: whether rows
-    without a distance, NULLs too, follow where there are fewer, as in ORDER BY.
+    without a distance, NULLs too, follow where there are fewer, as in ORDER BY. offset: how many of
+    the nearest rows, which are among the k, are passed over. most: the greatest distance of a row
+    that is found, where it is the same for all vectors. is_every: whether all rows within that are
+    asked for, and not k of them.
     """
 
     k: int
@@ -49,6 +52,9 @@ class SearchOptions:
     fnr: float | None = None
     score: Score | None = None
     is_order: bool = False
+    offset: int = 0
+    most: float | None = None
+    is_every: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ class OpenSearch:
             return None
         plan = self.steps.search
         found, guarantees = search_index(
-            plan, plan.how.index, numbers[None], self.table, None, context
+            plan, plan.how.index, numbers[None], self.table, None, context, plan.options.k
         )
         if plan.options.is_order and found.rows[0, -1] < 0:
             return None
@@ -322,6 +322,9 @@ def _is_plain(plan: SearchRows) -> bool:
         and not (plan.pairs or plan.keep or job.exact or job.note)
         and job.index is not None
         and plan.options.k <= _MAX_K
+        # What else there is to an answer is for the general path.
+        and not (plan.options.offset or plan.options.is_every or plan.options.most is not None)
+        and len(plan.given) == 1
     )
 
 

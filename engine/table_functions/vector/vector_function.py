@@ -9,6 +9,8 @@ The rows are the columns of the first argument, and then rank, distance, probes 
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -33,7 +35,7 @@ from raydb.storage.tables.constraints import is_vector
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from raydb.engine.operators.relation import Relation
     from raydb.engine.operators.run import Sources
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
     from raydb.planner.ordered_rows import RowOrder
     from raydb.planner.plan.nodes import Plan, SearchRows
     from raydb.planner.plan.table_function import FunctionCall
+
+# How many rows are found where neither k nor a distance says it.
+DEFAULT_K = 10
 
 FOUND = (
     ("rank", pa.int64()),
@@ -79,7 +84,9 @@ class VectorFunction(SearchFunction):
     arguments = (
         Argument("column", COLUMN),
         Argument("query"),
-        Argument("k", whole(1, 2**31), default=10),
+        Argument("k", whole(1, 2**31), varies=True),
+        Argument("max_distance", number(-inf, inf), varies=True),
+        Argument("offset", whole(0, 2**31), default=0),
         Argument("nprobe", whole(1, 2**31)),
         Argument("exact", FLAG, default=False),
         Argument("metric", word("l2", "cosine", "ip"), null=True),
@@ -90,7 +97,7 @@ class VectorFunction(SearchFunction):
     def bind(self, call: FunctionCall) -> Search:
         assert call.rows is not None
         vector = _checked(call.columns["column"])
-        given = (("query", _as_vector(call.varying["query"], vector)),)
+        given = (("query", _as_vector(call.varying["query"], vector)), *_varying(self, call))
         found = tuple(call.new_column(name, kind) for name, kind in FOUND)
         return Search(self, ONE_ROW, call.rows, given, (vector,), _options(call), found)
 
@@ -119,10 +126,17 @@ class VectorFunction(SearchFunction):
         return nearest_rows(plan, columns, sources)
 
     def summary(self, plan: SearchRows) -> str:
-        ((_, query),) = plan.given
+        given, options = dict(plan.given), plan.options
+        query = given["query"]
         # A constant vector is long.
         shown = sql_type_name(query.type) if isinstance(query, Literal) else show(query)
-        return f"{plan.options.k} nearest to {shown} by {plan.how.metric}"
+        count = "all" if options.is_every else str(options.k - options.offset)
+        count = show(given["k"]) if "k" in given else count
+        most = f"{options.most:g}" if options.most is not None else ""
+        most = show(given["max_distance"]) if "max_distance" in given else most
+        within = f" within {most}" if most else ""
+        after = f" after {options.offset}" if options.offset else ""
+        return f"{count} nearest to {shown}{within} by {plan.how.metric}{after}"
 
     def details(self, plan: SearchRows) -> dict[str, Any]:
         job: VectorJob = plan.how
@@ -163,8 +177,12 @@ def _options(call: FunctionCall) -> SearchOptions:
         SearchOptions,
     )
 
-    names = ("k", "nprobe", "exact", "metric", "fnr", "score")
-    options = SearchOptions(*(call.value(name) for name in names))
+    k, most, offset = (call.value(name) for name in ("k", "max_distance", "offset"))
+    given = {*call.constants, *call.varying}
+    named = (call.value(name) for name in ("nprobe", "exact", "metric", "fnr", "score"))
+    is_every = "max_distance" in given and "k" not in given
+    options = SearchOptions((k or DEFAULT_K) + offset, *named)
+    options = replace(options, offset=offset, most=most, is_every=is_every)
     ways = {
         "nprobe": options.nprobe is not None,
         "exact => true": options.exact,
@@ -173,9 +191,25 @@ def _options(call: FunctionCall) -> SearchOptions:
     chosen = [way for way, is_chosen in ways.items() if is_chosen]
     if len(chosen) > 1:
         raise ProgrammingError(f"vector_search() takes {chosen[0]} or {chosen[1]}, not both")
+    others = [name for name in ("max_distance", "offset") if name in given]
+    if options.fnr is not None and others:
+        raise ProgrammingError(
+            f"vector_search() takes fnr or {others[0]}, not both: what is promised is a share of "
+            "the k nearest rows"
+        )
+    if options.fnr is not None and "k" in call.varying:
+        raise ProgrammingError("vector_search() with fnr needs one k for all rows")
     if options.score is not None and options.fnr is None:
         raise ProgrammingError("score of vector_search() goes with fnr")
     return options
+
+
+def _varying(function: VectorFunction, call: FunctionCall) -> Iterator[tuple[str, Expression]]:
+    """Yield the arguments but the vector that another table gives, row by row."""
+    for name, kind in (("k", pa.int64()), ("max_distance", pa.float64())):
+        if name in call.varying:
+            function.argument(name).check_type(call.varying[name], function.name)
+            yield name, cast(call.varying[name], kind)
 
 
 def _checked(column: Column) -> Column:

@@ -2,6 +2,7 @@
 
 queries   ->   vectors (q, d)
 rows      ->   numbers of those that count   ->   index, and rows beside it   ->   k numbers
+                                                  or all within a distance
 numbers   ->   rank, distance, and the columns that are asked for
 """
 
@@ -12,20 +13,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.catalog.vector_index import check_vectors, column_text, vector_blocks
 from raydb.engine.context.devices import search_ivf
 from raydb.engine.context.progress import report_compiling
 from raydb.engine.operators.relation import Relation, joined
 from raydb.engine.operators.scan.scan import fetch_rows, scan_table
 from raydb.engine.table_functions.paired_rows import PairedRows
+from raydb.engine.table_functions.vector.questions import (
+    Hits,
+    Questions,
+    allowed_rows,
+    checked,
+    hits_of,
+    read_questions,
+    rows_beside,
+    selected_rows,
+    table_blocks,
+    tell_beside,
+    vector_of,
+)
+from raydb.engine.table_functions.vector.range_search import source_within, table_within
 from raydb.errors import DataError, ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.vector.exact_search import nearest, no_neighbours
 from raydb.kernels.vector.stop_rule import ANYWHERE
-from raydb.planner.expressions.nodes import Column
 from raydb.planner.plan.nodes import Scan
-from raydb.storage.tables.rows import Rows
-from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +47,7 @@ if TYPE_CHECKING:
     from raydb.engine.operators.run import Sources
     from raydb.engine.table_functions.vector.choose_index import VectorIndex
     from raydb.kernels.vector.exact_search import Neighbours
-    from raydb.planner.expressions.nodes import Expression
+    from raydb.planner.expressions.nodes import Column
     from raydb.planner.plan.nodes import SearchRows
     from raydb.storage.tables.table import Table
 
@@ -50,17 +61,8 @@ _COPIED_PART = 1 / 16
 _SHARING_QUERIES = 16
 _MAX_COMPARED = 2**32
 
-# Rows beside an index that are worth a REINDEX.
-_MANY_BESIDE = 5000
-_MANY_BESIDE_PART = 1 / 8
-
 # What a search holds for each row that it finds, and for each number of its query vectors.
 _FOUND_BYTES, _NUMBER_BYTES = 64, 8
-
-_QUERY = "the query of vector_search()"
-
-# The columns of plans have numbers from 0 on.
-_NUMBER = Column(-1, ROW_NUMBER, pa.int32())
 
 
 def nearest_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) -> Relation:
@@ -73,92 +75,96 @@ def nearest_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) 
     of_queries = [column for column in plan.left.columns if column in columns]
     of_rows = [column for column in plan.right.columns if column in columns]
     needed = list(dict.fromkeys((*of_queries, *(column for column, _ in plan.pairs))))
-    ((_, query),) = plan.given
-    rows, (values,) = sources.rows_with(plan.left, needed, [query])
+    names = [name for name, _ in plan.given]
+    rows, given = sources.rows_with(plan.left, needed, [each for _, each in plan.given])
     try:
-        vectors, places = _query_vectors(plan, query, values)
+        asked = read_questions(plan, dict(zip(names, given, strict=True)))
     except DataError:
         if not plan.options.is_order:
             raise
         return _every_row(plan, of_rows, sources)
-    k = plan.options.k
-    need = _FOUND_BYTES * len(vectors) * k + _NUMBER_BYTES * vectors.size
-    sources.memory.check(need, f"a search for {k} rows near each of {len(vectors)} vectors")
+    vectors, places = asked.vectors, asked.places
+    need = _FOUND_BYTES * len(vectors) * asked.k + _NUMBER_BYTES * vectors.size
+    sources.memory.check(need, f"a search for {asked.k} rows near each of {len(vectors)} vectors")
     if len(vectors):
         report_compiling()
     if isinstance(plan.right, Scan):
         table = sources.tables[plan.right.table]
-        found, guarantees = _search_table(plan, vectors, table, sources)
-        if plan.options.is_order and found.rows[:, -1].min(initial=0) < 0:
+        hits = _search_table(plan, asked, table, sources)
+        if hits is None:
             return _every_row(plan, of_rows, sources)
-        if sources.trace is None:
-            show_found(plan, sources.context, found)
-        elif plan.how.index is not None:
-            lists = int(found.probes.sum())
-            sources.trace.add(plan, queries=len(found.probes), lists=lists)
-    else:
-        queries = rows.take(pa.array(places))
-        source, found = _compare_source(plan, vectors, queries, of_rows, sources)
-        guarantees = ["exact"] * len(vectors)
-    query_numbers, ranks = np.nonzero(found.rows >= 0)
-    numbers = found.rows[query_numbers, ranks]
-    if isinstance(plan.right, Scan):
         # Rows are read in their order, each once.
-        distinct, places_of = np.unique(numbers, return_inverse=True)
+        distinct, places_of = np.unique(hits.rows, return_inverse=True)
         partners = fetch_rows(table, of_rows, distinct).take(pa.array(places_of))
     else:
-        partners = source.select(of_rows).take(pa.array(numbers))
+        queries = rows.take(pa.array(places))
+        source, hits = _compare_source(plan, asked, queries, of_rows, sources)
+        partners = source.select(of_rows).take(pa.array(hits.rows))
     rank, distance, probes, guarantee = plan.found
     made: dict[Column, Callable[[], pa.Array]] = {
-        rank: lambda: pa.array(ranks + 1),
-        distance: lambda: pa.array(found.distances[query_numbers, ranks]),
-        probes: lambda: pa.array(found.probes[query_numbers]),
-        guarantee: lambda: pa.array(guarantees, pa.string()).take(pa.array(query_numbers)),
+        rank: lambda: pa.array(hits.ranks + 1),
+        distance: lambda: pa.array(hits.distances),
+        probes: lambda: pa.array(hits.probes[hits.queries]),
+        guarantee: lambda: pa.array(hits.guarantees, pa.string()).take(pa.array(hits.queries)),
     }
-    given = {column: make() for column, make in made.items() if column in columns}
-    hits = Relation({**partners.columns, **given}, len(numbers))
-    row_numbers = places[query_numbers]
+    more = {column: make() for column, make in made.items() if column in columns}
+    found = Relation({**partners.columns, **more}, len(hits.rows))
+    row_numbers = places[hits.queries]
     if plan.keep:
         row_numbers, hit_numbers = _with_missing(row_numbers, rows.row_count)
-        hits = hits.take(hit_numbers)
-    every = {**rows.take(pa.array(row_numbers)).columns, **hits.columns}
+        found = found.take(hit_numbers)
+    every = {**rows.take(pa.array(row_numbers)).columns, **found.columns}
     return Relation({column: every[column] for column in columns}, len(row_numbers))
+
+
+def _search_table(
+    plan: SearchRows, asked: Questions, table: Table, sources: Sources
+) -> Hits | None:
+    """Return what there is near each vector; None where an order goes on with rows without one."""
+    if plan.options.is_every:
+        return table_within(plan, asked, table, selected_rows(plan, sources), sources)
+    found, guarantees = _nearest_of_table(plan, asked, table, sources)
+    if plan.options.is_order and found.rows[:, -1].min(initial=0) < 0:
+        return None
+    if sources.trace is None:
+        show_found(plan, sources.context, found)
+    elif plan.how.index is not None:
+        lists = int(found.probes.sum())
+        sources.trace.add(plan, queries=len(found.probes), lists=lists)
+    return hits_of(plan, asked, found, guarantees)
 
 
 def _compare_source(
     plan: SearchRows,
-    vectors: NDArray[np.float32],
+    asked: Questions,
     queries: Relation,
     of_rows: Sequence[Column],
     sources: Sources,
-) -> tuple[Relation, Neighbours]:
+) -> tuple[Relation, Hits]:
     """Return the rows of what is no table, with some of their columns, and the nearest of them."""
-    vector = _vector_of(plan)
+    vector, vectors = vector_of(plan), asked.vectors
     read = list(dict.fromkeys((*of_rows, vector, *(column for _, column in plan.pairs))))
     source, _ = sources.rows_with(plan.right, read, ())
-    found = no_neighbours(len(vectors), plan.options.k)
+    guarantees = ["exact"] * len(vectors)
+    if plan.options.is_every:
+        return source, source_within(plan, asked, queries, source, sources)
+    found = no_neighbours(len(vectors), asked.k)
     if plan.pairs:
-        _search_own_rows(plan, vectors, queries, source, found)
+        _search_own_rows(plan, asked, queries, source, found)
     else:
-        blocks = _checked(plan, source.columns[vector], None)
-        nearest(blocks, vectors, plan.options.k, plan.how.metric, found)
-    return source, found
+        blocks = checked(plan, source.columns[vector], None)
+        nearest(blocks, vectors, asked.k, plan.how.metric, found)
+    return source, hits_of(plan, asked, found, guarantees)
 
 
 def _every_row(plan: SearchRows, columns: Sequence[Column], sources: Sources) -> Relation:
     """Return all rows that may be in an order, for what is above puts them in order."""
     assert isinstance(plan.right, Scan)
     table = sources.tables[plan.right.table]
-    selected = _selected(plan, sources)
+    selected = selected_rows(plan, sources)
     if selected is None:
         return scan_table(table, columns, sources.memory)
     return fetch_rows(table, columns, selected)
-
-
-def _vector_of(plan: SearchRows) -> Column:
-    (vector,) = plan.read
-    assert isinstance(vector, Column)
-    return vector
 
 
 def show_found(plan: SearchRows, context: StatementContext, found: Neighbours) -> None:
@@ -174,18 +180,18 @@ def show_found(plan: SearchRows, context: StatementContext, found: Neighbours) -
 
 def _search_own_rows(
     plan: SearchRows,
-    vectors: NDArray[np.float32],
+    asked: Questions,
     queries: Relation,
     source: Relation,
     found: Neighbours,
 ) -> None:
     """Compare each vector with the rows that there are for it."""
-    column = joined(source.columns[_vector_of(plan)])
+    column = joined(source.columns[vector_of(plan)])
     for asking, numbers in PairedRows(plan, queries, source).together():
         check_interrupt()
-        some = no_neighbours(len(asking), plan.options.k)
-        blocks = _checked(plan, column.take(pa.array(numbers)), numbers)
-        nearest(blocks, vectors[asking], plan.options.k, plan.how.metric, some)
+        some = no_neighbours(len(asking), asked.k)
+        blocks = checked(plan, column.take(pa.array(numbers)), numbers)
+        nearest(blocks, asked.vectors[asking], asked.k, plan.how.metric, some)
         found.rows[asking], found.distances[asking] = some.rows, some.distances
 
 
@@ -199,64 +205,23 @@ def _with_missing(
     return every[order], pa.array(order, mask=order >= len(row_numbers))
 
 
-def _query_vectors(
-    plan: SearchRows, query: Expression, values: pa.ChunkedArray | pa.Array
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return the query vectors that are not NULL, and the places of their rows."""
-    found = list(vector_blocks(values, _QUERY))
-    if not found:
-        return np.empty((0, query.type.list_size), np.float32), np.empty(0, np.int64)
-    vectors, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    check_vectors(vectors, places, plan.how.metric, "row", _QUERY)
-    return np.ascontiguousarray(vectors), places
-
-
-def _search_table(
-    plan: SearchRows,
-    vectors: NDArray[np.float32],
-    table: Table,
-    sources: Sources,
+def _nearest_of_table(
+    plan: SearchRows, asked: Questions, table: Table, sources: Sources
 ) -> tuple[Neighbours, list[str]]:
     """Return the nearest rows of a table to each vector by their numbers, with their guarantees."""
-    selected = _selected(plan, sources)
-    if selected is None and plan.options.k > table.live_count:
+    selected, vectors = selected_rows(plan, sources), asked.vectors
+    if selected is None and asked.k > table.live_count:
         raise ProgrammingError(
-            f"vector_search() cannot find {plan.options.k} rows: "
+            f"vector_search() cannot find {asked.k} rows: "
             f"table '{table.name}' has {table.live_count}"
         )
     if plan.how.index is not None:
-        return search_index(plan, plan.how.index, vectors, table, selected, sources.context)
-    vector = _vector_of(plan)
-    found = no_neighbours(len(vectors), plan.options.k)
-    if selected is None:
-        rows = scan_table(table, [vector, _NUMBER], sources.memory)
-        selected = joined(rows.columns[_NUMBER]).to_numpy().astype(np.int64)
-    else:
-        rows = fetch_rows(table, [vector], selected)
-    blocks = _checked(plan, rows.columns[vector], selected)
-    nearest(blocks, vectors, plan.options.k, plan.how.metric, found)
+        given = (vectors, table, selected, sources.context)
+        return search_index(plan, plan.how.index, *given, asked.k)
+    found = no_neighbours(len(vectors), asked.k)
+    blocks = table_blocks(plan, table, selected, sources)
+    nearest(blocks, vectors, asked.k, plan.how.metric, found)
     return found, ["exact"] * len(vectors)
-
-
-def _selected(plan: SearchRows, sources: Sources) -> NDArray[np.int64] | None:
-    """Return the numbers of the rows that count, None for all."""
-    if plan.selection is None:
-        return None
-    ((number, _),) = plan.selection.items
-    chosen, _ = sources.rows_with(plan.selection, [number], ())
-    numbers: NDArray[np.int64] = joined(chosen.columns[number]).to_numpy().astype(np.int64)
-    return numbers
-
-
-def _checked(
-    plan: SearchRows, values: pa.ChunkedArray | pa.Array, numbers: NDArray[np.int64] | None
-) -> Iterator[Block]:
-    """Yield the vectors of a column with the numbers of their rows, once they are known good."""
-    text = column_text(_vector_of(plan).name)
-    for vectors, places in vector_blocks(values, text):
-        known = places if numbers is None else numbers[places]
-        check_vectors(vectors, known, plan.how.metric, "row", text)
-        yield vectors, known
 
 
 def search_index(
@@ -266,20 +231,12 @@ def search_index(
     table: Table,
     selected: NDArray[np.int64] | None,
     context: StatementContext,
+    k: int,
 ) -> tuple[Neighbours, list[str]]:
     """Search the lists of an index, and compare all rows beside it."""
-    arrays, k, metric = index.arrays, plan.options.k, plan.how.metric
-    beside = table.row_count - arrays.row_count
-    if beside > max(_MANY_BESIDE, _MANY_BESIDE_PART * len(arrays.row_ids)):
-        context.warnings.append(
-            f"{beside} rows lie beside the {arrays.list_count} lists of index '{index.name}', and "
-            f"each search compares them all: REINDEX {index.name} puts them into lists"
-        )
-    allowed = table.live
-    if selected is not None:
-        # Visible rows alone are selected.
-        allowed = np.zeros(table.row_count, np.bool_)
-        allowed[selected] = True
+    arrays, metric = index.arrays, plan.how.metric
+    tell_beside(index, table, context)
+    allowed = allowed_rows(table, selected)
     is_exact = plan.how.exact or (
         selected is not None
         and _is_selective(index, k, int(np.count_nonzero(selected < arrays.row_count)))
@@ -293,7 +250,7 @@ def search_index(
     else:
         rule = ANYWHERE if index.calibrated is None else index.calibrated.calibration.rule
         found = search_ivf(arrays, vectors, k, index.nprobe, allowed, rule, context)
-    nearest(_beside(table, _vector_of(plan).name, index, allowed), vectors, k, metric, found)
+    nearest(rows_beside(table, vector_of(plan).name, index, allowed), vectors, k, metric, found)
     partial = "filtered" if selected is not None else _promise(index)
     complete = np.logical_or(is_exact, found.probes == arrays.list_count)
     return found, ["exact" if each else partial for each in complete]
@@ -339,21 +296,3 @@ def _index_blocks(index: VectorIndex, allowed: NDArray[np.bool_] | None) -> Iter
     for start in range(0, len(places), _COPIED_ROWS):
         some = places[start : start + _COPIED_ROWS]
         yield arrays.vectors[some], arrays.row_ids[some]
-
-
-def _beside(
-    table: Table, column: str, index: VectorIndex, allowed: NDArray[np.bool_] | None
-) -> Iterator[Block]:
-    """Yield the vectors of the rows that were added since an index was built, where they count."""
-    first = 0
-    for part in table.rows.parts:
-        start = max(index.arrays.row_count - first, 0)
-        if start < part.row_count:
-            values = Rows(table.rows.schema, (part,)).column(column).slice(start)
-            for vectors, places in vector_blocks(values, column_text(column)):
-                numbers = places + first + start
-                if allowed is not None:
-                    counts = allowed[numbers]
-                    vectors, numbers = vectors[counts], numbers[counts]  # noqa: PLW2901
-                yield vectors, numbers
-        first += part.row_count

@@ -225,7 +225,7 @@ def _by_list(
 
 
 @inner
-def _scan_round(
+def scan_round(
     search: Search,
     codes: Codes | None,
     offsets: NDArray[np.int64],
@@ -391,7 +391,7 @@ def search_lists(
         # Where no list is one too many, all count as soon as they are scanned.
         is_counted = most <= rule.least_probes
         pairs = Pairs(numbers, np.full(len(chosen), np.int32(-1)), is_counted)
-        entries = _scan_round(search, codes, lists.offsets, pairs, chosen, entries)
+        entries = scan_round(search, codes, lists.offsets, pairs, chosen, entries)
         left = _count_round(search, rule, progress, asking, sizes, pairs, entries, found)
         rank(metric, rows, targets, search.heaps, pairs, entries, found.distances, found.rows)
         asking = asking[:left]

@@ -11,6 +11,7 @@ import pyarrow.types as pt
 
 from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.columns.adapters import of_columns
+from raydb.planner.expressions.columns.arrays import as_array, side_by_side
 from raydb.planner.expressions.columns.lists import (
     array_of_lists,
     is_missing,
@@ -28,15 +29,42 @@ from raydb.planner.expressions.typing_rules import cast, explicit_cast
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from raydb.planner.expressions.columns.arrays import Values
     from raydb.planner.expressions.columns.lists import Lists
 
 # Rows whose vectors are widened to doubles at a time: 12 MB of 768 dimensions.
 _BLOCK_ROWS = 2048
 
 
-def _distance(measure: Callable[[Any, Any], Any], call: Call, *arrays: pa.Array) -> pa.Array:
+def _distance(measure: Callable[[Any, Any], Any], call: Call, *values: Values) -> Values:
     """Return a measure of two vectors of the same length, computed in doubles."""
-    left, right = (lists_of(array) for array in arrays)
+    one, other = values
+    array, vector = (other, one) if isinstance(one, pa.Scalar) else (one, other)
+    # A constant is not repeated for each row.
+    is_one = isinstance(vector, pa.Scalar) and not isinstance(array, pa.Scalar)
+    if not is_one or not vector.is_valid or not len(vector.values):
+        return side_by_side(functools.partial(_of_pairs, measure, call), one, other)
+    rows, beside = lists_of(as_array(array, len(array))), vector.values
+    if (rows.lengths[rows.valid] != len(beside)).any():
+        raise DataError(f"{call.function}() needs two lists of the same length")
+    if is_missing(rows.elements).any() or is_missing(beside).any():
+        raise DataError(f"{call.function}() of a list that contains NULL is not defined")
+    numbers = rows.elements.to_numpy().reshape(-1, len(beside))
+    given = beside.to_numpy(zero_copy_only=False).astype(np.float64)
+    found = np.zeros(len(numbers))
+    for start in range(0, len(numbers), _BLOCK_ROWS):
+        block = numbers[start : start + _BLOCK_ROWS].astype(np.float64)
+        sides = block, np.broadcast_to(given, block.shape)
+        found[start : start + _BLOCK_ROWS] = measure(*(sides if array is one else sides[::-1]))
+    result = np.zeros(len(array))
+    result[rows.valid] = found
+    return nullable(result, rows.valid)
+
+
+def _of_pairs(
+    measure: Callable[[Any, Any], Any], call: Call, one: pa.Array, other: pa.Array
+) -> pa.Array:
+    left, right = lists_of(one), lists_of(other)
     valid = left.valid & right.valid
     if (valid & (left.lengths != right.lengths)).any():
         raise DataError(f"{call.function}() needs two lists of the same length")
@@ -44,15 +72,15 @@ def _distance(measure: Callable[[Any, Any], Any], call: Call, *arrays: pa.Array)
         if is_missing(lists.elements).any():
             raise DataError(f"{call.function}() of a list that contains NULL is not defined")
     result = np.zeros(len(valid))
-    one, other = left.elements.to_numpy(), right.elements.to_numpy()
+    first, second = left.elements.to_numpy(), right.elements.to_numpy()
     for length in np.unique(left.lengths[valid]):
         rows = np.flatnonzero(valid & (left.lengths == length))
         for start in range(0, len(rows), _BLOCK_ROWS):
             block = rows[start : start + _BLOCK_ROWS]
             steps = np.arange(length)
             result[block] = measure(
-                one[left.starts[block, None] + steps].astype(np.float64),
-                other[right.starts[block, None] + steps].astype(np.float64),
+                first[left.starts[block, None] + steps].astype(np.float64),
+                second[right.starts[block, None] + steps].astype(np.float64),
             )
     return nullable(result, valid)
 
@@ -153,12 +181,11 @@ for _stems, _beside, _says, _kernel in (
         _says,
         bind=functools.partial(_bind_measure, f"list_{_stems[0]}"),
         can_fail=True,
-    )(of_columns(functools.partial(_distance, _kernel)))
+    )(functools.partial(_distance, _kernel))
 
 
 MEASURES: dict[str, Callable[[Any, Any], Any]] = {
     "list_distance": _euclidean,
-    "list_l1_distance": _manhattan,
     "list_inner_product": _products,
     "list_negative_inner_product": _negative_products,
     "list_cosine_similarity": _cosine_similarity,

@@ -1,0 +1,204 @@
+"""What vector_search() is asked row by row, the rows that it looks at, and what it answers.
+
+vectors, k and max_distance of each row  ->  Questions
+a table, or rows                         ->  blocks of vectors and row numbers
+rows that are near                       ->  Hits, in order of rank
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from raydb.engine.catalog.vector_index import check_vectors, column_text, vector_blocks
+from raydb.engine.operators.relation import joined
+from raydb.engine.operators.scan.scan import fetch_rows, scan_table
+from raydb.errors import ProgrammingError
+from raydb.planner.expressions.nodes import Column
+from raydb.storage.tables.rows import Rows
+from raydb.storage.tables.table import ROW_NUMBER
+from raydb.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from raydb.engine.context.statement_context import StatementContext
+    from raydb.engine.operators.run import Sources
+    from raydb.engine.table_functions.vector.choose_index import VectorIndex
+    from raydb.kernels.vector.exact_search import Neighbours
+    from raydb.planner.plan.nodes import SearchRows
+    from raydb.storage.tables.table import Table
+
+    Block = tuple[NDArray[np.float32], NDArray[np.integer]]
+    Values: TypeAlias = "pa.ChunkedArray | pa.Array"
+
+# Rows beside an index that are worth a REINDEX.
+_MANY_BESIDE = 5000
+_MANY_BESIDE_PART = 1 / 8
+
+_QUERY = "the query of vector_search()"
+
+# The columns of plans have numbers from 0 on.
+_NUMBER = Column(-1, ROW_NUMBER, pa.int32())
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Questions:
+    """What is asked: vectors (q, d), the places (q) of their rows, and how many rows to look for.
+
+    counts (q): how many of them are wanted for each vector; None for all. most (q): the greatest
+    distance of a row that is found; None for any.
+    """
+
+    vectors: NDArray[np.float32]
+    places: NDArray[np.int64]
+    k: int
+    counts: NDArray[np.int64] | None
+    most: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Hits:
+    """What was found, vector by vector and in order of rank: the vector's number and the rank (n).
+
+    ranks: from 0 on. rows, distances (n): of each hit. probes, guarantees (q): of each vector.
+    """
+
+    queries: NDArray[np.int64]
+    ranks: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    distances: NDArray[np.float64]
+    probes: NDArray[np.int64]
+    guarantees: list[str]
+
+
+def read_questions(plan: SearchRows, given: Mapping[str, Values]) -> Questions:
+    """Return what the rows ask whose vector, and whose further arguments, are not NULL.
+
+    given: the values of the call's arguments, by name. Raises DataError for a vector that has no
+    distance to others, ProgrammingError for a k that is no count.
+    """
+    options, column = plan.options, vector_of(plan)
+    found = list(vector_blocks(given["query"], _QUERY))
+    if found:
+        vectors, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    else:
+        width = column.type.list_size
+        vectors, places = np.empty((0, width), np.float32), np.empty(0, np.int64)
+    others = {name: joined(values) for name, values in given.items() if name != "query"}
+    for values in others.values():
+        known = values.is_valid().to_numpy(zero_copy_only=False)[places]
+        vectors, places = vectors[known], places[known]
+    check_vectors(vectors, places, plan.how.metric, "row", _QUERY)
+    taken = {name: values.take(pa.array(places)).to_numpy() for name, values in others.items()}
+    counts, most = taken.get("k"), taken.get("max_distance")
+    if most is None and options.most is not None:
+        most = np.full(len(places), options.most)
+    if most is not None and np.isnan(most).any():
+        raise ProgrammingError("max_distance of vector_search() is a number, not NaN")
+    k = 0 if options.is_every else options.k
+    if counts is not None:
+        wrong = counts[(counts < 1) | (counts >= 2**31)]
+        if len(wrong):
+            argument = plan.function.argument("k")
+            assert argument.kind is not None
+            wanted = argument.kind.wanted(int(wrong[0]))
+            raise ProgrammingError(f"k of vector_search() is {wanted}, not {wrong[0]}")
+        k = int(counts.max(initial=0)) + options.offset
+    return Questions(np.ascontiguousarray(vectors), places, k, counts, most)
+
+
+def hits_of(plan: SearchRows, asked: Questions, found: Neighbours, guarantees: list[str]) -> Hits:
+    """Return what is found as far as it is asked for."""
+    is_hit, offset = found.rows >= 0, plan.options.offset
+    if asked.most is not None:
+        is_hit &= found.distances <= asked.most[:, None]
+    if asked.counts is not None:
+        is_hit &= np.arange(asked.k) < (asked.counts + offset)[:, None]
+    is_hit[:, :offset] = False
+    queries, ranks = np.nonzero(is_hit)
+    pairs = (found.rows[queries, ranks], found.distances[queries, ranks])
+    return Hits(queries, ranks, *pairs, found.probes, guarantees)
+
+
+def vector_of(plan: SearchRows) -> Column:
+    """Return the column that is searched."""
+    (vector,) = plan.read
+    assert isinstance(vector, Column)
+    return vector
+
+
+def selected_rows(plan: SearchRows, sources: Sources) -> NDArray[np.int64] | None:
+    """Return the numbers of the rows that count, None for all."""
+    if plan.selection is None:
+        return None
+    ((number, _),) = plan.selection.items
+    chosen, _ = sources.rows_with(plan.selection, [number], ())
+    numbers: NDArray[np.int64] = joined(chosen.columns[number]).to_numpy().astype(np.int64)
+    return numbers
+
+
+def allowed_rows(table: Table, selected: NDArray[np.int64] | None) -> NDArray[np.bool_] | None:
+    """Return whether each row of a table counts, by its number; None where all do."""
+    if selected is None:
+        allowed: NDArray[np.bool_] | None = table.live
+        return allowed
+    # Visible rows alone are selected.
+    chosen = np.zeros(table.row_count, np.bool_)
+    chosen[selected] = True
+    return chosen
+
+
+def table_blocks(
+    plan: SearchRows, table: Table, selected: NDArray[np.int64] | None, sources: Sources
+) -> Iterator[Block]:
+    """Yield the vectors of a table's rows, of some of them where these are selected."""
+    vector = vector_of(plan)
+    if selected is None:
+        rows = scan_table(table, [vector, _NUMBER], sources.memory)
+        selected = joined(rows.columns[_NUMBER]).to_numpy().astype(np.int64)
+    else:
+        rows = fetch_rows(table, [vector], selected)
+    return checked(plan, rows.columns[vector], selected)
+
+
+def checked(plan: SearchRows, values: Values, numbers: NDArray[np.int64] | None) -> Iterator[Block]:
+    """Yield the vectors of a column with the numbers of their rows, once they are known good."""
+    text = column_text(vector_of(plan).name)
+    for vectors, places in vector_blocks(values, text):
+        known = places if numbers is None else numbers[places]
+        check_vectors(vectors, known, plan.how.metric, "row", text)
+        yield vectors, known
+
+
+def rows_beside(
+    table: Table, column: str, index: VectorIndex, allowed: NDArray[np.bool_] | None
+) -> Iterator[Block]:
+    """Yield the vectors of the rows that were added since an index was built, where they count."""
+    first = 0
+    for part in table.rows.parts:
+        start = max(index.arrays.row_count - first, 0)
+        if start < part.row_count:
+            values = Rows(table.rows.schema, (part,)).column(column).slice(start)
+            for vectors, places in vector_blocks(values, column_text(column)):
+                numbers: Any = places + first + start
+                if allowed is not None:
+                    counts = allowed[numbers]
+                    vectors, numbers = vectors[counts], numbers[counts]  # noqa: PLW2901
+                yield vectors, numbers
+        first += part.row_count
+
+
+def tell_beside(index: VectorIndex, table: Table, context: StatementContext) -> None:
+    """Warn of many rows beside an index."""
+    beside = table.row_count - index.arrays.row_count
+    if beside > max(_MANY_BESIDE, _MANY_BESIDE_PART * len(index.arrays.row_ids)):
+        context.warnings.append(
+            f"{beside} rows lie beside the {index.arrays.list_count} lists of index "
+            f"'{index.name}', and each search compares them all: REINDEX {index.name} puts them "
+            "into lists"
+        )
