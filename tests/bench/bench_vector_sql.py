@@ -1,15 +1,18 @@
-"""A single vector search through SQL, each time for another vector, beside the search alone.
+"""A single vector search through SQL, each time for another vector, beside the search and faiss.
 
     python tests/bench/bench_vector_sql.py [--rows 100000] [--width 128] [--nprobe 8]
                                             [--queries 300]
 
 ms of processor time, medians of the queries, in five turns of which the least and the median are
-told. The vector is a NumPy array, a list, a literal in brackets, and one in quotes.
+told. The vector is a NumPy array, a list, a literal in brackets, and one in quotes. First the
+answers are checked: each way finds what the search alone does, and recall is told, that of faiss
+with as many lists too, where faiss-cpu is installed.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import statistics
 import time
 from typing import TYPE_CHECKING, Any
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 TURNS = 5
+# Queries that the answers are checked with, and whose texts are not timed.
+CHECKED = 100
 
 
 def median_ms(call: Callable[[Any], object], arguments: Sequence[Any]) -> float:
@@ -36,6 +41,32 @@ def median_ms(call: Callable[[Any], object], arguments: Sequence[Any]) -> float:
     return statistics.median(taken) * 1000
 
 
+def faiss_search(vectors: Any, lists: int, nprobe: int) -> Callable[[Any], Any] | None:
+    """Return faiss' search for the rows near vectors (q, d), in one thread; None without faiss."""
+    try:
+        faiss: Any = importlib.import_module("faiss")
+    except ImportError:
+        return None
+    faiss.omp_set_num_threads(1)
+    width = vectors.shape[1]
+    coarse = faiss.IndexFlatL2(width)
+    index = faiss.IndexIVFFlat(coarse, width, lists)
+    index.train(vectors)
+    index.add(vectors)
+    index.nprobe = nprobe
+    # The coarse index must live as long.
+    return lambda queries, kept=coarse: index.search(queries, 10)[1]
+
+
+def recall(vectors: Any, queries: Any, found: Sequence[Any]) -> float:
+    """Return the share of found rows that are as near as the tenth of all."""
+    hits = 0
+    for query, rows in zip(queries, found, strict=True):
+        away = np.sqrt(((vectors - query).astype(np.float64) ** 2).sum(axis=1))
+        hits += int((away[rows] <= np.partition(away, 9)[9] * (1 + 1e-9)).sum())
+    return hits / (10 * len(queries))
+
+
 def main() -> None:
     """Print a line for each way to search."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -46,7 +77,7 @@ def main() -> None:
     options = parser.parse_args()
     rng = np.random.default_rng(1)
     centers = rng.normal(size=(500, options.width))
-    members = rng.integers(0, 500, options.rows + options.queries)
+    members = rng.integers(0, 500, options.rows + options.queries + CHECKED)
     made = centers[members] + rng.normal(size=(len(members), options.width)) * 0.7
     vectors, queries = np.split(made.astype(np.float32), [options.rows])
     con = raydb.connect()
@@ -72,6 +103,16 @@ def main() -> None:
         "[..]": (ask, [search.format(each) for each in lists]),
         "'[..]'": (ask, [search.format(f"'{each}'") for each in lists]),
     }
+    beside = faiss_search(vectors, index.list_count, options.nprobe)
+    alone = search_ivf(index, queries, 10, options.nprobe).rows
+    for name, (call, arguments) in ways.items():
+        if name not in ("SELECT 1", "the search alone"):
+            found = [{row[0] for row in call(each)} for each in arguments[-CHECKED:]]
+            assert found == [set(rows) for rows in alone.tolist()[-CHECKED:]], name
+    print(f"recall {recall(vectors, queries, alone):.4f}")
+    if beside is not None:
+        print(f"recall of faiss {recall(vectors, queries, beside(queries)):.4f}")
+        ways["faiss"] = (lambda q: beside(q[None]), queries)
     size = options.queries // TURNS
     times: dict[str, list[float]] = {name: [] for name in ways}
     # Each turn has vectors of its own, so that no text comes twice.
