@@ -165,6 +165,11 @@ SELECT * FROM motif_list(pays, src => 's', dst => 'd', time => 't', motif => 'cy
 """
 
 
+_PARTITIONS = """
+SELECT * FROM partition_graph((SELECT range, range + 1 FROM range(9)), k => 2);
+"""
+
+
 def main() -> int:
     """Compile the loops and print where they are kept; 1 where they cannot be."""
     place = _kept()
@@ -217,3 +222,4 @@ def _parts() -> Iterator[tuple[str, str]]:
     yield "conditions on edges", _CONDITIONS
     for classifier in ("rocket", "minirocket"):
         yield f"states ({classifier})", _STATES.format(classifier=classifier)
+    yield "partitions", _PARTITIONS

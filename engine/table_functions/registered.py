@@ -7,6 +7,7 @@ from raydb.engine.table_functions.bvhs import Bvhs
 from raydb.engine.table_functions.catalog_functions import CATALOG_FUNCTIONS
 from raydb.engine.table_functions.file_contents import FILE_CONTENTS
 from raydb.engine.table_functions.functions import BoundFunction, Functions, Indexes, Sequences
+from raydb.engine.table_functions.graph.partition_function import PARTITION_FUNCTIONS
 from raydb.engine.table_functions.information_schema import INFORMATION_SCHEMA
 from raydb.engine.table_functions.motif.motif_function import MOTIF_FUNCTIONS
 from raydb.engine.table_functions.repeated_rows import Repeat
@@ -36,6 +37,7 @@ for _function in (
     Indexes(),
     *INFORMATION_SCHEMA,
     *MOTIF_FUNCTIONS,
+    *PARTITION_FUNCTIONS,
     Repeat(),
     *SECRET_FUNCTIONS,
     Sequences(),

@@ -100,6 +100,9 @@ NAME = Kind("a name", pa.types.is_string, _is_text, lambda _: "a name", str)
 COLUMN = Kind("a column", pa.types.is_string, _is_text, lambda _: "a column", str)
 """A column of the rows that a function searches, written as a name or, after =>, as a text."""
 
+ROWS = Kind("a query in parentheses", lambda _: False, lambda _: False, lambda _: "", str)
+"""Rows beside those that a function searches: a table, a file, or a query in parentheses."""
+
 
 @dataclass(frozen=True, slots=True)
 class Argument:

@@ -46,6 +46,7 @@ class FunctionCall:
 
     constants: those whose value is known. varying: expressions over the tables before the call.
     rows: what a function searches, and columns: the columns of it that arguments name.
+    tables: other rows, by the arguments that give them.
     new_column: makes a column of a name and a type. view_columns: tells those of a view.
     bind_text: binds a condition that is written in a text, named in errors, over tables with their
     columns and over columns without one.
@@ -59,6 +60,7 @@ class FunctionCall:
     varying: Mapping[str, Expression] = field(default_factory=dict)
     columns: Mapping[str, Column] = field(default_factory=dict)
     rows: Plan | None = None
+    tables: Mapping[str, Plan] = field(default_factory=dict)
     bind_text: BindText | None = None
 
     def value(self, name: str) -> Any:

@@ -1,5 +1,7 @@
 """The first argument of a function that searches a table is a table, written like a column.
 
+So are those that give more rows, by their names.
+
 Made one in the tree, it is found wherever a statement's tables are looked for.
 """
 
@@ -9,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from raydb.names import fold
+from raydb.planner.plan.function_arguments import ROWS
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, SearchFunction, TableFunction
 
 if TYPE_CHECKING:
@@ -22,13 +26,36 @@ def function_called(node: exp.Expr) -> TableFunction | None:
 
 
 def name_searched_tables(node: exp.Expr) -> Iterator[exp.Table]:
-    """Make the first argument of a call what FROM would make of it, and so on; yield the tables."""
-    if isinstance(function_called(node), SearchFunction) and node.this.expressions:
-        table = _as_table(node.this.expressions[0])
+    """Make arguments of a call that are rows what FROM would make of them; yield the tables.
+
+    And so on, where one of them is a call.
+    """
+    function = function_called(node)
+    if not isinstance(function, SearchFunction) or not node.this.expressions:
+        return
+    first, *others = node.this.expressions
+    table = _as_table(first)
+    if table is not None:
+        node.this.set("expressions", [table, *others])
+        yield table
+        yield from name_searched_tables(table)
+    rows = {each.name for each in function.arguments if each.kind is ROWS}
+    for argument in others if rows else ():
+        named = named_argument(argument)
+        table = _as_table(named[1]) if named is not None and named[0] in rows else None
         if table is not None:
-            node.this.set("expressions", [table, *node.this.expressions[1:]])
+            argument.set("expression", table)
             yield table
             yield from name_searched_tables(table)
+
+
+def named_argument(argument: exp.Expr) -> tuple[str, exp.Expr] | None:
+    """Return the name and the value of `name => value`, or None for another argument."""
+    if isinstance(argument, exp.Kwarg | exp.PropertyEQ | exp.EQ):
+        name = argument.this
+        if isinstance(name, exp.Column | exp.Identifier | exp.Var):
+            return fold(name.name), argument.expression
+    return None
 
 
 def _as_table(argument: exp.Expr) -> exp.Table | None:

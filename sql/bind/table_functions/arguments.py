@@ -14,12 +14,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import Error, NotSupportedError, ProgrammingError, did_you_mean
-from raydb.names import find_name, fold
+from raydb.names import find_name
 from raydb.planner.catalog import TEMP
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Literal, columns_of, has_subquery
 from raydb.planner.expressions.registry import is_volatile
-from raydb.planner.plan.function_arguments import COLUMN, NAME
+from raydb.planner.plan.function_arguments import COLUMN, NAME, ROWS
 from raydb.planner.plan.table_function import FunctionCall, SearchFunction
 from raydb.sql.ast import Select
 from raydb.sql.bind.binding import Binding, context_of, new_column
@@ -28,6 +28,7 @@ from raydb.sql.bind.expression.expression import bind_condition, bind_expression
 from raydb.sql.bind.scope import Scope, ScopeTable, Visible
 from raydb.sql.parse.parser import parse
 from raydb.sql.parse.reader import name_in, tokenize
+from raydb.sql.parse.searched_tables import named_argument
 from raydb.sql.parse.stored_expressions import stored_tree
 
 if TYPE_CHECKING:
@@ -87,9 +88,17 @@ def read_search(
         usage = "a table, a file or a query in parentheses first" if places else function.usage
         raise ProgrammingError(f"{function.name}() takes {usage}")
     given: dict[str, Expression] = {}
+    tables: dict[str, Plan] = {}
     for name, value in filter(None, map(named_argument, nodes)):
-        argument = _argument_named(function, named, name, given)
-        given[name] = _read_named(function, argument, value, binding)
+        argument = _argument_named(function, named, name, {**given, **tables})
+        if argument.kind is not ROWS:
+            given[name] = _read_named(function, argument, value, binding)
+        elif isinstance(value, exp.Table | exp.Subquery):
+            tables[name] = bind_rows(value, binding)
+        else:
+            raise ProgrammingError(
+                f"{name} of {function.name}() is a table, a file or a query in parentheses"
+            )
     missing = [each.name for each in named if each.is_required and each.name not in given]
     if missing:
         raise ProgrammingError(f"{function.name}() needs {missing[0]} =>")
@@ -113,7 +122,8 @@ def read_search(
             varying[argument.name] = bind_expression(node, context)
     call = _call(function, binding, constants)
     bind_text = partial(_bind_text, binding=binding)
-    return replace(call, varying=varying, columns=columns, rows=plan, bind_text=bind_text)
+    call = replace(call, rows=plan, tables=tables, bind_text=bind_text)
+    return replace(call, varying=varying, columns=columns)
 
 
 def _bind_text(
@@ -163,15 +173,6 @@ def _call(
         partial(_view_columns, binding=binding),
         constants,
     )
-
-
-def named_argument(argument: exp.Expr) -> tuple[str, exp.Expr] | None:
-    """Return the name and the value of `name => value`, or None for another argument."""
-    if isinstance(argument, exp.Kwarg | exp.PropertyEQ | exp.EQ):
-        name = argument.this
-        if isinstance(name, exp.Column | exp.Identifier | exp.Var):
-            return fold(name.name), argument.expression
-    return None
 
 
 def _argument_named(

@@ -18,9 +18,8 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.plan.function_arguments import Argument
 from raydb.planner.plan.table_function import TableFunction
-from raydb.sql.bind.table_functions.arguments import named_argument
 from raydb.sql.parse.reader import parse_scalar, tokenize
-from raydb.sql.parse.searched_tables import function_called
+from raydb.sql.parse.searched_tables import function_called, named_argument
 from raydb.sql.parse.written import text_of
 from raydb.sql.template.parameters import parameter_key
 from raydb.sql.types import bound_type

@@ -1,0 +1,1 @@
+"""partition_graph() and partition_stats()."""
