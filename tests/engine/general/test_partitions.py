@@ -87,8 +87,9 @@ TYPES = [
 
 @pytest.mark.parametrize("written", TYPES)
 def test_nodes_of_any_type_are_as_integers(con, answer, written):
-    labels = ", ".join(f"'n{each}'" for each in range(3000))
-    con.execute(f"CREATE OR REPLACE TYPE kind AS ENUM ({labels})")
+    if "kind" in written:
+        labels = ", ".join(f"'n{each}'" for each in range(3000))
+        con.execute(f"CREATE OR REPLACE TYPE kind AS ENUM ({labels})")
     rows = f"(SELECT {written.format('src')}, {written.format('dst')} FROM edge)"
     con.execute(f"CREATE OR REPLACE TEMP TABLE found AS {PARTS.format(rows)}")
     named = con.execute(
