@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.kernels.graph.loops.numbering_loops import (
+    Texts,
     integers_by_code,
     move_integers,
     number_integers,
@@ -135,10 +136,8 @@ class _Texts:
         offsets, letters = _as_bytes(values)
         place = 0
         while True:
-            place, count = number_texts(
-                *(offsets, letters, place, self._hashes, self._codes, self._ends),
-                *(self._kept, count, may_add, out),
-            )
+            texts = Texts(self._hashes, self._codes, self._ends, self._kept)
+            place, count = number_texts(offsets, letters, place, texts, count, may_add, out)
             if place == len(out):
                 return count
             self._grow(count, int(offsets[place + 1] - offsets[place]))

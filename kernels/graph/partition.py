@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from raydb.kernels.graph.loops.partition_loops import (
+    Moves,
     add_degrees,
     add_neighbours,
     add_to_clusters,
@@ -247,6 +248,8 @@ def _refine(
     moved = emptiest = 0
     for number in range(asked.refine):
         heat = _HEAT * (1 - (number + 1) / asked.refine)
+        seed = asked.seed * asked.refine + number
+        moves = Moves(part, load, most, _PRICE / spare, heat, seed, counts, near)
         if number == 0:
             blocks = edges.neighbours(degree, lambda share: tell("neighbours", share))
         else:
@@ -257,10 +260,7 @@ def _refine(
             at = 0
             for start in range(first, last, _STEP):
                 end = min(start + _STEP, last)
-                emptiest, at, some = move_nodes(
-                    *(start, end, degree, neighbours, at, part, load, most, _PRICE / spare, heat),
-                    *(asked.seed * asked.refine + number, counts, near, emptiest),
-                )
+                emptiest, at, some = move_nodes(start, end, degree, neighbours, at, moves, emptiest)
                 moved += some
                 tell("moves", (number + end / edges.node_count) / asked.refine)
     return moved

@@ -15,6 +15,7 @@ there, with the same balance. Times are those of the processor, with one thread.
 from __future__ import annotations
 
 import argparse
+import importlib
 import pickle
 import statistics
 import time
@@ -118,7 +119,7 @@ def _one_of(there: np.ndarray) -> np.ndarray:
 
 def _metis(edges: np.ndarray, node_count: int, k: int) -> np.ndarray | None:
     try:
-        import pymetis
+        pymetis = importlib.import_module("pymetis")
     except ImportError:
         return None
     low, high = np.sort(edges, axis=0)[:, edges[0] != edges[1]]

@@ -6,7 +6,7 @@ Integers and texts have a table each: an integer is kept in its slot, of a text 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _FNV_BASIS = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
+
+
+class Texts(NamedTuple):
+    """The table of texts: by slot their hashes and codes, and by code where each ends in `kept`."""
+
+    hashes: Any
+    codes: Any
+    ends: Any
+    kept: Any
 
 
 @inlined
@@ -105,18 +114,16 @@ def number_texts(
     offsets: NDArray[np.int64],
     letters: NDArray[np.uint8],
     start: int,
-    hashes: NDArray[np.uint32],
-    codes: NDArray[np.int32],
-    ends: NDArray[np.int64],
-    kept: NDArray[np.uint8],
+    texts: Texts,
     count: int,
     may_add: bool,
     out: NDArray[np.int32],
 ) -> tuple[int, int]:
     """Do what `number_integers` does for texts, which lie between offsets of letters.
 
-    ends: where the text of each code ends in `kept`. It ends early, too, where those are full.
+    It ends early, too, where there is no room for a text.
     """
+    hashes, codes, ends, kept = texts.hashes, texts.codes, texts.ends, texts.kept
     mask = np.uint64(len(codes) - 1)
     for place in range(start, len(offsets) - 1):
         first, last = offsets[place], offsets[place + 1]

@@ -6,7 +6,7 @@ part by an edge to itself, so such edges are passed over.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -247,6 +247,24 @@ def _noise(seed: int, node: int, part: int) -> float:
     return found
 
 
+class Moves(NamedTuple):
+    """What nodes are moved between, and how.
+
+    part: that of each node. load: the nodes of each part (k). price: what a node more in a part
+    costs, in edges. heat: how much noise a choice has. counts, near (k + 1): zeros, and room for
+    parts.
+    """
+
+    part: Any
+    load: Any
+    capacity: int
+    price: float
+    heat: float
+    seed: int
+    counts: Any
+    near: Any
+
+
 @compiled
 def move_nodes(
     first: int,
@@ -254,22 +272,15 @@ def move_nodes(
     degree: Nodes,
     neighbours: Nodes,
     at: int,
-    part: Nodes,
-    load: NDArray[np.int64],
-    capacity: int,
-    price: float,
-    heat: float,
-    seed: int,
-    counts: Nodes,
-    near: Nodes,
+    moves: Moves,
     emptiest: int,
 ) -> tuple[int, int, int]:
     """Move nodes to the parts of most of their neighbours, or to an empty one, where there is room.
 
-    price: what a node more in a part costs, in edges. heat: how much noise the choice has. counts,
-    near (k + 1): zeros, and room for parts. emptiest: the part that was found last. Returns that,
-    the place behind the neighbours of the last node, and how many nodes were moved.
+    emptiest: the part that was found last. Returns that, the place behind the neighbours of the
+    last node, and how many nodes were moved.
     """
+    part, load, counts, near = moves.part, moves.load, moves.counts, moves.near
     moved = 0
     # The emptiest part is looked for so seldom that this takes a few steps a node.
     period = max(64, len(load) // 4)
@@ -296,11 +307,11 @@ def move_nodes(
                 other = near[number]
                 # Its own part holds the node already.
                 nodes = load[other] - (other == own)
-                if nodes >= capacity:
+                if nodes >= moves.capacity:
                     continue
-                worth = counts[other] - price * nodes
-                if heat > 0:
-                    worth += heat * _noise(seed, node, other)
+                worth = counts[other] - moves.price * nodes
+                if moves.heat > 0:
+                    worth += moves.heat * _noise(moves.seed, node, other)
                 if worth > most:
                     best, most = other, worth
             if best != own:
