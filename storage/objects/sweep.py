@@ -45,7 +45,8 @@ def sweep(
     new = garbage.difference(*noted.values()) if noted else garbage
     if not (new or noted):
         return []
-    key = f"{prefix}garbage/{uuid.uuid4().hex}.json"
+    # One that notes nothing only tells the moment: where it stays, the next one overwrites it.
+    key = f"{prefix}garbage/{uuid.uuid4().hex if new else 'none'}.json"
     store.put(key, json.dumps(sorted(new)).encode())
     now = store.head(key).last_modified
     old = [note.key for note in notes if now - note.last_modified >= retention]
@@ -55,7 +56,7 @@ def sweep(
         removed = sorted(set(removed) - named())
         store.delete([f"{prefix}data/{name}" for name in removed])
     # What an old note names is gone now, or named by a version again.
-    store.delete([*old, *(() if new else (key,))])
+    store.delete(sorted({*old, *(() if new else (key,))}))
     return removed
 
 

@@ -190,6 +190,27 @@ def test_vacuum_removes_what_no_version_names_after_a_while(url, bucket):
     assert files() == {f"{prefix}/data/{name}" for name in newest.shown.files}
 
 
+def test_a_vacuum_that_ends_before_it_has_removed_anything_leaves_one_note(url, monkeypatch):
+    store, prefix = open_store(url)
+    with raydb.connect(url) as con:
+        fill(con)
+        con.execute("DELETE FROM sale WHERE id % 3 = 0; VACUUM; VACUUM; VACUUM")
+        notes = {each.key for each in store.entries(f"{prefix}/garbage/")}
+
+        def fail(_self, _keys):
+            raise OSError(0, "no more")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(store), "delete", fail)
+            for _ in range(3):
+                with pytest.raises(raydb.OperationalError, match="cannot remove"):
+                    con.execute("VACUUM")
+        left = {each.key for each in store.entries(f"{prefix}/garbage/")}
+        assert left == {*notes, f"{prefix}/garbage/none.json"}
+        con.execute("VACUUM")
+        assert {each.key for each in store.entries(f"{prefix}/garbage/")} == notes
+
+
 def test_a_reader_of_an_old_version_is_told_and_goes_on(url):
     with raydb.connect(url, config={"object_retention": 0, "cache_size": 0}) as writer:
         fill(writer)
