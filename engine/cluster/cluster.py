@@ -9,6 +9,7 @@ its segments.
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 import uuid
@@ -28,6 +29,7 @@ from raydb.errors import OperationalError
 from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.planner.catalog import CATALOG
 from raydb.room import size_text, too_small
+from raydb.storage.durable.refusals import forked
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ _QUIET_S = 1.0
 _MOST_ENDED = 3
 
 # So long it takes at most to start a worker's process anew.
-_RESTART_S = 20.0
+_RESTART_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ class Cluster:
         self.engine = engine
         self._path = path
         self._users = 1
+        self._process = os.getpid()
         self._joining = threading.Lock()
 
     def joined(self) -> Cluster:
@@ -117,8 +120,13 @@ class Cluster:
         with self._joining:
             self._users -= 1
             is_last = not self._users
-        if is_last:
+        if is_last and os.getpid() == self._process:
             self.engine.close()
+
+    def _check_process(self) -> None:
+        """Raise InterfaceError in a process that was forked: it has none of the connections."""
+        if os.getpid() != self._process:
+            raise forked(self._path)
 
     def obstacle(self, context: StatementContext) -> str | None:
         """Say why workers cannot be asked anything of a statement, None where they can."""
@@ -135,6 +143,7 @@ class Cluster:
 
     def about(self) -> list[dict[str, Any]]:
         """Return what the workers say of themselves; a worker that does not answer is 'lost'."""
+        self._check_process()
         asked = {each: self.engine.about(each) for each in self.engine.workers(anew=True)}
         names = self.engine.workers()
         wait(asked.values(), timeout=_QUIET_S)
@@ -154,6 +163,7 @@ class Cluster:
         Columns are named as `run_plan` does. Raises what a worker met, and OperationalError where
         all are lost.
         """
+        self._check_process()
         segments = scan.segments(tables[scan.star.fact].row_count)
         run = _Run(segments, set(range(len(segments))))
         identity = identity_of(scan.tables, tables)
@@ -231,9 +241,9 @@ class Cluster:
                 run.calls.remove(call)
                 try:
                     data = call.answer.result()
-                except OSError as error:
+                except OSError:
                     run.ended += 1
-                    self._lose(call, str(error) or type(error).__name__, run, scan, ask)
+                    self._lose(call, "its connection broke", run, scan, ask)
                     continue
                 answer = decode_answer(data, call.worker)
                 if answer.declined:

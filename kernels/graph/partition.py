@@ -82,7 +82,8 @@ class Partition(NamedTuple):
 class Stats(NamedTuple):
     """What parts have, each by part (k), and how many edges lie between two.
 
-    copies: nodes of other parts that have a neighbour in the part. cut: edges that it shares.
+    copies: nodes of other parts that have a neighbour in the part. cut: those of its edges that
+    have an end elsewhere.
     """
 
     nodes: NDArray[np.int64]

@@ -262,6 +262,19 @@ def test_all_workers_are_lost(con, alone, stopped, monkeypatch):
     assert con.execute(STAR).fetchall() == alone.execute(STAR).fetchall()
 
 
+def test_a_forked_process_has_no_workers(con):
+    child = os.fork()
+    if not child:
+        try:
+            con.execute(STAR)
+        except raydb.InterfaceError as error:
+            os._exit(7 if "was opened before this process was forked" in str(error) else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert con.execute(STAR).fetchall()
+
+
 def asked_of(con, column):
     return con.execute(f"SELECT sum({column}) FROM workers()").fetchone()[0]
 

@@ -15,7 +15,7 @@ SELECT * FROM partition_stats((SELECT payer, payee FROM pays), k => 2);
 -- 0 | 3 | 1 | 4 | 1 | 1.0 | 1.3333333333333333 | 1.0 | 1
 -- 1 | 3 | 1 | 4 | 1 | 1.0 | 1.3333333333333333 | 1.0 | 1
 SELECT part, nodes, copies, edges, cut_edges, replication_factor FROM partition_stats(pays, k => 2, directed => true);
--- 0 | 3 | 0 | 3 | 1 | 1.1666666666666667
+-- 0 | 3 | 0 | 3 | 0 | 1.1666666666666667
 -- 1 | 3 | 1 | 4 | 1 | 1.1666666666666667
 SELECT * FROM partition_stats(pays, parts => (SELECT unnest(['ann', 'bob', 'cat', 'dan', 'eve', 'fay']), unnest([0, 1, 2, 0, 1, 2])));
 -- 0 | 2 | 4 | 5 | 5 | 1.0 | 3.0 | 1.0 | 7

@@ -333,7 +333,7 @@ def count_edges(
     cut: NDArray[np.int64],
     directed: bool,
 ) -> int:
-    """Count the edges that each part keeps, and those that it shares; return how many are cut.
+    """Count the edges that each part keeps, and those of them that are cut; return how many are.
 
     A directed edge is kept where its target is.
     """
@@ -344,7 +344,7 @@ def count_edges(
         if here != there:
             count += 1
             edges[here] += not directed
-            cut[here] += 1
+            cut[here] += not directed
             cut[there] += 1
     return count
 
