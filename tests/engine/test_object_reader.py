@@ -60,7 +60,8 @@ def test_metadata_that_head_has_no_room_for_take_one_trip(url, store_server, mon
         monkeypatch.setattr(store_server, "delay_s", 0.2)
         row = con.execute("SELECT y, c0, c9, c1199 FROM t WHERE x = 77").fetchone()
         assert row == ("name 77", 77, 86, 1276)
-        assert trips(store_server.log) == 2
+        # Beside them the store is asked for a newer version, unless planning takes longer.
+        assert trips([each for each in store_server.log if not each.path.endswith("HEAD")]) == 2
 
 
 def test_a_database_that_is_removed_is_named(url, store_server):
