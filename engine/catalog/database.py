@@ -249,15 +249,16 @@ class Database:
         self._go_on()
 
     def vacuum(self, context: StatementContext) -> None:
-        """Leave out the masked rows, in few files; the caller makes it durable by a manifest."""
-        if self.shared.store is not None:
-            self.shared.store.directory.sweep()
+        """Leave out the masked rows, in few files, and remove what nobody needs any more."""
         before = self.snapshot.tables
         after = self.snapshot.with_changes(compact_tables(before, _most(VACUUM_BYTES, context)))
         for table in before.values():
             if table.live is not None:
                 after = renumber_rows(after, table.name, table.live)
         self.define(after.with_merged_bvhs(context))
+        self.save(frees_space=True)
+        if self.shared.store is not None:
+            self.shared.store.directory.sweep()
 
     def close(self) -> None:
         """Leave the database; an open transaction is rolled back."""

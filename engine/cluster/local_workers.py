@@ -9,9 +9,11 @@ are made for it: other users of the machine are no part of it.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,7 +41,8 @@ class LocalWorkers:
         import distributed  # noqa: PLC0415  (an extra)
 
         self._count = count or machine_processors()
-        self._folder = tempfile.TemporaryDirectory(prefix="raydb-cluster-")
+        self._process = os.getpid()
+        self._folder = tempfile.mkdtemp(prefix="raydb-cluster-")
         self._is_closed = threading.Event()
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._watcher = threading.Thread(target=self._watch, name="raydb workers", daemon=True)
@@ -54,11 +57,13 @@ class LocalWorkers:
                 dashboard_address="127.0.0.1:0",
                 scheduler_kwargs={"dashboard": False},
             )
+        # Before Dask ends what it knows of when the program ends.
+        atexit.register(self.close)
         try:
             self._told = json.dumps(
                 {
                     "scheduler": self._cluster.scheduler_address,
-                    "folder": self._folder.name,
+                    "folder": self._folder,
                     "keys": {name: getattr(security, name) for name in _KEYS},
                 }
             ).encode()
@@ -83,7 +88,10 @@ class LocalWorkers:
         return [each.pid for each in self._processes.values() if each.poll() is None]
 
     def close(self) -> None:
-        """End all workers, and the scheduler."""
+        """End all workers, and the scheduler; those of a parent process stay."""
+        atexit.unregister(self.close)
+        if os.getpid() != self._process:
+            return
         self._is_closed.set()
         if self._watcher.is_alive():
             self._watcher.join()
@@ -96,7 +104,7 @@ class LocalWorkers:
                 with suppress(OSError):
                     each.stdin.close()
         self._cluster.close()
-        self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self, number: int) -> None:
         process = subprocess.Popen(  # noqa: S603  (a module of our own)
@@ -142,17 +150,19 @@ async def _work(number: str, told: dict[str, Any]) -> None:
         await worker.finished()
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(folder: str) -> None:
     # Not by sys.stdin, whose lock would be held when the process ends otherwise.
     while os.read(0, 1):
         pass
+    # It was killed, or it would have ended this process and removed it.
+    shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
 
 
 def main() -> None:
     """Be a worker, until the standard input ends."""
     told = json.loads(sys.stdin.buffer.readline())
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=[told["folder"]], daemon=True).start()
     asyncio.run(_work(sys.argv[1], told))
     os._exit(0)
 

@@ -3,7 +3,7 @@
     s3://bucket/shop.raydb/
       HEAD                   a version, its log, some bytes of its files (head.py)
       data/<uuid>.<kind>     a data file, never changed
-      garbage/<uuid>.json    files that no version named at a moment (sweep.py)
+      garbage.json           files that no version names, and since when (sweep.py)
 
 A commit writes data files, then HEAD, on the condition that HEAD still is what this writer read or
 wrote last. Whoever loses a race is told which version won, and goes on from there. Nothing is

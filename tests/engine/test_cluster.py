@@ -519,9 +519,13 @@ if sys.argv[2] == "closed":
 @pytest.mark.parametrize(
     "end", [*(pytest.param(end, marks=pytest.mark.long) for end in ("closed", "left")), "killed"]
 )
-def test_local_workers_end_with_the_program(path, alone, end):
+def test_local_workers_end_with_the_program(path, alone, tmp_path, end):
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, path, end], capture_output=True, text=True, check=False
+        [sys.executable, "-c", PROGRAM, path, end],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
     )
     assert done.returncode == (-signal.SIGKILL if end == "killed" else 0), done.stderr
     count, pids = done.stdout.splitlines()
@@ -531,6 +535,7 @@ def test_local_workers_end_with_the_program(path, alone, end):
         assert time.monotonic() < until
         time.sleep(0.05)
     assert not done.stderr
+    assert not list(tmp_path.glob("raydb-cluster-*"))
 
 
 def is_running(pid):
