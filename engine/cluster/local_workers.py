@@ -135,6 +135,8 @@ async def _work(number: str, told: dict[str, Any]) -> None:
     import raydb.engine.cluster.dask_plugin  # noqa: F401, PLC0415  (before anybody waits for it)
 
     logging.getLogger("distributed").setLevel(logging.ERROR)
+    # Where the program is killed, each of its workers removes the folder of all.
+    logging.getLogger("distributed.diskutils").setLevel(logging.CRITICAL)
     dask.config.set({"distributed.worker.http.routes": []})
     worker: Any = Worker(
         told["scheduler"],
