@@ -56,6 +56,7 @@ class LocalWorkers:
                 security=security,
                 dashboard_address="127.0.0.1:0",
                 scheduler_kwargs={"dashboard": False},
+                silence_logs=logging.ERROR,  # It warns of workers that end while they connect.
             )
         # Before Dask ends what it knows of when the program ends.
         atexit.register(self.close)
