@@ -26,6 +26,7 @@ os.environ["TZ"] = "UTC"
 SHARING = (
     ".",
     "bench",
+    "engine/cluster",
     "engine/shell",
     "fuzz",
     "kernels",

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
-import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
-import threading
-import time
 from random import Random
 
-import psutil
 import pytest
+from cluster_cases import STAR, explained, wait_for_workers
 from differential import answer, same
 from plain_stars import plain_query, plain_star
 from star_queries import star_query
@@ -32,66 +27,6 @@ from raydb.engine.cluster.messages import (
     encode_parameters,
 )
 from raydb.engine.cluster.worker import Worker
-
-ROWS = 400_000
-STAR = "SELECT name, count(*), sum(v) AS s FROM f JOIN d USING (k) GROUP BY name ORDER BY s, name"
-
-
-@pytest.fixture(scope="module")
-def workers():
-    local = LocalWorkers(2)
-    yield local
-    local.close()
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    found = str(tmp_path_factory.mktemp("cluster") / "shop.raydb")
-    with raydb.connect(found) as con:
-        con.execute("CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')")
-        con.execute("CREATE TABLE d (k INTEGER PRIMARY KEY, name VARCHAR, day DATE, m mood)")
-        con.execute(
-            "INSERT INTO d SELECT range, 'n' || (range % 7), DATE '2026-01-01' + range::INTEGER,"
-            " (['sad', 'ok', 'happy'])[range % 3 + 1] FROM range(100)"
-        )
-        con.execute(
-            "CREATE TABLE f (id INTEGER, k INTEGER REFERENCES d(k), v INTEGER, x DOUBLE,"
-            " p DECIMAL(12, 2))"
-        )
-        con.execute(
-            f"INSERT INTO f SELECT range, range % 100, (range * 7919) % 1000, range * 0.1,"
-            f" range / 4 FROM range({ROWS})"
-        )
-        con.execute("DELETE FROM f WHERE id % 1001 = 5")
-    return found
-
-
-@pytest.fixture
-def con(workers, path):
-    with raydb.connect(
-        path, read_only=True, cluster=workers.client, config={"segment_rows": 50_000}
-    ) as con:
-        wait_for_workers(con, 2)
-        yield con
-
-
-@pytest.fixture(scope="module")
-def alone(path):
-    with raydb.connect(path, read_only=True) as con:
-        yield con
-
-
-def wait_for_workers(con, count):
-    engine = con._session.queries.cluster.engine
-    until = time.monotonic() + 60
-    while len(engine.workers(anew=True)) < count:
-        assert time.monotonic() < until
-        time.sleep(0.05)
-
-
-def explained(con, query):
-    return "\n".join(line for (line,) in con.execute(f"EXPLAIN {query}").fetchall())
-
 
 QUERIES = [
     STAR,
@@ -192,143 +127,6 @@ def compare_random(workers, tmp_path, rng, count):
             query = query if isinstance(query, str) else query.sql
             found, expected = answer(con, query), answer(alone, query)
             assert same(found, expected, False), query
-
-
-# Faults
-
-
-def in_a_thread(run):
-    found = []
-
-    def go():
-        try:
-            found.append(run())
-        except BaseException as error:  # noqa: BLE001
-            found.append(error)
-
-    thread = threading.Thread(target=go)
-    thread.start()
-    return thread, found
-
-
-@pytest.fixture
-def stopped(workers):
-    """Stop a worker, and let it go on at the end if it is still there."""
-    stopped = []
-
-    def stop(number):
-        pid = workers.processes[number]
-        os.kill(pid, signal.SIGSTOP)
-        stopped.append(pid)
-        return pid
-
-    yield stop
-    for pid in stopped:
-        if psutil.pid_exists(pid):
-            os.kill(pid, signal.SIGCONT)
-
-
-def test_a_worker_is_killed_in_mid_query(con, alone, stopped):
-    pid = stopped(0)
-    thread, found = in_a_thread(lambda: con.execute(STAR).fetchall())
-    time.sleep(0.2)
-    assert not found
-    os.kill(pid, signal.SIGKILL)
-    thread.join(30)
-    assert found == [alone.execute(STAR).fetchall()]
-    wait_for_workers(con, 2)
-    assert con.execute(STAR).fetchall() == found[0]
-
-
-def test_a_worker_that_is_stopped_is_not_waited_for(con, alone, stopped):
-    con.execute("SET worker_timeout = 500")
-    stopped(1)
-    start = time.monotonic()
-    cursor = con.execute(f"EXPLAIN ANALYZE {STAR}")
-    assert time.monotonic() - start < 10
-    assert "lost tls://" in "\n".join(line for (line,) in cursor.fetchall())
-    assert con.execute(STAR).fetchall() == alone.execute(STAR).fetchall()
-
-
-def test_all_workers_are_lost(con, alone, stopped, monkeypatch):
-    monkeypatch.setattr(coordinator, "_RESTART_S", 0.5)
-    con.execute("SET worker_timeout = 300")
-    pids = [stopped(0), stopped(1)]
-    with pytest.raises(raydb.OperationalError, match="segments of 'f' have no worker left"):
-        con.execute(STAR)
-    for pid in pids:
-        os.kill(pid, signal.SIGCONT)
-    con.execute("SET worker_timeout = 5000")
-    assert con.execute(STAR).fetchall() == alone.execute(STAR).fetchall()
-
-
-def test_a_forked_process_has_no_workers(con):
-    child = os.fork()
-    if not child:
-        try:
-            con.execute(STAR)
-        except raydb.InterfaceError as error:
-            os._exit(7 if "was opened before this process was forked" in str(error) else 1)
-        finally:
-            os._exit(2)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    assert con.execute(STAR).fetchall()
-
-
-def asked_of(con, column):
-    return con.execute(f"SELECT sum({column}) FROM workers()").fetchone()[0]
-
-
-def wait_for_calls(con, is_right):
-    until = time.monotonic() + 30
-    while not is_right(asked_of(con, "calls")):
-        assert time.monotonic() < until
-        time.sleep(0.01)
-
-
-def test_an_end_reaches_the_workers(workers, tmp_path):
-    path = str(tmp_path / "long.raydb")
-    with raydb.connect(path) as con:
-        con.execute("CREATE TABLE t (id INTEGER)")
-        con.execute("INSERT INTO t SELECT range FROM range(200000)")
-    conditions = " AND ".join(f"sin(id + {number}) < 2" for number in range(300))
-    config = {"segment_rows": 50_000}
-    with (
-        raydb.connect(path, read_only=True, cluster=workers.client, config=config) as con,
-        con.duplicate() as other,
-    ):
-        wait_for_workers(con, 2)
-        before = asked_of(other, "cached_segments")
-        query = f"SELECT count(*) FROM t WHERE {conditions}"
-        thread, found = in_a_thread(lambda: con.execute(query).fetchall())
-        wait_for_calls(other, lambda calls: calls > 0)
-        con.interrupt()
-        thread.join(30)
-        (error,) = found
-        assert isinstance(error, raydb.OperationalError)
-        wait_for_calls(other, lambda calls: calls == 0)
-        assert asked_of(other, "cached_segments") == before, "they have not come to an end"
-        assert con.execute("SELECT count(*) FROM t").fetchall() == [(200000,)]
-
-
-def test_a_statement_that_waits_for_workers_ends(con, stopped):
-    con.execute("SET worker_timeout = 60000")
-    stopped(0)
-    thread, found = in_a_thread(lambda: con.execute(STAR).fetchall())
-    time.sleep(0.2)
-    con.interrupt()
-    thread.join(30)
-    assert isinstance(found[0], raydb.OperationalError)
-    con.execute("SET max_execution_time = 300")
-    with pytest.raises(raydb.OperationalError, match="ran longer than max_execution_time"):
-        con.execute(STAR)
-
-
-def test_an_error_of_a_worker_is_that_of_one_process(con, alone):
-    query = "SELECT sum(v) FROM f WHERE 1000 / (id - 7) > 5"
-    assert answer(con, query) == answer(alone, query)
-    query = "SELECT sum(v * 9000000000000000000) FROM f"
-    assert answer(con, query) == answer(alone, query)
 
 
 # What is not distributed, and says so
@@ -500,46 +298,3 @@ def test_workers_are_listed(con, workers):
 
 def test_no_cluster_has_no_workers(alone):
     assert alone.execute("SELECT * FROM workers()").fetchall() == []
-
-
-PROGRAM = """
-import os, signal, sys, raydb
-assert "distributed" not in sys.modules
-con = raydb.connect(sys.argv[1], read_only=True, cluster="local", config={"segment_rows": 50000})
-print(con.execute("SELECT count(*) FROM f").fetchone()[0])
-pids = con.execute("SELECT process FROM workers()").fetchall()
-print(*[pid for pid, in pids], flush=True)
-if sys.argv[2] == "killed":
-    os.kill(os.getpid(), signal.SIGKILL)
-if sys.argv[2] == "closed":
-    con.close()
-"""
-
-
-@pytest.mark.parametrize(
-    "end", [*(pytest.param(end, marks=pytest.mark.long) for end in ("closed", "left")), "killed"]
-)
-def test_local_workers_end_with_the_program(path, alone, tmp_path, end):
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, path, end],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-    )
-    assert done.returncode == (-signal.SIGKILL if end == "killed" else 0), done.stderr
-    count, pids = done.stdout.splitlines()
-    assert int(count) == alone.execute("SELECT count(*) FROM f").fetchone()[0]
-    until = time.monotonic() + 10
-    while any(is_running(int(pid)) for pid in pids.split()):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    assert not done.stderr
-    assert not list(tmp_path.glob("raydb-cluster-*"))
-
-
-def is_running(pid):
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
