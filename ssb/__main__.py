@@ -1,6 +1,7 @@
 """The command raydb-ssb.
 
 raydb-ssb run --sf 1
+raydb-ssb run --sf 1 --cluster local --segments 8
 raydb-ssb compare --sf 10 --json figures.json --svg figures.svg
 raydb-ssb curve --sf 0.1,1,10 --svg curve.svg
 raydb-ssb generate --sf 1 --out DIR --format tbl
@@ -19,6 +20,7 @@ from rich.console import Console
 
 import raydb
 from raydb.ssb import rivals, rules
+from raydb.ssb.cluster import run_on_cluster
 from raydb.ssb.compare import Options as CompareOptions
 from raydb.ssb.compare import compare
 from raydb.ssb.compare_report import as_json, as_svg, print_comparison
@@ -60,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return _curve(options, out, messages)
             case _:
                 options.forms = _FORMS[options.forms]
-                return run(_given(Options, options), out, messages)
+                go = run if options.cluster is None else run_on_cluster
+                return go(_given(Options, options), out, messages)
     except KeyboardInterrupt:
         messages.print("raydb-ssb: interrupted")
         return 130
@@ -137,6 +140,7 @@ def _parser() -> argparse.ArgumentParser:
         help="who is timed too: DuckDB, the general path (the fused path is off), or nobody "
         "(default: DuckDB where it is installed, else the general path)",
     )
+    _add_cluster(running, "scan by workers, beside one process: 'local' or a scheduler's address")
 
     comparing = commands.add_parser(
         "compare", help="put RayDB beside DuckDB, Polars and chDB on the same data"
@@ -154,6 +158,7 @@ def _parser() -> argparse.ArgumentParser:
     comparing.add_argument(
         "--queries", type=_names, metavar="NAMES", help="such as q1.1,q2.1 (default: all)"
     )
+    _add_cluster(comparing, "ask workers too: 'local' or the address of a scheduler")
     _add_switch(comparing, "memory", "do not measure memory in processes of their own")
     _add_switch(comparing, "cold_start", "do not measure a cold process")
     _add_outputs(comparing)
@@ -194,6 +199,14 @@ def _add_folder(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data", dest="folder", type=Path, default=Path("ssb-data"), metavar="DIR",
         help="where the generated files are kept (default: ssb-data)",
+    )
+
+
+def _add_cluster(parser: argparse.ArgumentParser, summary: str) -> None:
+    parser.add_argument("--cluster", metavar="WORKERS", help=summary)
+    parser.add_argument(
+        "--segments", type=_POSITIVE, default=8, metavar="N",
+        help="into how many the lines are cut for workers (default: 8)",
     )
 
 

@@ -16,6 +16,7 @@ from raydb.ssb.footprint import cold_start_ms, measure_memory
 from raydb.ssb.generate import DataSet, prepare
 from raydb.ssb.machine import describe_machine, limited_cores
 from raydb.ssb.progress import Progress
+from raydb.ssb.rivals.cluster_rival import OnCluster
 from raydb.ssb.rivals.raydb_rival import OwnFigures, OwnRun, run_own
 from raydb.ssb.rivals.run_rival import RivalRun, release_memory, run_rival
 from raydb.ssb.run import ask_duckdb, expected_rows
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from raydb.ssb.machine import Timing
-    from raydb.ssb.rivals import Differences
+    from raydb.ssb.rivals import Differences, Rival
     from raydb.ssb.workload import Query, Workload
 
 MEMORY_OF: Final = ("raydb", "duckdb-sorted")
@@ -39,7 +40,10 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to compare. `rivals` and `queries` are None where all are meant."""
+    """What to compare. `rivals` and `queries` are None where all are meant.
+
+    cluster: whose workers are asked too, by scans in so many segments.
+    """
 
     folder: Path
     scale_factor: float = 1.0
@@ -50,6 +54,8 @@ class Options:
     runs: int = 20
     memory: bool = True
     cold_start: bool = True
+    cluster: str | None = None
+    segments: int = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +116,14 @@ def compare(options: Options, messages: Console) -> Comparison:
         differences = _checker(folder, options.workload, queries, progress)
         own = run_own(folder, queries, options.runs, differences, progress)
         release_memory()
+        asked: dict[str, Rival | None] = dict.fromkeys(names)
+        if options.cluster is not None:
+            asked["raydb-cluster"] = OnCluster(options.cluster, options.segments)
         found = {
             name: run_rival(
-                name, flat, options.workload, queries, options.runs, differences, progress
+                name, flat, options.workload, queries, options.runs, differences, progress, rival
             )
-            for name in names
+            for name, rival in asked.items()
         }
         memory, cold_ms = _measure_processes(folder, options, names, own.notes, progress)
     return Comparison(

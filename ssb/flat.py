@@ -57,7 +57,7 @@ class FlatTable:
     """The flat table of a folder of generated Parquet files."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._keys: dict[str, NDArray[Any]] = {}
         # The attributes of each dimension's rows, texts as dictionaries.
         self._attributes: dict[str, dict[str, pa.Array]] = {}
@@ -91,7 +91,7 @@ class FlatTable:
         """Yield the rows in the order of the lines."""
         read = [*_LINE_COLUMNS, "lo_partkey", "lo_suppkey"]
         # Buffering ahead would hold all columns of the file in memory.
-        with pq.ParquetFile(self._folder / "lineorder.parquet", pre_buffer=False) as file:
+        with pq.ParquetFile(self.folder / "lineorder.parquet", pre_buffer=False) as file:
             for batch in file.iter_batches(BATCH_ROWS, columns=read):
                 yield self._flat(batch)
                 advance()

@@ -49,6 +49,7 @@ class Options:
     """What to run. `folder` holds the data sets, each in a folder of its own.
 
     beside: who is timed too; None is DuckDB where it is installed, else the general path.
+    cluster: whose workers scan, see `ssb.cluster`; segments: into how many the lines are cut.
     """
 
     folder: Path
@@ -58,6 +59,8 @@ class Options:
     forms: tuple[Form, ...] = ("star", "flat")
     repeat: int = 20
     beside: Beside | None = None
+    cluster: str | None = None
+    segments: int = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,18 +141,23 @@ def load(connection: Any, folder: Path, progress: Progress) -> None:
     Lines come in the order of their dates, as the rivals have them: what asks for a year or a month
     then skips the rest.
     """
+    with progress.step("load", len(rules.TABLES)) as advance:
+        fill(connection, folder, advance)
+
+
+def fill(connection: Any, folder: Path, advance: Callable[[], None] = lambda: None) -> None:
+    """Do so; `advance` is called after each table."""
     for statement in workload.statements("schema.sql") + workload.statements("flat.sql"):
         connection.execute(statement)
-    with progress.step("load", len(rules.TABLES)) as advance:
-        for table in rules.TABLES:
-            path = str(folder / f"{table}.parquet").replace("'", "''")
-            if table == "lineorder":
-                connection.execute(
-                    f"INSERT INTO lineorder SELECT * FROM '{path}' ORDER BY lo_orderdate"
-                )
-            else:
-                connection.execute(f"COPY {table} FROM '{path}'")
-            advance()
+    for table in rules.TABLES:
+        path = str(folder / f"{table}.parquet").replace("'", "''")
+        if table == "lineorder":
+            connection.execute(
+                f"INSERT INTO lineorder SELECT * FROM '{path}' ORDER BY lo_orderdate"
+            )
+        else:
+            connection.execute(f"COPY {table} FROM '{path}'")
+        advance()
 
 
 def build_bvhs(connection: Any, progress: Progress) -> None:

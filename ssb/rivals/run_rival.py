@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from raydb.ssb.flat import FlatTable
     from raydb.ssb.machine import Timing
     from raydb.ssb.progress import Progress
-    from raydb.ssb.rivals import Differences
+    from raydb.ssb.rivals import Differences, Rival
     from raydb.ssb.workload import Query, Workload
 
 
@@ -41,9 +41,11 @@ def run_rival(
     runs: int,
     differences: Differences,
     progress: Progress,
+    rival: Rival | None = None,
 ) -> RivalRun:
-    """Load a rival, check and time its queries, and drop it."""
-    rival = rivals.make(name, kind)
+    """Load a rival, by its name unless it is given, check and time its queries, and drop it."""
+    if rival is None:
+        rival = rivals.make(name, kind)
     times: dict[str, Timing] = {}
     faults: dict[str, list[str]] = {}
     try:
