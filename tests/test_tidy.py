@@ -357,7 +357,8 @@ def test_test_dependencies_are_those_imported() -> None:
     programs = {"import-linter", "ipykernel", "mypy", "pytest-xdist", "ruff", "tpchgen-cli"}
     programs.add("cluster")  # Its tests import nothing of it.
     stubs = {"types-openpyxl"}
-    # The benchmark of the devices imports what a machine with one has.
-    modules = {name for file in files for name in (file.stem, file.parent.name)} | {"cupy"}
+    # The benchmarks of devices and of a cluster import what a machine with one has.
+    modules = {name for file in files for name in (file.stem, file.parent.name)}
+    modules |= {"cupy", "dask", "distributed"}
     imported = {"scikit-learn" if name == "sklearn" else name for name in imported_packages(files)}
     assert imported - runtime - modules == declared - programs - stubs
