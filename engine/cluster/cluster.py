@@ -24,7 +24,7 @@ import raydb
 from raydb.engine.cluster.messages import Asked, decode_answer, encode_parameters, identity_of
 from raydb.engine.context.memory import parse_limit
 from raydb.engine.operators.relation import column_name
-from raydb.engine.session.settings import MEMORY_LIMIT, WORKER_TIMEOUT
+from raydb.engine.session.settings import MEMORY_LIMIT, THREADS, WORKER_TIMEOUT
 from raydb.errors import OperationalError
 from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.planner.catalog import CATALOG
@@ -167,7 +167,7 @@ class Cluster:
         segments = scan.segments(tables[scan.star.fact].row_count)
         run = _Run(segments, set(range(len(segments))))
         identity = identity_of(scan.tables, tables)
-        limit = self._limit(context)
+        shares = self._shares(context)
 
         def ask(worker: str, numbers: list[int]) -> None:
             name = uuid.uuid4().hex
@@ -178,7 +178,7 @@ class Cluster:
                 context.text,
                 encode_parameters(context.parameters),
                 context.databases.place_of_names,
-                {each: context.settings.text(each) for each in _SENT} | {"memory_limit": limit},
+                {each: context.settings.text(each) for each in _SENT} | shares,
                 context.running.moment().isoformat(),
                 scan.question,
                 identity,
@@ -199,14 +199,20 @@ class Cluster:
         assert not run.left, run.left
         return Found(_in_order(run.groups, scan), _said(run))
 
-    def _limit(self, context: StatementContext) -> str:
-        """Return the memory_limit of a worker: those on this machine have it together."""
+    def _shares(self, context: StatementContext) -> dict[str, str]:
+        """Return the settings of a worker that say how much it may use of its machine.
+
+        Workers on this machine have together what one process would have.
+        """
         limit = parse_limit(context.settings[MEMORY_LIMIT])
-        if limit is None:
-            return "none"
         if not self.engine.is_local:
-            return context.settings.text(MEMORY_LIMIT.name)
-        return f"{limit // max(len(self.engine.workers()), 1)}B"
+            shown = context.settings.text(MEMORY_LIMIT.name)
+            return {"memory_limit": "none" if limit is None else shown}
+        count = max(len(self.engine.workers()), 1)
+        return {
+            "memory_limit": "none" if limit is None else f"{limit // count}B",
+            "threads": f"{max(context.settings[THREADS] // count, 1)}",
+        }
 
     def _give(self, numbers: Iterable[int], run: _Run, scan: SegmentScan, ask: Any) -> None:
         """Ask those workers that are left some segments; wait for one where there is none."""
