@@ -22,6 +22,8 @@ class PlannerOptions:
     binding makes part of the plan. null_order: see `raydb.running.null_order`.
     nprobe: the lists that a vector search scans which does not say; None for what the index says.
     segment_rows: the rows of a segment that a worker of a cluster scans, None without a cluster.
+    call_cost: the nanoseconds that a question to workers takes; a job on a BVH that takes less is
+        not asked of them.
     """
 
     backend: str = "auto"
@@ -33,6 +35,7 @@ class PlannerOptions:
     null_order: tuple[bool, bool] | None = None
     nprobe: int | None = None
     segment_rows: int | None = None
+    call_cost: float = 0.0
 
 
 def plan_query(
@@ -56,7 +59,7 @@ def choose_plan(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> Ph
         return chosen
     from raydb.planner.segments import distribute
 
-    return distribute(chosen, catalog, options.segment_rows)
+    return distribute(chosen, catalog, options)
 
 
 __all__ = ["PlannerOptions", "choose_plan", "plan_query"]

@@ -153,6 +153,7 @@ class PreparedStar:
         self._fixed: dict[str, Any] = {
             each.name: getattr(plan, each.name) for each in fields(plan) if each.name not in _FILLED
         }
+        self._fixed["star"] = None
         self._bvh = bvh
         self._predicates = predicates
         self._limit = limit

@@ -1,14 +1,15 @@
-"""Stars in segments: ranges of the fact table's rows, which workers of a cluster scan.
+"""Stars in segments: ranges of a table's rows or of a BVH's places, which workers read.
 
-Each scan of a whole table that can be put together from parts becomes
+Each scan of a whole table, and each job on a BVH that takes longer than a question to workers,
+becomes where it can be put together from parts
 
     HashAggregate          sums of sums, sums of counts, least of least, by the query's keys
       ConcatenateRows
         SegmentScan        the groups of the segments, as workers give them
 
-by the same parts as those of rows newer than a BVH (`delta.part_star`). A worker plans the text of
-the query by itself and takes the scan of the same `question`: what it would answer is what is
-asked, or it does not answer.
+by the same parts as those of rows newer than a BVH (`delta.part_star`), which stay beside it. A
+worker plans the text of the query by itself and takes the scan of the same `question`: what it
+would answer is what is asked, or it does not answer.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ from raydb.planner.expressions.nodes import attributes_of, expressions_of
 from raydb.planner.plan.common_tables import fresh_numbers
 from raydb.planner.plan.nodes import CommonTable, NoStar
 from raydb.planner.plan.nodes.aggregate import Aggregate, GroupedRows
+from raydb.planner.stars.costs import bvh_cost
 from raydb.planner.stars.deferred import DeferredScan
-from raydb.planner.stars.delta import merge_parts, part_star
+from raydb.planner.stars.delta import DeltaScan, merge_parts, part_star
+from raydb.planner.stars.fuse import fuse
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan, scan_obstacle
 from raydb.values import dataclass
@@ -34,6 +37,7 @@ from raydb.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.nodes import PhysicalPlan, Star
     from raydb.planner.plan.nodes.node import Calls, Items
@@ -46,21 +50,23 @@ _PLAIN = (str, bytes, int, float, type(None), dt.date, dt.time, dt.timedelta, de
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SegmentScan(GroupedRows):
-    """A star over the segments of its fact table, whose groups come from workers.
+    """A star over the segments of its fact table or of a BVH, whose groups come from workers.
 
-    scan: the pass over all rows, which the coordinator makes where no worker can.
+    star: what each segment is asked. scan: the job on all rows, which the coordinator runs where no
+    worker can.
     """
 
     explain_name = "SegmentScan"
 
-    scan: FusedTableScan
+    star: Star
+    scan: FusedTableScan | FusedScanAggregate
     segment_rows: int
     question: str
 
     @property
-    def star(self) -> Star:
-        """What each segment is asked."""
-        return self.scan.star
+    def bvh(self) -> str:
+        """The BVH whose places the segments are ranges of, '' where they are rows of the table."""
+        return self.scan.bvh if isinstance(self.scan, FusedScanAggregate) else ""
 
     @property
     def keys(self) -> Items:
@@ -90,39 +96,39 @@ class SegmentScan(GroupedRows):
         )
 
     def segments(self, row_count: int) -> list[tuple[int, int]]:
-        """Return the ranges of rows, first and behind the last, of a table of so many."""
+        """Return the ranges of rows or places, first and behind the last, of so many."""
         step = self.segment_rows
         return [(first, min(first + step, row_count)) for first in range(0, row_count, step)]
 
     @property
     def details(self) -> dict[str, Any]:
-        """What EXPLAIN says of the segments."""
+        """What EXPLAIN says of the job, and how many segments its visible rows are."""
+        scan = self.scan
+        rows = scan.row_count if isinstance(scan, FusedTableScan) else scan.index.row_count
         return {
-            "table": self.star.fact,
-            "no_bvh": self.scan.reason,
-            "rows_touched": self.scan.row_count,
-            "segments": len(self.segments(self.scan.row_count)),
+            **scan.details,
+            "segments": len(self.segments(rows)),
             "segment_rows": self.segment_rows,
         }
 
     @staticmethod
     def lines(said: Mapping[str, Any]) -> dict[str, Any]:
         """Return the lines of EXPLAIN for the details."""
+        kind = FusedScanAggregate if "bvh" in said else FusedTableScan
         return {
-            "no bvh": said["no_bvh"],
-            "rows": said["rows_touched"],
-            "at workers": f"{said['segments']} segments of up to {said['segment_rows']} rows",
+            **kind.lines(said),
+            "at workers": f"segments of up to {said['segment_rows']} rows",
         }
 
 
-def distribute(plan: PhysicalPlan, catalog: CatalogInfo, segment_rows: int) -> PhysicalPlan:
-    """Return a physical plan whose scans of whole tables are asked of workers, where they can."""
+def distribute(plan: PhysicalPlan, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan:
+    """Return a physical plan whose jobs on many rows are asked of workers, where they can."""
     numbers = fresh_numbers(plan)
     shared: dict[int, PhysicalPlan] = {}
 
     def go(plan: PhysicalPlan) -> PhysicalPlan:
-        if isinstance(plan, FusedTableScan):
-            found = _in_segments(plan, catalog, segment_rows, numbers)
+        if isinstance(plan, FusedTableScan | FusedScanAggregate):
+            found = _in_segments(plan, catalog, options, numbers)
             return plan if isinstance(found, str) else found
         if isinstance(plan, CommonTable):
             if plan.number not in shared:
@@ -133,8 +139,10 @@ def distribute(plan: PhysicalPlan, catalog: CatalogInfo, segment_rows: int) -> P
     return go(plan)
 
 
-def at_coordinator(plan: PhysicalPlan, catalog: CatalogInfo) -> tuple[int, list[str]]:
-    """Return how many scans are asked of workers, and why other aggregates are not."""
+def at_coordinator(
+    plan: PhysicalPlan, catalog: CatalogInfo, options: PlannerOptions
+) -> tuple[int, list[str]]:
+    """Return how many jobs are asked of workers, and why other aggregates are not."""
     reasons: list[str] = []
     count = 0
     waiting = [plan]
@@ -143,12 +151,12 @@ def at_coordinator(plan: PhysicalPlan, catalog: CatalogInfo) -> tuple[int, list[
         match node:
             case SegmentScan():
                 count += 1
-            case FusedScanAggregate(bvh=bvh):
-                reasons.append(f"BVH '{bvh}' is of the whole table")
-            case FusedTableScan():
-                found = _in_segments(node, catalog, node.row_count, fresh_numbers(plan))
+            case FusedTableScan() | FusedScanAggregate():
+                found = _in_segments(node, catalog, options, fresh_numbers(plan))
                 assert isinstance(found, str), "it would be asked of workers"
                 reasons.append(found)
+            case DeltaScan(bvh=bvh):
+                reasons.append(f"there are rows newer than BVH '{bvh}'")
             case DeferredScan():
                 reasons.append("its subqueries run first")
             case Aggregate(star=NoStar(reason=reason)) if reason:
@@ -159,28 +167,57 @@ def at_coordinator(plan: PhysicalPlan, catalog: CatalogInfo) -> tuple[int, list[
 
 
 def _in_segments(
-    scan: FusedTableScan, catalog: CatalogInfo, segment_rows: int, numbers: Iterator[int]
+    job: FusedTableScan | FusedScanAggregate,
+    catalog: CatalogInfo,
+    options: PlannerOptions,
+    numbers: Iterator[int],
 ) -> PhysicalPlan | str:
-    """Return the plan that puts the segments of a scan together, or why there is none."""
-    parted = part_star(scan.star, numbers)
+    """Return the plan that puts the segments of a job together, or why there is none."""
+    assert job.star is not None
+    parted = part_star(job.star, numbers)
     if isinstance(parted, str):
         return parted
-    obstacle = scan_obstacle(parted.star, catalog)
-    if obstacle is not None:
-        return obstacle
-    question = question_of(parted.star)
+    part = _part_of(job, parted.star, catalog, options)
+    if isinstance(part, str):
+        return part
+    bvh = part.bvh if isinstance(part, FusedScanAggregate) else ""
+    question = question_of(parted.star, bvh)
     if question is None:
         return "a constant of it is not sent to workers"
-    part = SegmentScan(replace(scan, star=parted.star), segment_rows, question)
-    return merge_parts(scan.star, parted, (part,))
+    assert options.segment_rows is not None
+    scan = SegmentScan(parted.star, part, options.segment_rows, question)
+    return merge_parts(job.star, parted, (scan,))
 
 
-def question_of(star: Star) -> str | None:
+def _part_of(
+    job: FusedTableScan | FusedScanAggregate,
+    star: Star,
+    catalog: CatalogInfo,
+    options: PlannerOptions,
+) -> FusedTableScan | FusedScanAggregate | str:
+    """Return a job with the star that each segment is asked, or why workers are not asked it."""
+    if isinstance(job, FusedTableScan):
+        return scan_obstacle(star, catalog) or replace(job, star=star)
+    part = fuse(star, catalog.bvhs[job.bvh], job.backends, job.backend_reason)
+    if isinstance(part, str):
+        return part
+    cost = bvh_cost(star, replace(part, newer=None), catalog)
+    if cost < options.call_cost:
+        call = f"a question to workers {options.call_cost / 1e6:.3g} ms"
+        return f"BVH '{job.bvh}' takes about {cost / 1e6:.3g} ms, {call}"
+    if part.job.sieved and options.call_cost:
+        return f"BVH '{job.bvh}' answers by totals of its cells"
+    return replace(part, choice_reason=job.choice_reason)
+
+
+def question_of(star: Star, bvh: str = "") -> str | None:
     """Return what tells a star from all others but for the numbers of its columns, as a digest.
 
-    None where it has a constant that is not spelled. Equal digests are equal questions.
+    bvh: the one whose places are its segments. None where it has a constant that is not spelled.
+    Equal digests are equal questions.
     """
     asked = (
+        bvh,
         star.fact,
         star.tables,
         star.predicates,

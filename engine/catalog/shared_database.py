@@ -301,7 +301,7 @@ class SharedDatabase:
         if store is None or store.directory.read_only:
             return
         files = store.directory.shown.files
-        if all(store.file_of(bvh.info) in files for bvh in snapshot.bvhs.values()):
+        if all(store.file_of(bvh.info.index) in files for bvh in snapshot.bvhs.values()):
             return
         with suppress(OperationalError, InterfaceError):
             self._write(self._newest)

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.catalog.stored_bvh import StoredBvh
     from raydb.engine.catalog.stored_calibration import Calibrations
+    from raydb.kernels.bvh.bvh import Bvh
     from raydb.kernels.vector.ivf import Ivf
     from raydb.planner.catalog import BvhInfo
     from raydb.storage.durable.database_directory import DatabaseDirectory
@@ -423,9 +424,9 @@ class Store:
             "bvh", lambda sink: write_sections(sink, arrays, properties)
         )
 
-    def file_of(self, info: BvhInfo) -> str | None:
+    def file_of(self, index: Bvh) -> str | None:
         """Return the file that a BVH's arrays are in, None where they are in none."""
-        known = self._files.get(id(info.index.row_ids))
+        known = self._files.get(id(index.row_ids))
         return None if known is None else known[1]
 
     def adopt_bvh(self, info: BvhInfo, file: str) -> None:

@@ -13,6 +13,7 @@ import os
 import threading
 import time
 import uuid
+from collections import OrderedDict
 from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,14 @@ import pyarrow as pa
 import xxhash
 
 import raydb
-from raydb.engine.cluster.messages import Asked, decode_answer, encode_parameters, identity_of
+from raydb.engine.cluster.messages import (
+    Asked,
+    NotSharedError,
+    decode_answer,
+    encode_parameters,
+    identity_of,
+)
+from raydb.engine.cluster.pruning import segments_of
 from raydb.engine.context.memory import parse_limit
 from raydb.engine.operators.relation import column_name
 from raydb.engine.session.settings import MEMORY_LIMIT, THREADS, WORKER_TIMEOUT
@@ -38,6 +46,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.cluster.engine import Engine
     from raydb.engine.cluster.messages import Answer
+    from raydb.engine.cluster.pruning import Segments
     from raydb.engine.context.statement_context import StatementContext
     from raydb.planner.segments import SegmentScan
     from raydb.storage.tables.table import Table
@@ -50,6 +59,9 @@ _QUIET_S = 1.0
 
 # A statement that ends more workers ends others, too.
 _MOST_ENDED = 3
+
+# For so many questions it is kept which segments they read.
+_MOST_KEPT = 256
 
 # So long it takes at most to start a worker's process anew.
 _RESTART_S = 60.0
@@ -108,6 +120,7 @@ class Cluster:
         self._users = 1
         self._process = os.getpid()
         self._joining = threading.Lock()
+        self._segments: OrderedDict[tuple[str, str, int], Segments] = OrderedDict()
 
     def joined(self) -> Cluster:
         """Have another user."""
@@ -164,9 +177,14 @@ class Cluster:
         all are lost.
         """
         self._check_process()
-        segments = scan.segments(tables[scan.star.fact].row_count)
-        run = _Run(segments, set(range(len(segments))))
-        identity = identity_of(scan.tables, tables)
+        store = context.databases.database(CATALOG).shared.store
+        assert store is not None, "a database in memory has no workers"
+        try:
+            identity = identity_of(scan, tables, store)
+        except NotSharedError as reason:
+            return str(reason)
+        segments = self._segments_of(scan, tables, identity)
+        run = _Run(segments.ranges, set(segments.left))
         shares = self._shares(context)
 
         def ask(worker: str, numbers: list[int]) -> None:
@@ -182,13 +200,15 @@ class Cluster:
                 context.running.moment().isoformat(),
                 scan.question,
                 identity,
+                scan.bvh,
                 tuple((number, *run.segments[number]) for number in numbers),
                 scan.is_exact,
             )
             run.calls.append(_Call(worker, name, numbers, self.engine.call(worker, asked.encode())))
 
         try:
-            self._give(range(len(run.segments)), run, scan, ask)
+            if run.left:
+                self._give(segments.left, run, scan, ask)
             while run.calls:
                 declined = self._hear(run, scan, context, ask)
                 if declined:
@@ -197,7 +217,18 @@ class Cluster:
             for call in run.calls:
                 self.engine.end(call.worker, call.name)
         assert not run.left, run.left
-        return Found(_in_order(run.groups, scan), _said(run))
+        return Found(_in_order(run.groups, scan), _said(run, segments))
+
+    def _segments_of(
+        self, scan: SegmentScan, tables: Mapping[str, Table], identity: str
+    ) -> Segments:
+        """Return the segments of a scan, kept for the same question about the same rows."""
+        key = scan.question, identity, scan.segment_rows
+        found = self._segments.pop(key, None) or segments_of(scan, tables)
+        self._segments[key] = found
+        if len(self._segments) > _MOST_KEPT:
+            self._segments.popitem(last=False)
+        return found
 
     def _shares(self, context: StatementContext) -> dict[str, str]:
         """Return the settings of a worker that say how much it may use of its machine.
@@ -234,7 +265,7 @@ class Cluster:
                     run.lost.pop(worker, None)
             check_interrupt()
             time.sleep(WAIT_S)
-        for worker, own in assign(list(numbers), left, scan.star.fact).items():
+        for worker, own in assign(list(numbers), left, scan.bvh or scan.star.fact).items():
             ask(worker, own)
 
     def _hear(self, run: _Run, scan: SegmentScan, context: StatementContext, ask: Any) -> str:
@@ -280,7 +311,7 @@ class Cluster:
         return now - call.sign > patience
 
 
-def assign(numbers: Sequence[int], workers: Mapping[str, str], table: str) -> dict[str, list[int]]:
+def assign(numbers: Sequence[int], workers: Mapping[str, str], what: str) -> dict[str, list[int]]:
     """Return which worker scans which segments: as many each, and mostly the same as before.
 
     Each segment goes to the worker that its hash likes most and that has room (rendezvous
@@ -291,7 +322,7 @@ def assign(numbers: Sequence[int], workers: Mapping[str, str], table: str) -> di
     for number in numbers:
         free = [each for each in workers if len(given.get(each, ())) < most]
         liking = {
-            each: xxhash.xxh64_intdigest(f"{table}/{number}/{workers[each]}".encode())
+            each: xxhash.xxh64_intdigest(f"{what}/{number}/{workers[each]}".encode())
             for each in free
         }
         best = max(free, key=liking.__getitem__)
@@ -315,7 +346,7 @@ def _in_order(groups: Mapping[int, pa.Table], scan: SegmentScan) -> pa.Table:
     """Return the groups in the order of segments, so that nothing depends on who was first."""
     names = [column_name(column) for column in scan.columns]
     types = [column.type for column in scan.columns]
-    found = []
+    found = [pa.table([pa.array([], kind) for kind in types], names=names)]
     for number in sorted(groups):
         table = groups[number]
         if table.schema.types != types:
@@ -326,12 +357,17 @@ def _in_order(groups: Mapping[int, pa.Table], scan: SegmentScan) -> pa.Table:
     return pa.concat_tables(found)
 
 
-def _said(run: _Run) -> str:
+def _said(run: _Run, segments: Segments) -> str:
+    read, count = len(segments.left), len(segments.ranges)
+    said = f"{len(run.times)} workers, {read} of {count} segments read"
+    said += f", {count - read} pruned" if read < count else ""
+    if not run.times:
+        return said
     slowest = max(run.times, key=run.times.__getitem__)
     lost = f", lost {', '.join(run.lost)}" if run.lost else ""
     return (
-        f"{len(run.times)} workers, {len(run.segments)} segments, {size_text(run.received)}"
-        f" received, slowest {slowest} with {run.times[slowest]:.3f} ms{lost}"
+        f"{said}, {size_text(run.received)} received,"
+        f" slowest {slowest} with {run.times[slowest]:.3f} ms{lost}"
     )
 
 

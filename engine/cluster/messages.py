@@ -11,25 +11,35 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import json
+import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from raydb import errors
-from raydb.errors import InternalError, OperationalError
+from raydb.errors import DataError, InternalError, OperationalError
 from raydb.kernels.stored.ipc import read_table
+from raydb.planner.expressions.nodes import Literal
+from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.storage.tables.parts import FilePart
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from raydb.engine.catalog.store import Store
+    from raydb.planner.segments import SegmentScan
     from raydb.storage.tables.table import Table
 
     Parameters = Sequence[object] | Mapping[str, object]
 
-PROTOCOL = 1
+
+class NotSharedError(Exception):
+    """Why nothing tells what a scan reads from other versions of it."""
+
+
+PROTOCOL = 2
 """The number of what is said here; only equal ones understand each other."""
 
 # Types of parameters that are sent, by their names, and how a value comes from its text.
@@ -43,6 +53,7 @@ _KINDS: Mapping[type, tuple[str, Callable[[str], object]]] = {
     dt.date: ("date", dt.date.fromisoformat),
     dt.datetime: ("datetime", dt.datetime.fromisoformat),
 }
+_DECIMAL = re.compile(r"decimal128\((\d+), (-?\d+)\)")
 _READ = dict(_KINDS.values())
 _WRITTEN: Mapping[type, Callable[[Any], str]] = {
     float: repr,
@@ -58,8 +69,9 @@ class Asked:
     call: names the call, for whoever ends it. version: of the coordinator's RayDB. path: of the
     database. text, parameters, place, settings, moment: what the worker binds, in which schema,
     with which settings, and what now() is. question: the scan, see `SegmentScan`. identity: of the
-    rows, see `identity_of`. segments: each with its number, and its rows from and to. is_exact:
-    whether the groups of all segments are put together.
+    rows, see `identity_of`. bvh: the one whose places segments are ranges of, '' for rows.
+    segments: each with its number, and from where to where it goes. is_exact: whether the groups of
+    all segments are put together.
     """
 
     call: str
@@ -72,6 +84,7 @@ class Asked:
     moment: str
     question: str
     identity: str
+    bvh: str
     segments: tuple[tuple[int, int, int], ...]
     is_exact: bool
     protocol: int = PROTOCOL
@@ -104,6 +117,9 @@ def encode_parameters(parameters: Parameters) -> Any | None:
 
 
 def _encode(value: object) -> list[str] | None:
+    if isinstance(value, Literal):  # EXECUTE gives constants with their types.
+        inner, kind = _encode(value.value), str(value.type)
+        return None if inner is None or _type_of(kind) != value.type else [*inner, kind]
     known = _KINDS.get(type(value))
     return None if known is None else [known[0], _WRITTEN.get(type(value), str)(value)]
 
@@ -111,18 +127,47 @@ def _encode(value: object) -> list[str] | None:
 def decode_parameters(said: Any) -> Parameters:
     """Return the parameters of `encode_parameters`."""
     if isinstance(said, dict):
-        return {name: _READ[kind](text) for name, (kind, text) in said.items()}
-    return [_READ[kind](text) for kind, text in said]
+        return {name: _decode(*value) for name, value in said.items()}
+    return [_decode(*value) for value in said]
 
 
-def identity_of(names: Iterable[str], tables: Mapping[str, Table]) -> str:
-    """Return what tells the rows of some tables from those of all other versions of them.
+def _decode(kind: str, text: str, literal: str = "") -> object:
+    value: Any = _READ[kind](text)
+    if not literal:
+        return value
+    type_ = _type_of(literal)
+    if type_ is None:
+        raise DataError(f"a parameter is of '{literal}', which is no type")
+    return Literal(value, type_)
+
+
+def _type_of(name: str) -> pa.DataType | None:
+    """Return the type that Arrow calls so, None where it is none that is sent."""
+    found = _DECIMAL.fullmatch(name)
+    if found is not None:
+        return pa.decimal128(int(found[1]), int(found[2]))
+    try:
+        return pa.type_for_alias(name)
+    except ValueError:
+        return None
+
+
+def identity_of(scan: SegmentScan, tables: Mapping[str, Table], store: Store) -> str:
+    """Return what tells the rows that a scan reads from those of all other versions of them.
 
     Files have random names and never change. Rows that are in no file yet are records of the log,
-    which coordinator and worker have in one order; each makes a new version of the table.
+    which coordinator and worker have in one order; each makes a new version of the table. Which
+    rows of a BVH are gone is what its table says. Raises NotSharedError for a BVH without a file.
     """
-    found = []
-    for name in sorted(set(names)):
+    found: list[Any] = []
+    job = scan.scan
+    if isinstance(job, FusedScanAggregate):
+        file = store.file_of(job.index)
+        if file is None:
+            raise NotSharedError(f"BVH '{job.bvh}' is not in a file yet")
+        dead = 0 if job.index.dead is None else len(job.index.dead)
+        found.append([job.bvh, file, job.index.row_count, dead])
+    for name in sorted(set(scan.tables)):
         table = tables[name]
         files = [
             [part.name, part.row_count] for part in table.rows.parts if isinstance(part, FilePart)

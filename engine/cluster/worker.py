@@ -14,12 +14,14 @@ from collections import OrderedDict
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import psutil
 
 import raydb
 from raydb import sql
 from raydb.engine.cluster.messages import (
     Asked,
+    NotSharedError,
     decode_parameters,
     encode_error,
     encode_groups,
@@ -30,7 +32,7 @@ from raydb.engine.context.memory import parse_limit
 from raydb.engine.databases.open_databases import open_alone
 from raydb.engine.fused.delta import FetchedRows, look_up
 from raydb.engine.fused.derived_cache import CACHE_BYTES, CACHE_SHARE
-from raydb.engine.fused.run import run_table_job
+from raydb.engine.fused.run import prepare_fused, run_fused, run_table_job
 from raydb.engine.fused.table_job import fuse_on_rows
 from raydb.engine.session.session import Session
 from raydb.engine.session.settings import MEMORY_LIMIT
@@ -38,7 +40,9 @@ from raydb.engine.session.settled import expanded
 from raydb.errors import Error, InterfaceError, NotSupportedError, OperationalError
 from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.planner import plan_query
+from raydb.planner.catalog import CATALOG
 from raydb.planner.segments import SegmentScan
+from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.room import check_room
 from raydb.running import Interrupts, Running
 from raydb.sql import ast
@@ -52,18 +56,21 @@ if TYPE_CHECKING:
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.fused.table_job import TableJob
+    from raydb.kernels.backends.backend import PreparedJob
     from raydb.planner.plan.nodes import Star
     from raydb.storage.tables.table import Table
 
-    # A scan of some segments as a job, or the star and the rows where there is no job.
-    Part = tuple[int, TableJob | FetchedRows, Star, Mapping[str, Table]]
+    BvhJob = tuple[FusedScanAggregate, PreparedJob]
+
+    # Some segments as a job, or the star and the rows where there is no job.
+    Part = tuple[int, TableJob | BvhJob | FetchedRows, Star, Mapping[str, Table]]
 
 # What is kept of questions.
 _MOST_QUESTIONS = 256
 
 
 class DeclinedError(Exception):
-    """Why a worker does not answer, though nothing is wrong; the coordinator scans the rows."""
+    """Why a worker does not answer, though nothing is wrong; the coordinator reads the rows."""
 
 
 class _GoneError(OperationalError):
@@ -156,11 +163,19 @@ class Worker:
                     opened.session.close()
                 raise _GoneError(error.sentence) from error
             tables = context.all_databases.tables
+            if asked.bvh:
+                context = _with_bvh(asked.bvh, context)
             _catch_up(opened, context)
             scan = opened.scans.get(asked.question)
             if scan is None:
                 scan = opened.scans[asked.question] = _find_scan(asked, context)
-            if identity_of(scan.tables, tables) != asked.identity:
+            store = opened.session.databases.database(CATALOG).shared.store
+            assert store is not None, "a worker opens what is stored"
+            try:
+                is_same = identity_of(scan, tables, store) == asked.identity
+            except NotSharedError as reason:
+                raise DeclinedError(str(reason)) from None
+            if not is_same:
                 raise DeclinedError("it sees another version of the rows")
             return _run(asked, scan, opened, context)
         finally:
@@ -214,10 +229,19 @@ def _catch_up(opened: _Opened, context: StatementContext) -> None:
             kept.popitem(last=False)
 
 
+def _with_bvh(name: str, context: StatementContext) -> StatementContext:
+    """Return the context of a version whose BVH leaves deleted rows out."""
+    bvh = context.snapshot.bvhs.get(name)
+    if bvh is None:
+        raise DeclinedError(f"it has no BVH '{name}'")
+    context.databases.use_bvhs(frozenset([bvh.definition.table]), CATALOG)
+    return replace(context, snapshot=context.databases.database(CATALOG).snapshot)
+
+
 def _find_scan(asked: Asked, context: StatementContext) -> SegmentScan:
     """Plan the text, and return the scan that is asked for; DeclinedError where there is none.
 
-    BVHs and the memory limit would only choose among ways to run it.
+    Other BVHs and the memory limit would only choose among ways to run it.
     """
     statements = sql.parse(asked.text)
     statement = statements[0] if len(statements) == 1 else None
@@ -227,9 +251,15 @@ def _find_scan(asked: Asked, context: StatementContext) -> SegmentScan:
         statement = statement.select
     if not isinstance(statement, ast.Select) or sql.asks_values(statement.tree):
         raise DeclinedError("the text is not one query whose columns are known")
-    catalog = replace(context.all_databases.describe(), bvhs={})
+    catalog = context.all_databases.describe()
+    catalog = replace(catalog, bvhs={n: b for n, b in catalog.bvhs.items() if n == asked.bvh})
     bound = sql.bind_at_once(expanded(statement, context), catalog, context.parameters)
-    options = replace(context.settings.planner, segment_rows=1, memory_limit=None, fused_path=True)
+    options = replace(
+        context.settings.planner,
+        segment_rows=1,
+        memory_limit=None,
+        fused_path=True,
+    )
     waiting = [plan_query(bound.plan, catalog, options)]
     for node in waiting:
         waiting += node.children
@@ -248,13 +278,15 @@ def _run(
         pieces = [asked.segments] if asked.is_exact else [(each,) for each in asked.segments]
         parts = [_part(piece, scan, context) for piece in pieces]
         opened.parts[key] = parts
-        fact = scan.star.fact
-        opened.segments |= {(fact, first, stop) for _, first, stop in asked.segments}
+        what = scan.bvh or scan.star.fact
+        opened.segments |= {(what, first, stop) for _, first, stop in asked.segments}
     found, size = {}, 0
     for number, job, star, tables in parts:
         with context.new_memory() as memory:
             if isinstance(job, FetchedRows):
                 rows = look_up(star, FetchedRows(), tables, memory)
+            elif isinstance(job, tuple):
+                rows = run_fused(*job, tables, context.cache, memory)
             else:
                 rows, _ = run_table_job(job, memory)
         size += rows.nbytes
@@ -268,12 +300,23 @@ def _part(
 ) -> Part:
     tables = context.all_databases.tables
     ranges = tuple((first, stop) for _, first, stop in segments)
-    fact = tables[scan.star.fact]
+    fact, job = tables[scan.star.fact], scan.scan
+    if isinstance(job, FusedScanAggregate):
+        return segments[0][0], _bvh_job(job, ranges), scan.star, tables
     if ranges[-1][1] > fact.row_count:
         raise DeclinedError("it sees another version of the rows")
     chosen = fact.only(ranges)
     star = replace(scan.star, fact=chosen.name)
     tables = {**tables, chosen.name: chosen}
-    own = replace(scan.scan, star=star, row_count=chosen.row_count)
-    job = fuse_on_rows(own, tables, context.cache)
-    return segments[0][0], FetchedRows() if job is None else job, star, tables
+    own = replace(job, star=star, row_count=chosen.row_count)
+    made = fuse_on_rows(own, tables, context.cache)
+    return segments[0][0], FetchedRows() if made is None else made, star, tables
+
+
+def _bvh_job(plan: FusedScanAggregate, ranges: tuple[tuple[int, int], ...]) -> BvhJob:
+    """Return a job that leaves out what is in other places; totals of cells are of no use to it."""
+    if ranges[-1][1] > plan.index.row_count:
+        raise DeclinedError("it sees another version of the rows")
+    job = replace(plan.job, places=np.array(ranges, np.int64), sieved=False)
+    plan = replace(plan, job=job, backends=("cpu",))
+    return plan, prepare_fused(plan)

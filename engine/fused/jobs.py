@@ -94,8 +94,11 @@ class JobRun:
         assert cluster is not None
         found = cluster.rows(job, self.tables, self.context)
         if isinstance(found, str):
-            self.context.warnings.append(f"the coordinator scans '{job.star.fact}': {found}")
-            return self._on_table(job.scan)
+            self.context.warnings.append(f"the coordinator reads '{job.star.fact}': {found}")
+            scan = job.scan
+            return self._on_table(scan) if isinstance(scan, FusedTableScan) else self._on_bvh(scan)
+        if job.bvh:
+            self.used.add(job.bvh)
         self.ran_on[job] = found.said
         return found.rows
 

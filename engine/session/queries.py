@@ -57,6 +57,10 @@ if TYPE_CHECKING:
     from raydb.storage.tables.table import Table
 
 
+# What a question to workers takes, in nanoseconds, with the text that each of them binds.
+CALL_COST = 3e6
+
+
 @dataclass(frozen=True, slots=True)
 class Caching:
     """What the plan of a text is kept by, its template, and a search for a vector as a parameter.
@@ -252,7 +256,8 @@ class Queries:
         options, cluster = context.settings.planner, self.cluster
         if cluster is None or cluster.obstacle(context) is not None:
             return options
-        return replace(options, segment_rows=context.settings[SEGMENT_ROWS])
+        rows = context.settings[SEGMENT_ROWS]
+        return replace(options, segment_rows=rows, call_cost=CALL_COST)
 
     def _describe(
         self, select: ast.Select, context: StatementContext
@@ -292,7 +297,8 @@ class Queries:
         whole = "it writes rows" if writes else self.cluster.obstacle(context)
         whole = whole or ("files or objects are read" if prepared.files else None)
         catalog = self.cache.catalog(self._changes.newest(context).with_changes(prepared.files))
-        count, reasons = (0, [whole]) if whole else at_coordinator(prepared.plan, catalog)
+        options = self._options(context)
+        count, reasons = (0, [whole]) if whole else at_coordinator(prepared.plan, catalog, options)
         said = [f"workers answer {count} of {count + len(reasons)} parts"] if count else []
         return "; ".join([*said, *(f"at the coordinator: {reason}" for reason in reasons)])
 

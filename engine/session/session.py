@@ -462,7 +462,7 @@ class Session:
         if isinstance(explained, ast.Execute):
             prepared = self._prepared.find(explained.name)
             values = sql.bind_arguments(explained, prepared, context.parameters)
-            context = replace(context, parameters=values)
+            context = replace(context, parameters=values, text=prepared.text)
             (explained,) = sql.parse(prepared.text)
         if isinstance(explained, ast.Write | ast.InPlace):
             explained, context = self._directed(explained, context, explains=True)

@@ -58,6 +58,8 @@ class FusedJob:
     intervals: int64, shape (k, 2): sorted, disjoint, half-open cell intervals.
     sieved: whether the BVH's totals of cells answer for the rows of the cells that they cover. No
         backend gets such a job: `kernels.bvh.sieve` takes it apart before.
+    places: int64, shape (k, 2): sorted, disjoint, half-open ranges of places; other rows are left
+        out. None for all places. Only the CPU gets a job with such.
     """
 
     intervals: NDArray[np.int64]
@@ -65,6 +67,7 @@ class FusedJob:
     group_count: int
     accumulators: tuple[Accumulator, ...]
     sieved: bool = False
+    places: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

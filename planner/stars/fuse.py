@@ -121,6 +121,7 @@ def fuse(
         residual_keys=residual_keys,
         estimated_rows=bvh.index.count_rows(intervals),
         newer=bvh.newer,
+        star=star,
     )
     return use_sieve(plan, bvh)
 

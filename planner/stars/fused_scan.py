@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from raydb.kernels.bvh.bvh import Bvh
     from raydb.planner.catalog import NewerRows
     from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.planner.plan.nodes import Star
     from raydb.planner.plan.nodes.node import Calls, Items
 
 # Weight of a scanned attribute against a grouped or aggregated one (section 4.5, alpha): a
@@ -91,6 +92,7 @@ class FusedScanAggregate(GroupedRows):
     estimated_cells: where the job is sieved, how many cells it touches; else None.
     sieve_obstacle: why the totals that the BVH keeps of its cells are of no use, if so.
     newer: the rows that the job does not read because the BVH does not hold them.
+    star: what it answers; None where its constants were filled in later.
     """
 
     explain_name = "FusedScanAggregate"
@@ -118,6 +120,7 @@ class FusedScanAggregate(GroupedRows):
     newer: NewerRows | None = None
     estimated_cells: int | None = None
     sieve_obstacle: str | None = None
+    star: Star | None = None
 
     @property
     def details(self) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def comparisons_of(predicate: Expression) -> list[Comparison]:
 
 def _bounds_of_keys(column: Column, keys: KeySet) -> list[Comparison]:
     """Return that a column lies between the least and the greatest of some keys."""
-    is_plain = not _is_ordered_otherwise(column.type) and column.name != ROW_NUMBER
+    is_plain = not is_ordered_otherwise(column.type) and column.name != ROW_NUMBER
     if not is_plain or not keys.least.is_valid or keys.least.type != column.type:
         return []
     bounds = ((">=", keys.least), ("<=", keys.most))
@@ -79,9 +79,10 @@ def _bounds(column: Column, items: Sequence[Expression]) -> list[Comparison]:
 
 
 def _is_plain(literal: Literal) -> bool:
-    return literal.value is not None and not _is_ordered_otherwise(literal.type)
+    return literal.value is not None and not is_ordered_otherwise(literal.type)
 
 
-def _is_ordered_otherwise(kind: pa.DataType) -> bool:
+def is_ordered_otherwise(kind: pa.DataType) -> bool:
+    """Tell whether files order values of a type in another way than SQL, or not at all."""
     types = pa.types
     return bool(types.is_floating(kind) or types.is_nested(kind) or types.is_interval(kind))

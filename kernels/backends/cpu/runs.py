@@ -86,6 +86,8 @@ def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
 
 def runs_of(bvh: Bvh, job: FusedJob, table: RunTable) -> Runs:
     """Return the runs of a job from ranges of places that may hold deleted rows."""
+    if job.places is not None:
+        table = within(table, job.places)
     if bvh.dead is not None:
         table = _punch(table, bvh.dead)
     by_row = [code_map for code_map in job.maps if not code_map.by_cell]
@@ -100,6 +102,23 @@ def runs_of(bvh: Bvh, job: FusedJob, table: RunTable) -> Runs:
         _bounds_of(table),
         tuple((codes, np.concatenate([groups[-1:], groups])) for codes, groups in coded),
         math.prod(_passing(bvh, code_map) for code_map in by_row if code_map.filters),
+    )
+
+
+def within(table: RunTable, places: NDArray[np.int64]) -> RunTable:
+    """Return what of some runs lies in ranges of places; both ascend.
+
+    >>> within(np.array([[0, 9], [5, 12], [0, 1]]), np.array([[2, 3], [4, 10]]))
+    array([[ 2,  4,  9], [ 3,  5, 10], [0, 0, 1]])
+    """
+    starts, ends, groups = table
+    firsts = np.searchsorted(places[:, 1], starts, side="right")
+    counts = np.searchsorted(places[:, 0], ends, side="left") - firsts
+    run = np.repeat(np.arange(len(starts)), counts)
+    before = np.cumsum(counts) - counts
+    chosen = places[firsts[run] + np.arange(len(run)) - before[run]]
+    return np.array(
+        [np.maximum(starts[run], chosen[:, 0]), np.minimum(ends[run], chosen[:, 1]), groups[run]]
     )
 
 

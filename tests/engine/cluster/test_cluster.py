@@ -150,6 +150,16 @@ def test_what_runs_at_the_coordinator_says_why(con, tmp_path):
     assert "cluster: at the coordinator: there are attached" in explained(con, STAR)
 
 
+def test_a_prepared_statement_says_what_its_query_does(con, alone):
+    con.execute("PREPARE q AS SELECT count(*), sum(v) FROM f WHERE v < ? AND p > ?")
+    assert "cluster: workers answer 1 of 1 parts" in explained(con, "EXECUTE q(500, 2.25)")
+    assert "segments read" in explained(con, "ANALYZE EXECUTE q(500, 2.25)")
+    cursor = con.execute("EXECUTE q(500, 2.25)")
+    expected = alone.execute("SELECT count(*), sum(v) FROM f WHERE v < 500 AND p > 2.25").fetchall()
+    assert cursor.fetchall() == expected
+    assert not cursor.messages
+
+
 def test_a_text_of_several_statements(con, alone):
     assert con.execute(f"SELECT 1; {STAR}").fetchall() == alone.execute(STAR).fetchall()
 
@@ -159,7 +169,7 @@ def test_rows_that_workers_see_otherwise_are_the_coordinators(con, alone, monkey
     cursor = con.execute(STAR)
     assert cursor.fetchall() == alone.execute(STAR).fetchall()
     ((_, warning),) = cursor.messages
-    assert "the coordinator scans 'f'" in str(warning)
+    assert "the coordinator reads 'f'" in str(warning)
     assert "it sees another version of the rows" in str(warning)
 
 
