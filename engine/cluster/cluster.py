@@ -3,7 +3,8 @@
 Each worker with segments is asked once a query. Its answer counts as a whole or not at all, and
 the rows are there when every segment has been answered exactly once. A worker that cannot be
 reached, or has given no sign of life for `worker_timeout`, is lost to the query: others are asked
-its segments.
+its segments. Of one that takes much longer than usual another one is asked the same beside it: the
+first answer of both counts, and the other call is ended.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from raydb.engine.cluster.messages import (
 )
 from raydb.engine.cluster.pruning import segments_of
 from raydb.engine.context.memory import parse_limit
+from raydb.engine.context.progress import report
 from raydb.engine.operators.relation import column_name
 from raydb.engine.session.settings import MEMORY_LIMIT, THREADS, WORKER_TIMEOUT
 from raydb.errors import OperationalError
@@ -57,11 +59,20 @@ _SENT = ("timezone", "default_null_order", "nanoseconds")
 # A worker is asked for a sign of life where a call takes longer.
 _QUIET_S = 1.0
 
+# A worker is slow that takes so many times what nearly all calls of a question have taken, of which
+# so many are known and so many kept; and no sooner than that.
+_SLOW_TIMES, _SLOW_SHARE = 3, 0.95
+_FEWEST_TIMES, _MOST_TIMES = 4, 64
+_SLOW_S = 0.1
+
 # A statement that ends more workers ends others, too.
 _MOST_ENDED = 3
 
-# For so many questions it is kept which segments they read.
+# For so many questions it is kept which segments they read, and how long calls have taken.
 _MOST_KEPT = 256
+
+# What progress says.
+_STEP = "scan at workers"
 
 # So long it takes at most to start a worker's process anew.
 _RESTART_S = 60.0
@@ -79,15 +90,18 @@ class Found:
 class _Call:
     """A call under way.
 
-    sign: when the worker was last heard of; asked: the question whether it lives.
+    sign: when the worker was last heard of; asked: the question whether it lives. other: the call
+    of the same segments at another worker.
     """
 
     worker: str
     name: str
     numbers: list[int]
     answer: Future[bytes]
+    begin: float = field(default_factory=time.monotonic)
     sign: float = field(default_factory=time.monotonic)
     asked: Future[bytes] | None = None
+    other: _Call | None = None
 
 
 @dataclass(slots=True)
@@ -95,7 +109,8 @@ class _Run:
     """The calls of one scan.
 
     left: the segments that were not answered yet, by number. lost: workers that are not asked any
-    more, and why. ended: how many connections to workers have broken.
+    more, and why. slow: workers beside which others were asked. ended: how many connections to
+    workers have broken.
     """
 
     segments: Sequence[tuple[int, int]]
@@ -103,6 +118,7 @@ class _Run:
     calls: list[_Call] = field(default_factory=list)
     groups: dict[int, pa.Table] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
+    slow: list[str] = field(default_factory=list)
     times: dict[str, float] = field(default_factory=dict)
     received: int = 0
     ended: int = 0
@@ -121,6 +137,8 @@ class Cluster:
         self._process = os.getpid()
         self._joining = threading.Lock()
         self._segments: OrderedDict[tuple[str, str, int], Segments] = OrderedDict()
+        # What calls of a question have taken, in seconds.
+        self._times: dict[str, tuple[float, ...]] = {}
 
     def joined(self) -> Cluster:
         """Have another user."""
@@ -207,6 +225,7 @@ class Cluster:
             run.calls.append(_Call(worker, name, numbers, self.engine.call(worker, asked.encode())))
 
         try:
+            report(_STEP, 0.0)
             if run.left:
                 self._give(segments.left, run, scan, ask)
             while run.calls:
@@ -274,6 +293,8 @@ class Cluster:
         wait([call.answer for call in run.calls], WAIT_S, FIRST_COMPLETED)
         patience = context.settings[WORKER_TIMEOUT] / 1000
         for call in list(run.calls):
+            if call not in run.calls:  # Another one has answered in its place.
+                continue
             if call.answer.done():
                 run.calls.remove(call)
                 try:
@@ -288,16 +309,58 @@ class Cluster:
                 expected = call.numbers[:1] if scan.is_exact else call.numbers
                 if list(answer.groups) != expected:
                     raise OperationalError(f"worker {call.worker} has answered other segments")
+                self._drop(call.other, run)
                 _take(answer, call, len(data), run, context)
+                self._note(scan.question, time.monotonic() - call.begin)
+                report(_STEP, 1 - len(run.left) / len(run.segments))
             elif self._is_quiet(call, patience):
                 run.calls.remove(call)
                 self.engine.end(call.worker, call.name)
                 self._lose(call, f"no sign of life for {patience:g} s", run, scan, ask)
+            elif self._is_slow(call, scan.question):
+                self._ask_beside(call, run, scan, ask)
         return ""
 
     def _lose(self, call: _Call, why: str, run: _Run, scan: SegmentScan, ask: Any) -> None:
         run.lost[call.worker] = why
-        self._give(call.numbers, run, scan, ask)
+        if call.other is None:
+            self._give(call.numbers, run, scan, ask)
+        else:
+            call.other.other = None
+
+    def _note(self, question: str, seconds: float) -> None:
+        """Remember what a call has taken."""
+        if question not in self._times and len(self._times) >= _MOST_KEPT:
+            self._times.clear()
+        self._times[question] = (*self._times.get(question, ()), seconds)[-_MOST_TIMES:]
+
+    def _is_slow(self, call: _Call, question: str) -> bool:
+        """Tell whether a call takes much longer than others of its question."""
+        times = sorted(self._times.get(question, ()))
+        if call.other is not None or len(times) < _FEWEST_TIMES:
+            return False
+        usual = times[min(int(_SLOW_SHARE * len(times)), len(times) - 1)]
+        return time.monotonic() - call.begin > max(_SLOW_TIMES * usual, _SLOW_S)
+
+    def _ask_beside(self, call: _Call, run: _Run, scan: SegmentScan, ask: Any) -> None:
+        """Ask a worker that has nothing to do the segments of a call, where there is one."""
+        busy = {each.worker for each in run.calls}
+        free = {
+            worker: name
+            for worker, name in self.engine.workers().items()
+            if worker not in busy and worker not in run.lost
+        }
+        if free:
+            (worker,) = assign(call.numbers[:1], free, scan.bvh or scan.star.fact)
+            ask(worker, call.numbers)
+            call.other, run.calls[-1].other = run.calls[-1], call
+            run.slow.append(call.worker)
+
+    def _drop(self, call: _Call | None, run: _Run) -> None:
+        """End a call whose segments another worker has answered."""
+        if call is not None:
+            run.calls.remove(call)
+            self.engine.end(call.worker, call.name)
 
     def _is_quiet(self, call: _Call, patience: float) -> bool:
         """Tell whether a worker has given no sign of life for so many seconds."""
@@ -365,6 +428,7 @@ def _said(run: _Run, segments: Segments) -> str:
         return said
     slowest = max(run.times, key=run.times.__getitem__)
     lost = f", lost {', '.join(run.lost)}" if run.lost else ""
+    lost += f", slow {', '.join(run.slow)}" if run.slow else ""
     return (
         f"{said}, {size_text(run.received)} received,"
         f" slowest {slowest} with {run.times[slowest]:.3f} ms{lost}"

@@ -43,7 +43,8 @@ from raydb.planner import plan_query
 from raydb.planner.catalog import CATALOG
 from raydb.planner.segments import SegmentScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
-from raydb.room import check_room
+from raydb.planner.stars.table_scan import scan_bytes
+from raydb.room import check_room, too_small
 from raydb.running import Interrupts, Running
 from raydb.sql import ast
 from raydb.values import dataclass
@@ -275,6 +276,8 @@ def _run(
     key = asked.question, asked.segments
     parts = opened.parts.get(key)
     if parts is None:
+        if scan.bvh is None:
+            _check_memory(asked, scan, context)
         pieces = [asked.segments] if asked.is_exact else [(each,) for each in asked.segments]
         parts = [_part(piece, scan, context) for piece in pieces]
         opened.parts[key] = parts
@@ -293,6 +296,17 @@ def _run(
         check_room(size, f"the groups of '{scan.star.fact}'")
         found[number] = rows.select(range(len(scan.columns)))
     return found
+
+
+def _check_memory(asked: Asked, scan: SegmentScan, context: StatementContext) -> None:
+    """Raise OperationalError where the columns of the segments would not fit in memory_limit."""
+    limit = parse_limit(context.settings[MEMORY_LIMIT])
+    star, described = scan.star, context.all_databases.describe()
+    rows = sum(stop - first for _, first, stop in asked.segments)
+    share = rows / max(described.tables[star.fact].row_count, 1)
+    need = scan_bytes(star, described) * share
+    if limit is not None and need > limit:
+        raise too_small(need, f"scanning {len(asked.segments)} segments of '{star.fact}'", limit)
 
 
 def _part(
