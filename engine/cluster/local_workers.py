@@ -21,6 +21,7 @@ import threading
 from contextlib import suppress
 from typing import Any
 
+from raydb.engine.shell.process import run_alone
 from raydb.errors import OperationalError
 from raydb.kernels.backends.cpu.threads import machine_processors
 
@@ -37,15 +38,32 @@ class LocalWorkers:
     """
 
     def __init__(self, count: int | None = None) -> None:
-        import dask  # noqa: PLC0415  (an extra)
-        import distributed  # noqa: PLC0415  (an extra)
-
         self._count = count or machine_processors()
         self._process = os.getpid()
         self._folder = tempfile.mkdtemp(prefix="raydb-cluster-")
         self._is_closed = threading.Event()
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._watcher = threading.Thread(target=self._watch, name="raydb workers", daemon=True)
+        # What takes longest is what they import, so they begin with it, and hear the rest later.
+        for number in range(self._count):
+            self._begin(number)
+        try:
+            self._make_scheduler()
+            for number in range(self._count):
+                self._tell(number)
+            # This process imports while they do, what it needs for the plugin.
+            import raydb.engine.cluster.dask_plugin  # noqa: F401, PLC0415
+
+            self._watcher.start()
+            self._wait()
+        except BaseException:
+            self.close()
+            raise
+
+    def _make_scheduler(self) -> None:
+        import dask  # noqa: PLC0415  (an extra)
+        import distributed  # noqa: PLC0415  (an extra)
+
         security = distributed.Security.temporary()
         with dask.config.set({"distributed.scheduler.http.routes": []}):
             self._cluster = distributed.LocalCluster(
@@ -60,28 +78,22 @@ class LocalWorkers:
             )
         # Before Dask ends what it knows of when the program ends.
         atexit.register(self.close)
+        self._told = json.dumps(
+            {
+                "scheduler": self._cluster.scheduler_address,
+                "folder": self._folder,
+                "keys": {name: getattr(security, name) for name in _KEYS},
+            }
+        ).encode()
+        self.client = distributed.Client(self._cluster, set_as_default=False)
+
+    def _wait(self) -> None:
         try:
-            self._told = json.dumps(
-                {
-                    "scheduler": self._cluster.scheduler_address,
-                    "folder": self._folder,
-                    "keys": {name: getattr(security, name) for name in _KEYS},
-                }
-            ).encode()
-            self.client = distributed.Client(self._cluster, set_as_default=False)
-            for number in range(self._count):
-                self._start(number)
-            self._watcher.start()
-            try:
-                self.client.wait_for_workers(self._count, timeout=_START_S)
-            except TimeoutError as error:
-                raise OperationalError(
-                    f"the {self._count} workers of cluster='local' did not come within"
-                    f" {_START_S:g} s"
-                ) from error
-        except BaseException:
-            self.close()
-            raise
+            self.client.wait_for_workers(self._count, timeout=_START_S)
+        except TimeoutError as error:
+            raise OperationalError(
+                f"the {self._count} workers of cluster='local' did not come within {_START_S:g} s"
+            ) from error
 
     @property
     def processes(self) -> list[int]:
@@ -96,7 +108,7 @@ class LocalWorkers:
         self._is_closed.set()
         if self._watcher.is_alive():
             self._watcher.join()
-        with suppress(AttributeError):
+        with suppress(AttributeError):  # where they did not come so far
             self.client.close()
         for each in self._processes.values():
             each.kill()
@@ -104,16 +116,19 @@ class LocalWorkers:
             if each.stdin is not None:
                 with suppress(OSError):
                     each.stdin.close()
-        self._cluster.close()
+        with suppress(AttributeError):
+            self._cluster.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _start(self, number: int) -> None:
-        process = subprocess.Popen(  # noqa: S603  (a module of our own)
+    def _begin(self, number: int) -> None:
+        self._processes[number] = subprocess.Popen(  # noqa: S603  (a module of our own)
             [sys.executable, "-m", "raydb.engine.cluster.local_workers", str(number)],
             stdin=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the coordinator.
         )
-        self._processes[number] = process
+
+    def _tell(self, number: int) -> None:
+        process = self._processes[number]
         assert process.stdin is not None
         with suppress(OSError):
             process.stdin.write(self._told + b"\n")
@@ -126,14 +141,13 @@ class LocalWorkers:
                 if process.poll() is not None and not self._is_closed.is_set():
                     if process.stdin is not None:
                         process.stdin.close()
-                    self._start(number)
+                    self._begin(number)
+                    self._tell(number)
 
 
 async def _work(number: str, told: dict[str, Any]) -> None:
     import dask  # noqa: PLC0415  (an extra)
     from distributed import Security, Worker  # noqa: PLC0415  (an extra)
-
-    import raydb.engine.cluster.dask_plugin  # noqa: F401, PLC0415  (before anybody waits for it)
 
     logging.getLogger("distributed").setLevel(logging.ERROR)
     # Where the program is killed, each of its workers removes the folder of all.
@@ -164,7 +178,18 @@ def _end_with_parent(folder: str) -> None:
 
 def main() -> None:
     """Be a worker, until the standard input ends."""
-    told = json.loads(sys.stdin.buffer.readline())
+    run_alone(_run)
+
+
+def _run() -> int:
+    import distributed  # noqa: F401, PLC0415  (an extra)
+
+    import raydb.engine.cluster.dask_plugin  # noqa: F401, PLC0415  (before anybody waits for it)
+
+    line = sys.stdin.buffer.readline()
+    if not line:  # The program has ended before it had a scheduler.
+        os._exit(0)
+    told = json.loads(line)
     threading.Thread(target=_end_with_parent, args=[told["folder"]], daemon=True).start()
     asyncio.run(_work(sys.argv[1], told))
     os._exit(0)

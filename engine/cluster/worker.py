@@ -276,7 +276,7 @@ def _run(
     key = asked.question, asked.segments
     parts = opened.parts.get(key)
     if parts is None:
-        if scan.bvh is None:
+        if not scan.bvh:
             _check_memory(asked, scan, context)
         pieces = [asked.segments] if asked.is_exact else [(each,) for each in asked.segments]
         parts = [_part(piece, scan, context) for piece in pieces]
