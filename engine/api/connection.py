@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from raydb.engine.cluster.cluster import Cluster
+    from raydb.engine.graphs.graph import Graph
     from raydb.engine.session.plan_runner import Stream
     from raydb.engine.session.result import Result
     from raydb.engine.session.settings import Settings
@@ -219,6 +220,21 @@ class Connection:
         """Forget a registered object. Raises ProgrammingError for a name that is none."""
         with self._lock:
             self._open_session().python.unregister(name)
+
+    def graph(
+        self, nodes: str | Mapping[str, str], edges: str | Mapping[tuple[str, str, str], str]
+    ) -> Graph:
+        """Return tables as a graph for PyG, with the rows of this moment; see docs/graphs.md.
+
+        nodes: a table or a query, whose first column is the key and whose numbers, BOOLEANs and
+        arrays of numbers are features, or such ones by type. edges: a table or a query whose first
+        two columns are the keys where each begins and ends, or such ones by (type where they begin,
+        name, type where they end). Raises ProgrammingError for what does not fit together,
+        DataError for keys that are NULL or there twice, and edges to no node.
+        """
+        from raydb.engine.graphs.graph import Graph  # noqa: PLC0415  (few need it)
+
+        return Graph(self, nodes, edges)
 
     def appender(self, table: str, columns: Sequence[str] | None = None) -> Appender:
         """Return an appender, the fast way to insert rows one by one; see `Appender`."""

@@ -1,0 +1,1 @@
+"""Graphs of tables, as libraries for graph neural networks read them."""
