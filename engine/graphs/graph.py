@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.engine.context.memory import parse_limit
-from raydb.engine.graphs.features import Features
+from raydb.engine.graphs.nodes import Nodes
 from raydb.engine.graphs.room import Room
 from raydb.engine.session.settings import MEMORY_LIMIT, TEMP_DIRECTORY
 from raydb.engine.statements.row_checks import table_of
@@ -62,7 +62,7 @@ class Edges:
 class Graph:
     """The nodes and edges of some tables, as they were when it was made.
 
-    `features` and `edges` are by type. Raises ProgrammingError for types that do not fit together,
+    `all_nodes` and `edges` are by type. Raises ProgrammingError for types that do not fit together,
     DataError for keys that are NULL or there twice and for edges to no node.
     """
 
@@ -74,7 +74,7 @@ class Graph:
     ) -> None:
         self._connection = connection
         self._numbers: dict[NodeType, Numbers] = {}
-        self.features: dict[NodeType, Features] = {}
+        self.all_nodes: dict[NodeType, Nodes] = {}
         self.edges: dict[EdgeType, Edges] = {}
         node_texts, edge_texts = _by_type(nodes, edges)
         with connection._lock, _one_moment(connection):  # noqa: SLF001
@@ -91,7 +91,8 @@ class Graph:
 
         Raises NotSupportedError without PyG.
         """
-        return _pyg().stores_of(self)
+        features, edges = _pyg().stores_of(self)
+        return features, edges
 
     def sampler(self, num_neighbors: Any, *, replace: bool = False) -> Any:
         """Return a sampler for the `neighbor_sampler` of PyG's loaders, which needs no pyg-lib.
@@ -100,20 +101,20 @@ class Graph:
         """
         return _pyg().Sampler(self, num_neighbors, replace=replace)
 
-    def nodes(self, kind: NodeType) -> Features:
+    def nodes(self, kind: NodeType = None) -> Nodes:
         """Return the nodes of a kind. Raises ProgrammingError where there are none."""
-        if kind not in self.features:
-            known = ", ".join(f"'{each}'" for each in self.features)
+        if kind not in self.all_nodes:
+            known = ", ".join(f"'{each}'" for each in self.all_nodes)
             raise ProgrammingError(f"the graph has no nodes '{kind}'; it has {known}")
-        return self.features[kind]
+        return self.all_nodes[kind]
 
     def numbers(self, keys: Sequence[Any], node_type: str | None = None) -> NDArray[np.int64]:
         """Return the numbers of nodes by their keys. Raises DataError for a key that none has."""
-        features = self.nodes(node_type)
+        nodes = self.nodes(node_type)
         found = self._find(node_type, pa.array(keys), "the keys")
         if len(found) and found.min() < 0:
             key = keys[int(np.argmax(found < 0))]
-            raise DataError(f"{features.called} have no {key!r}")
+            raise DataError(f"{nodes.called} have no {key!r}")
         return found.astype(np.int64)
 
     def keys(self, numbers: Any, node_type: str | None = None) -> pa.ChunkedArray:
@@ -134,7 +135,7 @@ class Graph:
         numbers: shape (n,). values: shape (n,) or (n, width), a tensor or an array. Raises
         ProgrammingError for shapes that do not fit, and for a table that exists unless `replace`.
         """
-        features = self.nodes(node_type)
+        nodes = self.nodes(node_type)
         numbers = np.asarray(numbers, np.int64)
         predicted = values.detach().cpu().numpy() if hasattr(values, "detach") else values
         predicted = np.asarray(predicted)
@@ -146,7 +147,7 @@ class Graph:
         column = pa.array(predicted.ravel())
         if predicted.ndim == 2:
             column = pa.FixedSizeListArray.from_arrays(column, predicted.shape[1])
-        rows = pa.table({features.key.name: features.keys(numbers), "prediction": column})
+        rows = pa.table({nodes.key.name: nodes.keys(numbers), "prediction": column})
         made = "CREATE OR REPLACE TABLE" if replace else "CREATE TABLE"
         self._connection._run_on(  # noqa: SLF001
             f"{made} {quoted(table)} AS FROM predictions_of_graph", "predictions_of_graph", rows
@@ -159,17 +160,17 @@ class Graph:
         table = self._table(text)
         if not len(table.definition.schema):
             raise ProgrammingError(f"{called} have no column")
-        features = self.features[kind] = Features(table, called, self._room)
-        key = features.key
+        nodes = self.all_nodes[kind] = Nodes(table, called, self._room)
+        key = nodes.key
         if not is_numbered(key.type):
             raise NotSupportedError(
                 f"the key '{key.name}' of {called} is {sql_type_name(key.type)}, and nodes of that"
                 " type are not supported"
             )
         numbers = self._numbers[kind] = Numbers(key.type)
-        for start in range(0, features.count, _STEP):
-            some = np.arange(start, min(start + _STEP, features.count))
-            for values in features.keys(some).chunks:
+        for start in range(0, nodes.count, _STEP):
+            some = np.arange(start, min(start + _STEP, nodes.count))
+            for values in nodes.keys(some).chunks:
                 if values.null_count:
                     raise DataError(f"the key '{key.name}' of {called} is NULL in a row")
                 before = numbers.count
@@ -183,7 +184,7 @@ class Graph:
         source_type, target_type = (None, None) if kind is None else (kind[0], kind[2])
         called = f"the edges '{text if kind is None else kind[1]}'"
         batches = []
-        degree = np.zeros(self.features[target_type].count, np.int64)
+        degree = np.zeros(self.all_nodes[target_type].count, np.int64)
         with self._connection.stream(_query(text)) as reader:
             if len(reader.schema) < 2:
                 raise ProgrammingError(f"{called} need two columns, where each begins and ends")
@@ -212,19 +213,19 @@ class Graph:
             ends = [batch.column(each)[at].as_py() for each in range(2)]
             raise DataError(
                 f"an edge of {called} is from {ends[0]!r} to {ends[1]!r}, and"
-                f" {self.features[kind].called} have no {ends[place]!r}"
+                f" {self.all_nodes[kind].called} have no {ends[place]!r}"
             )
         return found
 
     def _find(self, kind: NodeType, values: pa.Array, called: str) -> NDArray[np.int32]:
         """Return the numbers of keys, -1 for those that no node has."""
-        numbers, features = self._numbers[kind], self.features[kind]
+        numbers, nodes = self._numbers[kind], self.all_nodes[kind]
         try:
             cast = values.cast(numbers.kind)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise DataError(
                 f"{called} have {sql_type_name(values.type)}, which cannot be compared with the"
-                f" key '{features.key.name}' of {features.called},"
+                f" key '{nodes.key.name}' of {nodes.called},"
                 f" {sql_type_name(numbers.kind)}: {error}"
             ) from None
         return numbers.of(cast, may_add=False)
@@ -275,7 +276,7 @@ def _by_type(
         for end in (kind[0], kind[2]):
             if end not in nodes:
                 raise ProgrammingError(f"the edges {kind!r} have ends '{end}', and no nodes do")
-    return dict(nodes), dict(edges)
+    return {**nodes}, {**edges}
 
 
 def _query(text: str) -> str:

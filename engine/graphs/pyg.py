@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.graphs.graph import Edges, EdgeType, Graph, NodeType
+    from raydb.engine.graphs.nodes import Nodes
 
 
 def stores_of(graph: Graph) -> tuple[Features, EdgeLists]:
@@ -36,7 +37,7 @@ class Features(FeatureStore):
         """Return all features."""
         return [
             TensorAttr(kind, name)
-            for kind, nodes in self._graph.features.items()
+            for kind, nodes in self._graph.all_nodes.items()
             for name in nodes.types
         ]
 
@@ -51,7 +52,8 @@ class Features(FeatureStore):
         return torch.from_numpy(nodes.take(attr.attr_name, numbers))
 
     def _get_tensor_size(self, attr: TensorAttr) -> tuple[int, ...]:
-        return self._graph.nodes(attr.group_name).shape(attr.attr_name)
+        nodes: Nodes = self._graph.nodes(attr.group_name)
+        return nodes.shape(attr.attr_name)
 
     def _put_tensor(self, tensor: Any, attr: TensorAttr) -> bool:  # noqa: ARG002
         raise NotSupportedError("features are read from tables; Graph.write makes a table")
@@ -69,7 +71,7 @@ class EdgeLists(GraphStore):
 
     def get_all_edge_attrs(self) -> list[EdgeAttr]:
         """Return all kinds of edges."""
-        nodes = self._graph.features
+        nodes = self._graph.all_nodes
         return [
             EdgeAttr(
                 kind,
@@ -113,7 +115,7 @@ class Sampler(BaseSampler):
         )
         self._most, self._hops = most, given.num_hops
         self._local = {
-            kind: np.full(nodes.count, -1, np.int32) for kind, nodes in graph.features.items()
+            kind: np.full(nodes.count, -1, np.int32) for kind, nodes in graph.all_nodes.items()
         }
         widest = max((each for counts in most.values() for each in counts), default=0)
         self._drawn = np.full(1 << max(2 * widest, 2).bit_length(), -1, np.int64)
@@ -124,7 +126,7 @@ class Sampler(BaseSampler):
 
     def sample_from_edges(self, index: Any, neg_sampling: Any = None) -> Any:
         """Return the neighbourhoods of the ends of edges."""
-        counts = {kind: nodes.count for kind, nodes in self._graph.features.items()}
+        counts = {kind: nodes.count for kind, nodes in self._graph.all_nodes.items()}
         count = counts if self._is_hetero else counts[None]
         return edge_sample(index, self._sample, count, False, None, neg_sampling)
 
@@ -155,8 +157,8 @@ class _Found:
         empty = np.empty(0, np.int64)
         for kind, nodes in seeds.items():
             graph.nodes(kind).check(nodes)
-        self._nodes = {kind: seeds.get(kind, empty) for kind in graph.features}
-        self._first = dict.fromkeys(graph.features, 0)
+        self._nodes = {kind: seeds.get(kind, empty) for kind in graph.all_nodes}
+        self._first = dict.fromkeys(graph.all_nodes, 0)
         self._node_counts = {kind: [len(each)] for kind, each in self._nodes.items()}
         self._parts: dict[EdgeType, list[tuple[NDArray[np.int64], ...]]] = {
             kind: [] for kind in graph.edges
@@ -183,8 +185,8 @@ class _Found:
             drawn = self._draw(edges, frontier, first, most[kind], how, local)
             self._parts[kind].append(drawn)
         self._first = last
-        for kind, nodes in self._nodes.items():
-            self._node_counts[kind].append(len(nodes) - last[kind])
+        for node_type, nodes in self._nodes.items():
+            self._node_counts[node_type].append(len(nodes) - last[node_type])
 
     def _draw(
         self,

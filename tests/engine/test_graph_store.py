@@ -50,7 +50,7 @@ def edges_of(graph, kind=None):
 def test_a_graph_is_its_tables(con):
     graph = con.graph(nodes="paper", edges="cites")
     assert edges_of(graph) == sorted(con.execute("FROM cites").fetchall())
-    nodes = graph.features[None]
+    nodes = graph.all_nodes[None]
     assert set(nodes.types) == {"x", "y"}
     assert (nodes.shape("x"), nodes.shape("y")) == ((NODES - 1, 4), (NODES - 1,))
     rows = {key: list(x) for key, x in con.execute("SELECT id, x FROM paper").fetchall()}
@@ -69,10 +69,10 @@ def test_little_memory_gives_the_same(con):
     some = np.array([5, 290, 5])
     for name in ("x", "y"):
         assert (
-            small.features[None].take(name, some) == graph.features[None].take(name, some)
+            small.all_nodes[None].take(name, some) == graph.all_nodes[None].take(name, some)
         ).all()
         assert (
-            small.features[None].take(name, None) == graph.features[None].take(name, None)
+            small.all_nodes[None].take(name, None) == graph.all_nodes[None].take(name, None)
         ).all()
 
 
@@ -85,8 +85,8 @@ def test_nodes_of_several_kinds(con):
             ("paper", "cites", "paper"): "cites",
         },
     )
-    assert graph.features["author"].take("v", graph.numbers([8, 1], "author")).tolist() == [4, 0.5]
-    assert graph.features["paper"].take("y", np.array([1, 2])).dtype == np.float64
+    assert graph.all_nodes["author"].take("v", graph.numbers([8, 1], "author")).tolist() == [4, 0.5]
+    assert graph.all_nodes["paper"].take("y", np.array([1, 2])).dtype == np.float64
     assert edges_of(graph, ("author", "wrote", "paper")) == [(n, f"p{n}") for n in range(5)]
     with pytest.raises(
         raydb.ProgrammingError, match="the graph has no nodes 'editor'; it has 'pap"
@@ -96,11 +96,11 @@ def test_nodes_of_several_kinds(con):
 
 def test_a_graph_stays_as_it_was(con, tmp_path):
     graph = con.graph(nodes="paper", edges="cites")
-    before = graph.features[None].take("x", np.arange(100)).copy()
+    before = graph.all_nodes[None].take("x", np.arange(100)).copy()
     con.execute(
         "DELETE FROM paper WHERE y = 1; UPDATE paper SET x = [0, 0, 0, 0]; VACUUM; CHECKPOINT"
     )
-    assert (graph.features[None].take("x", np.arange(100)) == before).all()
+    assert (graph.all_nodes[None].take("x", np.arange(100)) == before).all()
     con.begin()
     con.execute("INSERT INTO paper VALUES ('new', [1, 2, 3, 4], 5, '')")
     mine = con.graph(nodes="paper", edges="SELECT id, id FROM paper")
@@ -164,6 +164,6 @@ def test_what_is_no_graph(con, nodes, edges, error, sentence):
 def test_features_that_are_none(con, column, sentence):
     graph = con.graph(nodes=f"SELECT id, {column} AS v FROM paper", edges="cites")
     with pytest.raises(raydb.DataError, match=sentence):
-        graph.features[None].take("v", None)
+        graph.all_nodes[None].take("v", None)
     with pytest.raises(raydb.DataError, match=sentence):
-        graph.features[None].take("v", graph.numbers(["p1", "p5"]))
+        graph.all_nodes[None].take("v", graph.numbers(["p1", "p5"]))

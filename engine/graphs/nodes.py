@@ -1,4 +1,4 @@
-"""The features of nodes: columns of a table, read by the numbers of nodes as NumPy arrays.
+"""Nodes, and their features: columns of a table, read by the numbers of nodes as NumPy arrays.
 
 A column that fits is read once; of others the rows are read that are asked for.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from raydb.storage.tables.table import Table
 
 
-class Features:
+class Nodes:
     """The nodes of one kind.
 
     called: how errors name them. Raises NotSupportedError for lists that may differ in length.
@@ -48,7 +48,7 @@ class Features:
         return _is_number(kind) or pa.types.is_boolean(kind)
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Return the shape of a feature of all nodes. Raises ProgrammingError for none of theirs."""
+        """Return the shape of a feature of all nodes. Raises ProgrammingError for what is none."""
         if name not in self.types:
             known = ", ".join(f"'{each}'" for each in self.types) or "none"
             raise ProgrammingError(f"{self.called} have no feature '{name}'; they have {known}")
@@ -74,7 +74,7 @@ class Features:
             self._whole[name] = self._room.held(found)
         if name in self._whole:
             whole = self._whole[name]
-            return whole if numbers is None else whole[numbers]
+            return whole.copy() if numbers is None else whole[numbers]
         assert numbers is not None
         return self._read(name, numbers)
 
@@ -97,31 +97,31 @@ class Features:
 
     def _read(self, name: str, numbers: NDArray[np.int64]) -> NDArray[Any]:
         values = self._take(name, numbers).combine_chunks()
-        width = 1
         if pa.types.is_fixed_size_list(values.type):
-            width = values.type.list_size
-            self._refuse(name, numbers, np.asarray(values.is_null()), "NULL")
+            if values.null_count:
+                raise self._none(name, numbers, np.asarray(values.is_null()), "NULL")
             values = values.flatten()
         if values.null_count:
-            wrong = np.asarray(values.is_null()).reshape(-1, width).any(axis=1)
-            self._refuse(name, numbers, wrong, "NULL")
+            raise self._none(name, numbers, np.asarray(values.is_null()), "NULL")
         found = _as_numpy(values)
         if found.dtype.kind == "f" and np.isnan(found).any():
-            wrong = np.isnan(found).reshape(-1, width).any(axis=1)
-            self._refuse(name, numbers, wrong, "NaN")
+            raise self._none(name, numbers, np.isnan(found), "NaN")
+        if not found.flags.writeable:  # It is Arrow's, and a tensor may be written.
+            found = found.copy()
         return found.reshape(len(numbers), *self.shape(name)[1:])
 
-    def _refuse(
-        self, name: str, numbers: NDArray[np.int64], is_wrong: NDArray[np.bool_], what: str
-    ) -> None:
-        if is_wrong.any():
-            at = int(np.argmax(is_wrong))
-            (key,) = self.keys(numbers[at : at + 1]).to_pylist()
-            raise DataError(f"the feature '{name}' of the node {key!r} of {self.called} is {what}")
+    def _none(
+        self, name: str, numbers: NDArray[np.int64], is_none: NDArray[np.bool_], what: str
+    ) -> DataError:
+        """Return the error about the first value that is none; there may be several a node."""
+        at = int(np.argmax(is_none)) // (len(is_none) // len(numbers))
+        (key,) = self.keys(numbers[at : at + 1]).to_pylist()
+        return DataError(f"the feature '{name}' of the node {key!r} of {self.called} is {what}")
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    kinds = pa.types
+    return bool(kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_decimal(kind))
 
 
 def _as_numpy(values: pa.Array) -> NDArray[Any]:
@@ -132,4 +132,5 @@ def _as_numpy(values: pa.Array) -> NDArray[Any]:
         values = pc.cast(values, pa.float64())
     elif pa.types.is_float16(kind):
         values = pc.cast(values, pa.float32())
-    return values.to_numpy(zero_copy_only=False)
+    found: NDArray[Any] = values.to_numpy(zero_copy_only=False)
+    return found
