@@ -276,7 +276,7 @@ def _by_type(
         for end in (kind[0], kind[2]):
             if end not in nodes:
                 raise ProgrammingError(f"the edges {kind!r} have ends '{end}', and no nodes do")
-    return {**nodes}, {**edges}
+    return dict[Any, str](nodes), dict[Any, str](edges)
 
 
 def _query(text: str) -> str:
