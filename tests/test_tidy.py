@@ -305,11 +305,14 @@ OPTIONAL = {
     "pandas",
     "polars",
     "sqlalchemy",
+    "torch",
+    "torch_geometric",
 }
 
 # Imported by the one whom they serve, and by nobody else.
 PLUGINS = {
     CHECKOUT / "engine/cluster/dask_plugin.py",
+    CHECKOUT / "engine/graphs/pyg.py",
     CHECKOUT / "engine/_root/ibis/backend.py",
     CHECKOUT / "engine/_root/ibis/compiler.py",
     *(CHECKOUT / "engine/_root/sqlalchemy").glob("*.py"),
@@ -357,8 +360,8 @@ def test_test_dependencies_are_those_imported() -> None:
     programs = {"import-linter", "ipykernel", "mypy", "pytest-xdist", "ruff", "tpchgen-cli"}
     programs.add("cluster")  # Its tests import nothing of it.
     stubs = {"types-openpyxl"}
-    # The benchmarks of devices and of a cluster import what a machine with one has.
+    # What is for devices, a cluster and torch imports what a machine with them has.
     modules = {name for file in files for name in (file.stem, file.parent.name)}
-    modules |= {"cupy", "dask", "distributed"}
+    modules |= {"cupy", "dask", "distributed", "torch", "torch_geometric"}
     imported = {"scikit-learn" if name == "sklearn" else name for name in imported_packages(files)}
     assert imported - runtime - modules == declared - programs - stubs

@@ -12,7 +12,8 @@ from torch_geometric.sampler import BaseSampler, HeteroSamplerOutput, NumNeighbo
 from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample
 
 from raydb.errors import NotSupportedError
-from raydb.kernels.graph.loops.sample_loops import sample_sources
+from raydb.kernels.graph.loops.sample_loops import Chance, Drawn, Found, sample_sources
+from raydb.kernels.graph.loops.sample_loops import Edges as Lists
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -134,7 +135,7 @@ class Sampler(BaseSampler):
         if seed_time is not None:
             raise NotSupportedError("the sampler of a graph knows no times")
         seeds = seed if self._is_hetero else {None: seed}
-        found = _Found(self._graph, {kind: each.numpy() for kind, each in seeds.items()})
+        found = _Sample(self._graph, {kind: each.numpy() for kind, each in seeds.items()})
         state = np.array([torch.randint(2**62, (1,)).item()], np.uint64)
         try:
             found.begin(self._local)
@@ -149,7 +150,7 @@ class Sampler(BaseSampler):
         return found.output(is_hetero=self._is_hetero)
 
 
-class _Found:
+class _Sample:
     """What is drawn for some seeds: nodes by type, those of each hop behind the ones before."""
 
     def __init__(self, graph: Graph, seeds: dict[NodeType, NDArray[np.int64]]) -> None:
@@ -205,13 +206,14 @@ class _Found:
         before = self._nodes[edges.source_type]
         nodes = np.empty(len(before) + room, np.int64)
         nodes[: len(before)] = before
-        found = [np.empty(room, np.int64) for _ in range(3)]
+        out = Drawn(*(np.empty(room, np.int64) for _ in range(3)))
         count, drawn_count = sample_sources(
-            edges.starts, edges.sources, frontier, first, most, replace, state, drawn,
-            local[edges.source_type], nodes, len(before), *found,
+            Lists(edges.starts, edges.sources), frontier, first,
+            Chance(state, drawn, most, replace),
+            Found(nodes, local[edges.source_type]), len(before), out,
         )  # fmt: skip
         self._nodes[edges.source_type] = nodes[:count]
-        return tuple(each[:drawn_count] for each in found)
+        return tuple(each[:drawn_count] for each in out)
 
     def output(self, *, is_hetero: bool) -> Any:
         """Return all as PyG wants it."""

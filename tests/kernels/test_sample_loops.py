@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raydb.kernels.graph.loops.sample_loops import place_sources, sample_sources
+from raydb.kernels.graph.loops.sample_loops import (
+    Chance,
+    Drawn,
+    Edges,
+    Found,
+    place_sources,
+    sample_sources,
+)
 
 SETTINGS = settings(max_examples=60, deadline=None, derandomize=True)
 
@@ -27,11 +34,11 @@ def sampled(starts, sources, frontier, most, *, replace=False, seed=1, source_co
     count = source_count if source_count is not None else int(sources.max(initial=0)) + 1
     local = np.full(count, -1, np.int32)
     nodes = np.empty(room, np.int64)
-    found = [np.full(room, -7, np.int64) for _ in range(3)]
+    found = Drawn(*(np.full(room, -7, np.int64) for _ in range(3)))
+    chance = Chance(np.array([seed], np.uint64), drawn, most, replace)
     node_count, edge_count = sample_sources(
-        starts, sources, frontier, 0, most, replace, np.array([seed], np.uint64), drawn,
-        local, nodes, 0, *found,
-    )  # fmt: skip
+        Edges(starts, sources), frontier, 0, chance, Found(nodes, local), 0, found
+    )
     assert (drawn == -1).all()
     assert all((each[edge_count:] == -7).all() for each in found)
     return nodes[:node_count], *(each[:edge_count] for each in found)

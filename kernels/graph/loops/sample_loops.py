@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,41 @@ if TYPE_CHECKING:
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
+
+
+class Edges(NamedTuple):
+    """Edges by target: those of node n are starts[n] to starts[n + 1] of sources (int64, int32)."""
+
+    starts: Any
+    sources: Any
+
+
+class Chance(NamedTuple):
+    """How edges are drawn: `most` a node, negative for all of them, with or without `replace`.
+
+    state: uint64, shape (1,). drawn: a table of what was drawn already, 2**m slots of -1 (int64),
+    at least twice as many as `most`; it is left as it was.
+    """
+
+    state: Any
+    drawn: Any
+    most: int
+    replace: bool
+
+
+class Found(NamedTuple):
+    """Nodes, int64, and by the number of a node its place among them, int32, -1 for none."""
+
+    nodes: Any
+    local: Any
+
+
+class Drawn(NamedTuple):
+    """Room for edges, int64 each: the places of their sources and targets, and their own."""
+
+    row: Any
+    col: Any
+    edge: Any
 
 
 @inlined
@@ -45,68 +80,69 @@ def place_sources(
         place[to] += 1
 
 
+@inlined
+def _new_place(chance: Chance, last: int) -> np.int64:
+    """Return a random number up to `last` that was not drawn, or `last` for one that was.
+
+    So each subset of numbers has the same chance where `last` grows by one each time (Floyd, in
+    Bentley's "Programming Pearls: A Sample of Brilliance", 1987).
+    """
+    drawn = chance.drawn
+    mask = len(drawn) - 1
+    place = _below(chance.state, last + 1)
+    slot = place & mask
+    while drawn[slot] >= 0 and drawn[slot] != place:
+        slot = (slot + 1) & mask
+    if drawn[slot] == place:
+        place = np.int64(last)
+        slot = place & mask
+        while drawn[slot] >= 0:
+            slot = (slot + 1) & mask
+    drawn[slot] = place
+    return place
+
+
 @compiled
 def sample_sources(
-    starts: NDArray[np.int64],
-    sources: NDArray[np.int32],
+    edges: Edges,
     frontier: NDArray[np.int64],
     first: int,
-    most: int,
-    replace: bool,
-    state: NDArray[np.uint64],
-    drawn: NDArray[np.int64],
-    local: NDArray[np.int32],
-    nodes: NDArray[np.int64],
+    chance: Chance,
+    sources: Found,
     count: int,
-    row: NDArray[np.int64],
-    col: NDArray[np.int64],
-    edge: NDArray[np.int64],
+    out: Drawn,
 ) -> tuple[int, int]:
     """Draw edges that lead into nodes; return how many nodes there are then, and edges.
 
-    starts, sources: the edges by target, those of node n in starts[n] to starts[n + 1]. frontier:
-    the nodes; `first` is the place of the first one among all of its type. most: how many edges a
-    node has at most, negative for all. drawn: room for a table of them, 2**m slots of -1, at least
-    twice as many; it is left as it was. local: by source its place in `nodes`, -1 where it has none
-    yet; `count` have one. row, col, edge: get the places of source and target, and of the edge.
+    frontier: the nodes; `first` is the place of the first one among all of its type. sources: of
+    which there are `count` already.
     """
     found = 0
-    mask = len(drawn) - 1
+    nodes, local = sources
+    most, replace = chance.most, chance.replace
     for number in range(len(frontier)):
-        begin = starts[frontier[number]]
-        degree = starts[frontier[number] + 1] - begin
+        begin = edges.starts[frontier[number]]
+        degree = edges.starts[frontier[number] + 1] - begin
         if degree == 0:
             continue
         takes_all = most < 0 or (not replace and degree <= most)
         chosen = degree if takes_all else most
         for turn in range(chosen):
-            place = turn
-            if not takes_all:
-                if replace:
-                    place = _below(state, degree)
-                else:
-                    # Floyd's way: the last one that may be drawn stands for one drawn already.
-                    last = degree - chosen + turn
-                    place = _below(state, last + 1)
-                    slot = place & mask
-                    while drawn[slot] >= 0 and drawn[slot] != place:
-                        slot = (slot + 1) & mask
-                    if drawn[slot] == place:
-                        place = last
-                        slot = place & mask
-                        while drawn[slot] >= 0:
-                            slot = (slot + 1) & mask
-                    drawn[slot] = place
+            place = np.int64(turn)
+            if not takes_all and replace:
+                place = _below(chance.state, degree)
+            elif not takes_all:
+                place = _new_place(chance, degree - chosen + turn)
             at = begin + place
-            node = sources[at]
+            node = edges.sources[at]
             if local[node] < 0:
                 local[node] = count
                 nodes[count] = node
                 count += 1
-            row[found] = local[node]
-            col[found] = first + number
-            edge[found] = at
+            out.row[found] = local[node]
+            out.col[found] = first + number
+            out.edge[found] = at
             found += 1
         if not (takes_all or replace):
-            drawn[:] = -1
+            chance.drawn[:] = -1
     return count, found
