@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 
-# How many rounds k-means is trained.
-ROUNDS = 10
+# How many rounds k-means is trained on which share of the sample, of which each list has some
+# vectors at least: where centroids still move far, a few vectors tell as much as all.
+_ROUNDS = ((0.25, 8), (1.0, 8))
+_LEAST_PER_LIST = 32
 
 # Rows that are worth a thread, and at most so many until an interrupt is heard: some 20 ms.
 _MIN_ROWS = 1024
@@ -36,27 +38,41 @@ def train(
 
     sample: unit vectors under cosine, and so are the centroids. report: is told the share done.
     """
+    count = len(sample)
+    centroids = sample[np.sort(rng.choice(count, lists, replace=False))]
+    if count <= lists:
+        return centroids
+    done, whole = 0.0, sum(share * rounds for share, rounds in _ROUNDS)
+    for share, rounds in _ROUNDS:
+        part, size = sample, max(int(share * count), _LEAST_PER_LIST * lists)
+        if size < count:
+            part = sample[np.sort(rng.choice(count, size, replace=False))]
+        for _ in range(rounds):
+            centroids = _moved(part, centroids, metric, rng)
+            done += share
+            report(done / whole)
+    return centroids
+
+
+def _moved(
+    sample: Vectors, centroids: Vectors, metric: Metric, rng: np.random.Generator
+) -> Vectors:
+    """Return each centroid as the mean of the vectors that it is the nearest one to."""
     # numba takes 0.3 s to import, and few processes build indexes.
     from raydb.kernels.vector.loops.kmeans_loops import add_members  # noqa: PLC0415
 
-    count, width = sample.shape
-    centroids = sample[np.sort(rng.choice(count, lists, replace=False))]
-    for turn in range(ROUNDS if count > lists else 0):
-        members = assign(sample, centroids, metric)
-        sums, sizes = np.zeros((lists, width)), np.zeros(lists, np.int64)
-        add_members(frozen(sample), members, sums, sizes)
-        filled = sizes > 0
-        centroids = centroids.copy()
-        centroids[filled] = sums[filled] / sizes[filled, None]
-        # A list without a vector takes over a part of one of the largest.
-        empty = np.flatnonzero(~filled)
-        for each, largest in zip(empty, np.argsort(-sizes, kind="stable"), strict=False):
-            if sizes[largest] > 1:
-                centroids[each] = sample[rng.choice(np.flatnonzero(members == largest))]
-        if metric == "cosine":
-            centroids = unit(centroids)
-        report((turn + 1) / ROUNDS)
-    return centroids
+    members = assign(sample, centroids, metric)
+    sums, sizes = np.zeros(centroids.shape), np.zeros(len(centroids), np.int64)
+    add_members(frozen(sample), members, sums, sizes)
+    filled = sizes > 0
+    moved = centroids.copy()
+    moved[filled] = sums[filled] / sizes[filled, None]
+    # A list without a vector takes over a part of one of the largest.
+    empty = np.flatnonzero(~filled)
+    for each, largest in zip(empty, np.argsort(-sizes, kind="stable"), strict=False):
+        if sizes[largest] > 1:
+            moved[each] = sample[rng.choice(np.flatnonzero(members == largest))]
+    return unit(moved) if metric == "cosine" else moved
 
 
 def assign(

@@ -9,7 +9,7 @@ there until the first rules have made it a join.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from operator import is_
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, assert_never
 from typing import Literal as OneOf
@@ -94,12 +94,19 @@ class Call:
     """A scalar function, of `registry.FUNCTIONS`, applied to its arguments.
 
     The binder inserts casts, so that the arguments of an operator already have the types that it
-    works on; `cast` is the function whose target is `type`.
+    works on; `cast` is the function whose target is `type`. written: the name in the text, where
+    it is another one of the function's.
     """
 
     function: str
     arguments: tuple[Expression, ...]
     type: pa.DataType
+    written: str = field(default="", compare=False)
+
+    @property
+    def shown(self) -> str:
+        """What people know the function by."""
+        return self.written or self.function
 
     def __hash__(self) -> int:
         return hash((self.function, self.arguments))
@@ -152,6 +159,11 @@ class AggregateCall:
     distinct: bool = False
     filter: Expression | None = None
     order_by: tuple[OrderItem, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """What people know the function by: sums of vectors have a name of their own."""
+        return self.function.removeprefix("vector_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +256,8 @@ def rewrite(expression: Expression, change: Callable[[Expression], Expression]) 
         arguments = expression.arguments
         rewritten = tuple([rewrite(argument, change) for argument in arguments])
         if not all(map(is_, rewritten, arguments)):
-            expression = Call(expression.function, rewritten, expression.type)
+            kind, written = expression.type, expression.written
+            expression = Call(expression.function, rewritten, kind, written)
         return change(expression)
     match expression:
         case Column() | Attribute() | Literal() | Lambda():

@@ -73,8 +73,8 @@ def show(expression: Expression) -> str:
             return f"CAST({show(inner)} AS {sql_type_name(kind)})"
         case Call(function="enum_text", arguments=(inner, _)):
             return f"CAST({show(inner)} AS VARCHAR)"
-        case Call(function=function, arguments=arguments):
-            return f"{function}({', '.join(show(argument) for argument in arguments)})"
+        case Call(arguments=arguments):
+            return f"{expression.shown}({', '.join(show(argument) for argument in arguments)})"
         case Lambda(parameters=parameters, body=body):
             names = ", ".join(each.name for each in parameters if each.name)
             return f"lambda {names}: {show(body)}"
@@ -91,7 +91,7 @@ def show_aggregate(call: AggregateCall) -> str:
     else:
         arguments = ", ".join(show(argument) for argument in call.arguments)
         order = f" ORDER BY {_show_order(call.order_by)}" if call.order_by else ""
-        text = f"{call.function}({'DISTINCT ' if call.distinct else ''}{arguments}{order})"
+        text = f"{call.shown}({'DISTINCT ' if call.distinct else ''}{arguments}{order})"
     return text if call.filter is None else f"{text} FILTER (WHERE {show(call.filter)})"
 
 

@@ -53,14 +53,18 @@ def whole(least: int, end: int) -> Kind:
     return Kind("a whole number", pa.types.is_integer, accepts, wanted, int)
 
 
-def number(least: float, most: float) -> Kind:
-    """Return the numbers between `least` and `most`, without either; those may be infinite."""
+def number(least: float, most: float, *, with_ends: bool = False) -> Kind:
+    """Return the numbers between `least` and `most`, which may be infinite.
+
+    with_ends: whether these two are among them.
+    """
     between = f" between {least:g} and {most:g}" if math.isfinite(most) else f" above {least:g}"
     between = between if math.isfinite(least) else ""
 
     def accepts(value: Any) -> bool:
         is_real = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-        return is_real and least < float(value) < most
+        inner = is_real and least < float(value) < most
+        return inner or (with_ends and is_real and float(value) in (least, most))
 
     return Kind("a number", _is_number, accepts, lambda _: f"a number{between}", float)
 

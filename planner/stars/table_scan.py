@@ -195,14 +195,14 @@ def _call_obstacles(call: AggregateCall, star: Star, catalog: CatalogInfo) -> It
     kind = call.arguments[0].type if call.arguments else call.type
     if not asks_values(call) and may_be_accumulated(call):
         if is_wide(kind) and not _fits_int64(call.arguments[0], star, catalog):
-            yield f"{call.function.upper()} over {sql_type_name(kind)} may not fit 64 bits"
+            yield f"{call.shown.upper()} over {sql_type_name(kind)} may not fit 64 bits"
     elif pa.types.is_uint64(kind) and not call.distinct and call.function in AGGREGATES:
-        yield f"{call.function.upper()} over {sql_type_name(kind)} may not fit 64 bits"
+        yield f"{call.shown.upper()} over {sql_type_name(kind)} may not fit 64 bits"
     else:
         # To number all rows first takes longer than to join and to group them: a BVH leaves most
         # of them out.
         listed = ", ".join(map(show, call.arguments))
-        yield f"{call.function.upper()} over too many values of {listed}"
+        yield f"{call.shown.upper()} over too many values of {listed}"
 
 
 def _fits_int64(argument: Expression, star: Star, catalog: CatalogInfo) -> bool:

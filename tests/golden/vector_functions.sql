@@ -28,11 +28,11 @@ SELECT sql FROM duckdb_views() WHERE view_name = 'near';
 
 -- What they refuse.
 SELECT [1, 2] <+> [1];
--- error: DataError: list_l1_distance() needs two lists of the same length
+-- error: DataError: array_l1_distance() needs two lists of the same length
 SELECT [1]::FLOAT[1] <+> [1, 2]::FLOAT[2];
 -- error: ProgrammingError: array_l1_distance() needs lists of one length, not a list (FLOAT[1]) and a list (FLOAT[2]) (line 1, column 9)
 SELECT [1, NULL] <+> [1, 2];
--- error: DataError: list_l1_distance() of a list that contains NULL is not defined
+-- error: DataError: array_l1_distance() of a list that contains NULL is not defined
 SELECT [1, 2] <+> 'x';
 -- error: ProgrammingError: array_l1_distance() needs a list, not 'x' (VARCHAR) (line 1, column 9)
 SELECT ['a'] <+> ['b'];
@@ -54,9 +54,9 @@ SELECT normalize(5);
 SELECT normalize(['a']);
 -- error: ProgrammingError: normalize() needs a list of numbers, not a list (VARCHAR[]) (line 1, column 8)
 SELECT normalize([3, NULL]);
--- error: DataError: list_normalize() of a list that contains NULL is not defined
+-- error: DataError: normalize() of a list that contains NULL is not defined
 SELECT l2_norm([3, NULL]);
--- error: DataError: list_norm() of a list that contains NULL is not defined
+-- error: DataError: l2_norm() of a list that contains NULL is not defined
 SELECT normalize([1], [2]);
 -- error: ProgrammingError: normalize() takes 1 argument, not 2 (line 1, column 8)
 

@@ -15,7 +15,7 @@ SELECT id, rank, probes, guarantee FROM vector_search(docs, emb, [3, 4], k => 5,
 -- 44 | 4 | 10 | 'exact'
 -- 53 | 5 | 10 | 'exact'
 SELECT id, rank, guarantee FROM vector_search((SELECT * FROM docs WHERE lang = 'en'), emb, [3, 4], k => 3, nprobe => 2);
--- 33 | 1 | 'filtered'
+-- 42 | 1 | 'filtered'
 -- 45 | 3 | 'filtered'
 -- 54 | 2 | 'filtered'
 CREATE TABLE plain AS SELECT * FROM docs;

@@ -24,6 +24,19 @@ SELECT id, rank FROM vector_search(docs, emb, [3, 4], k => 4, offset => 2, max_d
 -- 53 | 5
 SELECT count(*) FROM vector_search(docs, emb, [3, 4], offset => 95, k => 5);
 -- 5
+SELECT id, rank FROM vector_search(docs, emb, [3, 4], offset => 98, k => 5) ORDER BY rank;
+-- 89 | 99
+-- 99 | 100
+SELECT id FROM vector_search(docs, emb, [3, 4], offset => 100, k => 5);
+-- (no rows)
+SELECT id FROM vector_search(docs, emb, [3, 4], offset => 2000000000, k => 5);
+-- (no rows)
+SELECT count(*) FROM docs q, LATERAL vector_search(docs, emb, q.emb, k => q.n, offset => 98) d WHERE q.id < 4;
+-- 7
+SELECT count(*) FROM vector_search(docs, emb, [3, 4], max_distance => 'inf'::DOUBLE);
+-- 100
+SELECT count(*) FROM vector_search(docs, emb, [3, 4], max_distance => '-inf'::DOUBLE);
+-- 0
 SELECT count(*) FROM vector_search(docs, emb, [3, 4], max_distance => -1);
 -- 0
 SELECT count(*) FROM vector_search(docs, emb, [3, 4], max_distance => 0);
@@ -48,7 +61,7 @@ EXPLAIN SELECT d.id FROM docs q, LATERAL vector_search(docs, emb, q.emb, k => q.
 CREATE INDEX lists ON docs USING ivf (emb) WITH (lists = 10, seed = 1);
 SELECT id, rank, probes, guarantee FROM vector_search(docs, emb, [3, 4], max_distance => 1, nprobe => 2) ORDER BY rank;
 -- 43 | 1 | 2 | 'uncalibrated'
--- 33 | 2 | 2 | 'uncalibrated'
+-- 42 | 2 | 2 | 'uncalibrated'
 -- 44 | 3 | 2 | 'uncalibrated'
 -- 53 | 4 | 2 | 'uncalibrated'
 SELECT id, rank, probes, guarantee FROM vector_search(docs, emb, [3, 4], max_distance => 1, exact => true) ORDER BY rank;
@@ -67,6 +80,15 @@ SELECT id, rank, probes, guarantee FROM vector_search((FROM docs WHERE lang = 'e
 -- 33 | 1 | 0 | 'exact'
 -- 42 | 2 | 0 | 'exact'
 -- 54 | 3 | 0 | 'exact'
+SELECT id, rank FROM vector_search(docs, emb, [3, 4], offset => 99, k => 5, exact => true);
+-- 99 | 100
+SELECT id FROM vector_search(docs, emb, [3, 4], offset => 100, k => 5, nprobe => 10);
+-- (no rows)
+SELECT id FROM docs ORDER BY emb <-> '[3, 4]' LIMIT 3 OFFSET 98;
+-- 89
+-- 99
+SELECT id FROM docs ORDER BY emb <-> '[3, 4]' LIMIT 3 OFFSET 200;
+-- (no rows)
 INSERT INTO docs VALUES (100, 'en', [3.25, 4], NULL, NULL);
 DELETE FROM docs WHERE id = 33;
 SELECT id, rank FROM vector_search(docs, emb, [3, 4], max_distance => 1, nprobe => 10) ORDER BY rank;
@@ -143,7 +165,7 @@ SELECT id FROM vector_search(docs, emb, [3, 4], offset => NULL);
 -- error: ProgrammingError: offset of vector_search() is a whole number from 0, not NULL (line 1, column 16)
 SELECT id FROM vector_search(docs, emb, [3, 4], offset => 1.5);
 -- error: ProgrammingError: offset of vector_search() is a whole number from 0, not 1.5 (line 1, column 16)
-SELECT id FROM vector_search(docs, emb, [3, 4], k => 99, offset => 2);
+SELECT id FROM vector_search(docs, emb, [3, 4], k => 101, offset => 2);
 -- error: ProgrammingError: vector_search() cannot find 101 rows: table 'docs' has 100 (line 1, column 30)
 SELECT id FROM vector_search(docs, emb, [3, 4], k => 0);
 -- error: ProgrammingError: k of vector_search() is a whole number from 1, not 0 (line 1, column 16)

@@ -78,9 +78,9 @@ EXPLAIN SELECT id FROM vector_search(docs, emb, [1, 2], k => 2, metric => 'cosin
 
 -- Some rows of a table: all k of them are found, where there are so many.
 SELECT id, rank, guarantee FROM vector_search((SELECT * FROM docs WHERE lang = 'en'), emb, [3, 4], k => 3, nprobe => 1);
--- 15 | 3 | 'filtered'
--- 24 | 2 | 'filtered'
--- 33 | 1 | 'filtered'
+-- 30 | 3 | 'filtered'
+-- 42 | 1 | 'filtered'
+-- 51 | 2 | 'filtered'
 SELECT n, rank FROM vector_search((SELECT id + 1 AS n, emb AS e FROM docs WHERE id IN (5, 6)), e, [0, 0], k => 3);
 -- 6 | 1
 -- 7 | 2

@@ -85,7 +85,7 @@ class VectorFunction(SearchFunction):
         Argument("column", COLUMN),
         Argument("query"),
         Argument("k", whole(1, 2**31), varies=True),
-        Argument("max_distance", number(-inf, inf), varies=True),
+        Argument("max_distance", number(-inf, inf, with_ends=True), varies=True),
         Argument("offset", whole(0, 2**31), default=0),
         Argument("nprobe", whole(1, 2**31)),
         Argument("exact", FLAG, default=False),

@@ -8,6 +8,7 @@ numbers   ->   rank, distance, and the columns that are asked for
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,6 +84,10 @@ def nearest_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) 
         if not plan.options.is_order:
             raise
         return _every_row(plan, of_rows, sources)
+    if isinstance(plan.right, Scan):
+        # An offset may go beyond all rows.
+        there = max(sources.tables[plan.right.table].live_count, asked.k - plan.options.offset)
+        asked = replace(asked, k=min(asked.k, there))
     vectors, places = asked.vectors, asked.places
     need = _FOUND_BYTES * len(vectors) * asked.k + _NUMBER_BYTES * vectors.size
     sources.memory.check(need, f"a search for {asked.k} rows near each of {len(vectors)} vectors")
@@ -123,6 +128,8 @@ def _search_table(
     """Return what there is near each vector; None where an order goes on with rows without one."""
     if plan.options.is_every:
         return table_within(plan, asked, table, selected_rows(plan, sources), sources)
+    if plan.options.is_order and asked.k > table.live_count:
+        return None
     found, guarantees = _nearest_of_table(plan, asked, table, sources)
     if plan.options.is_order and found.rows[:, -1].min(initial=0) < 0:
         return None

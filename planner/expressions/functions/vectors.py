@@ -46,9 +46,9 @@ def _distance(measure: Callable[[Any, Any], Any], call: Call, *values: Values) -
         return side_by_side(functools.partial(_of_pairs, measure, call), one, other)
     rows, beside = lists_of(as_array(array, len(array))), vector.values
     if (rows.lengths[rows.valid] != len(beside)).any():
-        raise DataError(f"{call.function}() needs two lists of the same length")
+        raise DataError(f"{call.shown}() needs two lists of the same length")
     if is_missing(rows.elements).any() or is_missing(beside).any():
-        raise DataError(f"{call.function}() of a list that contains NULL is not defined")
+        raise DataError(f"{call.shown}() of a list that contains NULL is not defined")
     numbers = rows.elements.to_numpy().reshape(-1, len(beside))
     given = beside.to_numpy(zero_copy_only=False).astype(np.float64)
     found = np.zeros(len(numbers))
@@ -67,10 +67,10 @@ def _of_pairs(
     left, right = lists_of(one), lists_of(other)
     valid = left.valid & right.valid
     if (valid & (left.lengths != right.lengths)).any():
-        raise DataError(f"{call.function}() needs two lists of the same length")
+        raise DataError(f"{call.shown}() needs two lists of the same length")
     for lists in (left, right):
         if is_missing(lists.elements).any():
-            raise DataError(f"{call.function}() of a list that contains NULL is not defined")
+            raise DataError(f"{call.shown}() of a list that contains NULL is not defined")
     result = np.zeros(len(valid))
     first, second = left.elements.to_numpy(), right.elements.to_numpy()
     for length in np.unique(left.lengths[valid]):
@@ -133,7 +133,7 @@ def _bind_measure(function: str, name: str, left: Expression, right: Expression)
         )
     if not pt.is_floating(target.value_type):
         target = pa.list_(DOUBLE)
-    return Call(function, tuple(cast(side, target) for side in sides), DOUBLE)
+    return Call(function, tuple(cast(side, target) for side in sides), DOUBLE, name)
 
 
 # `beside`: the names that pgvector has for them.
@@ -207,18 +207,18 @@ def _bind_vector(name: str, vector: Expression) -> Expression:
 
 
 def _bind_norm(name: str, vector: Expression) -> Expression:
-    return Call("list_norm", (_bind_vector(name, vector),), DOUBLE)
+    return Call("list_norm", (_bind_vector(name, vector),), DOUBLE, name)
 
 
 def _bind_unit(name: str, vector: Expression) -> Expression:
     vector = _bind_vector(name, vector)
-    return Call("list_normalize", (vector,), vector.type)
+    return Call("list_normalize", (vector,), vector.type, name)
 
 
 def _norms(call: Call, lists: Lists) -> Any:
     """Return the length of each vector, in doubles; 0 for NULL."""
     if is_missing(lists.elements).any():
-        raise DataError(f"{call.function}() of a list that contains NULL is not defined")
+        raise DataError(f"{call.shown}() of a list that contains NULL is not defined")
     numbers = lists.elements.to_numpy().astype(np.float64)
     # By their greatest number, so that no square leaves the doubles.
     rows = np.flatnonzero(lists.lengths)
@@ -298,7 +298,7 @@ def _cross(call: Call, left: pa.Array, right: pa.Array) -> pa.Array:
     for lists in (one, other):
         places = lists.starts[valid, None] + np.arange(3)
         if is_missing(lists.elements)[places].any():
-            raise DataError(f"{call.function}() of an array that contains NULL is not defined")
+            raise DataError(f"{call.shown}() of an array that contains NULL is not defined")
         sides.append(lists.elements.fill_null(0).to_numpy()[places])
     found[valid] = np.cross(*sides)
     elements = pa.array(found.ravel(), mask=np.repeat(~valid, 3))

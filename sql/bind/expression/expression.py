@@ -65,7 +65,7 @@ class AggregateList:
 
     def column_of(self, call: AggregateCall) -> Column:
         """Return the column that holds an aggregate's result."""
-        return _once(self.calls, call, self.numbers, call.function, call.type, call.arguments)
+        return _once(self.calls, call, self.numbers, call.shown, call.type, call.arguments)
 
     def grouping_of(self, arguments: tuple[Expression, ...]) -> Column:
         """Return the column that stands for GROUPING(arguments)."""
