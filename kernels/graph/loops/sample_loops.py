@@ -89,7 +89,7 @@ def _new_place(chance: Chance, last: int) -> np.int64:
     """
     drawn = chance.drawn
     mask = len(drawn) - 1
-    place = _below(chance.state, last + 1)
+    place: np.int64 = _below(chance.state, last + 1)
     slot = place & mask
     while drawn[slot] >= 0 and drawn[slot] != place:
         slot = (slot + 1) & mask
