@@ -10,6 +10,11 @@ becomes where it can be put together from parts
 by the same parts as those of rows newer than a BVH (`delta.part_star`), which stay beside it. A
 worker plans the text of the query by itself and takes the scan of the same `question`: what it
 would answer is what is asked, or it does not answer.
+
+The first rows in order of one large table are the first ones of those of its segments:
+
+    LimitRows, SortRows
+      SegmentRows          the first rows of each segment, in the order of segments
 """
 
 from __future__ import annotations
@@ -17,21 +22,33 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import hashlib
-from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import field, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
 from raydb.planner.expressions.nodes import attributes_of, expressions_of
+from raydb.planner.expressions.registry import is_volatile, may_raise
 from raydb.planner.plan.common_tables import fresh_numbers
-from raydb.planner.plan.nodes import CommonTable, NoStar
+from raydb.planner.plan.nodes import (
+    CommonTable,
+    Filter,
+    Limit,
+    NoStar,
+    Project,
+    Scan,
+    Sort,
+    TopRows,
+)
 from raydb.planner.plan.nodes.aggregate import Aggregate, GroupedRows
-from raydb.planner.stars.costs import bvh_cost
+from raydb.planner.plan.nodes.node import Node
+from raydb.planner.stars.costs import bvh_cost, general_cost
 from raydb.planner.stars.deferred import DeferredScan
 from raydb.planner.stars.delta import DeltaScan, merge_parts, part_star
 from raydb.planner.stars.fuse import fuse
 from raydb.planner.stars.fused_scan import FusedScanAggregate
-from raydb.planner.stars.table_scan import FusedTableScan, scan_obstacle
+from raydb.planner.stars.table_scan import MIN_ROWS, FusedTableScan, scan_obstacle
+from raydb.storage.tables.table import ROW_NUMBER
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -39,11 +56,15 @@ if TYPE_CHECKING:
 
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.plan.nodes import PhysicalPlan, Star
+    from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.planner.plan.nodes import PhysicalPlan, SortKey, Star
     from raydb.planner.plan.nodes.node import Calls, Items
 
 # Aggregates of parts that are the same in whatever order rows are added up.
 _ORDERLESS = frozenset({"count", "count_star", "min", "max", "bit_and", "bit_or", "bit_xor"})
+
+# More rows are not sent from each segment.
+_MOST_ROWS = 2**16
 
 _PLAIN = (str, bytes, int, float, type(None), dt.date, dt.time, dt.timedelta, decimal.Decimal)
 
@@ -67,6 +88,11 @@ class SegmentScan(GroupedRows):
     def bvh(self) -> str:
         """The BVH whose places the segments are ranges of, '' where they are rows of the table."""
         return self.scan.bvh if isinstance(self.scan, FusedScanAggregate) else ""
+
+    @property
+    def fact(self) -> str:
+        """The table whose rows are read."""
+        return self.star.fact
 
     @property
     def keys(self) -> Items:
@@ -95,11 +121,6 @@ class SegmentScan(GroupedRows):
             for _, call in self.aggregates
         )
 
-    def segments(self, row_count: int) -> list[tuple[int, int]]:
-        """Return the ranges of rows or places, first and behind the last, of so many."""
-        step = self.segment_rows
-        return [(first, min(first + step, row_count)) for first in range(0, row_count, step)]
-
     @property
     def details(self) -> dict[str, Any]:
         """What EXPLAIN says of the job, and how many segments its visible rows are."""
@@ -107,7 +128,7 @@ class SegmentScan(GroupedRows):
         rows = scan.row_count if isinstance(scan, FusedTableScan) else scan.index.row_count
         return {
             **scan.details,
-            "segments": len(self.segments(rows)),
+            "segments": len(ranges_of(rows, self.segment_rows)),
             "segment_rows": self.segment_rows,
         }
 
@@ -121,6 +142,52 @@ class SegmentScan(GroupedRows):
         }
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class SegmentRows(Node):
+    """The first rows in order of each segment of a table, which come from workers.
+
+    rows: what each segment is asked, and what the coordinator runs where no worker can.
+    predicates: what every row of it fulfils.
+    """
+
+    explain_name = "SegmentRows"
+    column_fields = ("columns",)
+
+    rows: Limit | TopRows
+    columns: tuple[Column, ...] = field()
+    fact: str
+    predicates: tuple[Expression, ...]
+    segment_rows: int
+    question: str
+
+    bvh: ClassVar[str] = ""
+    is_exact: ClassVar[bool] = False
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that are read."""
+        return (self.fact,)
+
+    @property
+    def summary(self) -> str:
+        """What EXPLAIN says beside the name."""
+        return f"{self.rows.summary} of each segment"
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What EXPLAIN says of the segments."""
+        return {
+            "table": self.fact,
+            "at_workers": f"segments of up to {self.segment_rows} rows",
+        }
+
+
+def ranges_of(row_count: int, segment_rows: int) -> list[tuple[int, int]]:
+    """Return the ranges of segments, first and behind the last, of so many rows or places."""
+    firsts = range(0, row_count, segment_rows)
+    return [(first, min(first + segment_rows, row_count)) for first in firsts]
+
+
 def distribute(plan: PhysicalPlan, catalog: CatalogInfo, options: PlannerOptions) -> PhysicalPlan:
     """Return a physical plan whose jobs on many rows are asked of workers, where they can."""
     numbers = fresh_numbers(plan)
@@ -129,6 +196,9 @@ def distribute(plan: PhysicalPlan, catalog: CatalogInfo, options: PlannerOptions
     def go(plan: PhysicalPlan) -> PhysicalPlan:
         if isinstance(plan, FusedTableScan | FusedScanAggregate):
             found = _in_segments(plan, catalog, options, numbers)
+            return plan if isinstance(found, str) else found
+        if isinstance(plan, Limit | TopRows) and (first := _first_rows(plan)) is not None:
+            found = _rows_in_segments(first, catalog, options)
             return plan if isinstance(found, str) else found
         if isinstance(plan, CommonTable):
             if plan.number not in shared:
@@ -149,8 +219,12 @@ def at_coordinator(
     for node in waiting:
         waiting += node.children
         match node:
-            case SegmentScan():
+            case SegmentScan() | SegmentRows():
                 count += 1
+            case Limit() | TopRows() if (first := _first_rows(node)) is not None:
+                found = _rows_in_segments(first, catalog, options)
+                assert isinstance(found, str), "it would be asked of workers"
+                reasons.append(found)
             case FusedTableScan() | FusedScanAggregate():
                 found = _in_segments(node, catalog, options, fresh_numbers(plan))
                 assert isinstance(found, str), "it would be asked of workers"
@@ -162,7 +236,7 @@ def at_coordinator(
             case Aggregate(star=NoStar(reason=reason)) if reason:
                 reasons.append(reason)
     if not (count or reasons):
-        reasons.append("the query has no aggregate")
+        reasons.append("the query has no aggregate, and no ORDER BY with LIMIT of one table's rows")
     return count, list(dict.fromkeys(reasons))
 
 
@@ -203,11 +277,80 @@ def _part_of(
         return part
     cost = bvh_cost(star, replace(part, newer=None), catalog)
     if cost < options.call_cost:
-        call = f"a question to workers {options.call_cost / 1e6:.3g} ms"
-        return f"BVH '{job.bvh}' takes about {cost / 1e6:.3g} ms, {call}"
+        return _less_than_a_call(f"BVH '{job.bvh}'", cost, options)
     if part.job.sieved and options.call_cost:
         return f"BVH '{job.bvh}' answers by totals of its cells"
     return replace(part, choice_reason=job.choice_reason)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _FirstRows:
+    """The first rows in order of what projections and filters make of a table."""
+
+    plan: Limit | TopRows
+    source: PhysicalPlan
+    keys: tuple[SortKey, ...]
+    count: int
+    scan: Scan
+    expressions: tuple[Expression, ...]
+    predicates: tuple[Expression, ...]
+
+
+def _first_rows(plan: Limit | TopRows) -> _FirstRows | None:
+    """Return what a plan is the first rows of; None where that is not one table's rows."""
+    match plan:
+        case Limit(source=Sort(source=source, keys=keys), count=int() as count):
+            pass
+        case TopRows(source=source, keys=keys, count=count):
+            pass
+        case _:
+            return None
+    expressions: list[Expression] = []
+    predicates: list[Expression] = []
+    below = source
+    while isinstance(below, Project | Filter):
+        expressions += below.expressions
+        if isinstance(below, Filter) and isinstance(below.source, Scan):
+            predicates = [below.predicate]
+        below = below.source
+    if not isinstance(below, Scan):
+        return None
+    listed = tuple(expressions), tuple(predicates)
+    return _FirstRows(plan, source, keys, count + plan.offset, below, *listed)
+
+
+def _rows_in_segments(
+    first: _FirstRows, catalog: CatalogInfo, options: PlannerOptions
+) -> PhysicalPlan | str:
+    """Return the plan that puts the first rows of segments in order, or why there is none."""
+    plan, table = first.plan, first.scan.table
+    if first.scan.lookup is not None:
+        return f"rows are found by '{first.scan.lookup.index}'"
+    info = catalog.tables[table]
+    if info.row_count < MIN_ROWS or info.is_streamed:
+        return f"'{table}' has less than {MIN_ROWS} rows"
+    if first.count > _MOST_ROWS:
+        return f"more than {_MOST_ROWS} rows are asked for"
+    if any(column.name == ROW_NUMBER for column in first.scan.columns):
+        return "it reads the numbers of rows"
+    if any(may_raise(each) or is_volatile(each) for each in first.expressions):
+        return "an expression of it may fail, or gives another value each time"
+    cost = general_cost(first.source, catalog)
+    if cost < options.call_cost:
+        return _less_than_a_call(f"a scan of '{table}'", cost, options)
+    rows = replace(plan, count=first.count, offset=0)
+    question = _digest(rows)
+    if question is None:
+        return "a constant of it is not sent to workers"
+    assert options.segment_rows is not None
+    columns = plan.columns
+    read = SegmentRows(rows, columns, table, first.predicates, options.segment_rows, question)
+    return Limit(Sort(read, first.keys), plan.count, plan.offset)
+
+
+def _less_than_a_call(what: str, cost: float, options: PlannerOptions) -> str:
+    call = f"a question to workers {options.call_cost / 1e6:.3g} ms"
+    return f"{what} takes about {cost / 1e6:.3g} ms, {call}"
 
 
 def question_of(star: Star, bvh: str = "") -> str | None:
@@ -225,6 +368,11 @@ def question_of(star: Star, bvh: str = "") -> str | None:
         tuple(call for _, call in star.aggregates),
         star.given,
     )
+    return _digest(asked)
+
+
+def _digest(asked: object) -> str | None:
+    """Return a digest of values, None where one of them is not spelled."""
     try:
         text = "".join(_spelled(asked))
     except TypeError:

@@ -50,8 +50,10 @@ if TYPE_CHECKING:
     from raydb.engine.cluster.messages import Answer
     from raydb.engine.cluster.pruning import Segments
     from raydb.engine.context.statement_context import StatementContext
-    from raydb.planner.segments import SegmentScan
+    from raydb.planner.segments import SegmentRows, SegmentScan
     from raydb.storage.tables.table import Table
+
+    Segmented = SegmentScan | SegmentRows
 
 # Settings that a text is bound with.
 _SENT = ("timezone", "default_null_order", "nanoseconds")
@@ -187,7 +189,7 @@ class Cluster:
         return found
 
     def rows(
-        self, scan: SegmentScan, tables: Mapping[str, Table], context: StatementContext
+        self, scan: Segmented, tables: Mapping[str, Table], context: StatementContext
     ) -> Found | str:
         """Return the groups of all segments, or why workers do not answer.
 
@@ -238,9 +240,7 @@ class Cluster:
         assert not run.left, run.left
         return Found(_in_order(run.groups, scan), _said(run, segments))
 
-    def _segments_of(
-        self, scan: SegmentScan, tables: Mapping[str, Table], identity: str
-    ) -> Segments:
+    def _segments_of(self, scan: Segmented, tables: Mapping[str, Table], identity: str) -> Segments:
         """Return the segments of a scan, kept for the same question about the same rows."""
         key = scan.question, identity, scan.segment_rows
         found = self._segments.pop(key, None) or segments_of(scan, tables)
@@ -264,7 +264,7 @@ class Cluster:
             "threads": f"{max(context.settings[THREADS] // count, 1)}",
         }
 
-    def _give(self, numbers: Iterable[int], run: _Run, scan: SegmentScan, ask: Any) -> None:
+    def _give(self, numbers: Iterable[int], run: _Run, scan: Segmented, ask: Any) -> None:
         """Ask those workers that are left some segments; wait for one where there is none."""
         if run.ended > _MOST_ENDED:
             raise _all_lost(run, scan, "the query may be what ends them")
@@ -284,10 +284,10 @@ class Cluster:
                     run.lost.pop(worker, None)
             check_interrupt()
             time.sleep(WAIT_S)
-        for worker, own in assign(list(numbers), left, scan.bvh or scan.star.fact).items():
+        for worker, own in assign(list(numbers), left, scan.bvh or scan.fact).items():
             ask(worker, own)
 
-    def _hear(self, run: _Run, scan: SegmentScan, context: StatementContext, ask: Any) -> str:
+    def _hear(self, run: _Run, scan: Segmented, context: StatementContext, ask: Any) -> str:
         """Wait a moment, and take what workers have said; return why one does not answer."""
         check_interrupt()
         wait([call.answer for call in run.calls], WAIT_S, FIRST_COMPLETED)
@@ -321,7 +321,7 @@ class Cluster:
                 self._ask_beside(call, run, scan, ask)
         return ""
 
-    def _lose(self, call: _Call, why: str, run: _Run, scan: SegmentScan, ask: Any) -> None:
+    def _lose(self, call: _Call, why: str, run: _Run, scan: Segmented, ask: Any) -> None:
         run.lost[call.worker] = why
         if call.other is None:
             self._give(call.numbers, run, scan, ask)
@@ -342,7 +342,7 @@ class Cluster:
         usual = times[min(int(_SLOW_SHARE * len(times)), len(times) - 1)]
         return time.monotonic() - call.begin > max(_SLOW_TIMES * usual, _SLOW_S)
 
-    def _ask_beside(self, call: _Call, run: _Run, scan: SegmentScan, ask: Any) -> None:
+    def _ask_beside(self, call: _Call, run: _Run, scan: Segmented, ask: Any) -> None:
         """Ask a worker that has nothing to do the segments of a call, where there is one."""
         busy = {each.worker for each in run.calls}
         free = {
@@ -351,7 +351,7 @@ class Cluster:
             if worker not in busy and worker not in run.lost
         }
         if free:
-            (worker,) = assign(call.numbers[:1], free, scan.bvh or scan.star.fact)
+            (worker,) = assign(call.numbers[:1], free, scan.bvh or scan.fact)
             ask(worker, call.numbers)
             call.other, run.calls[-1].other = run.calls[-1], call
             run.slow.append(call.worker)
@@ -405,7 +405,7 @@ def _take(answer: Answer, call: _Call, size: int, run: _Run, context: StatementC
         raise too_small(run.received, "putting together the groups of the workers", limit)
 
 
-def _in_order(groups: Mapping[int, pa.Table], scan: SegmentScan) -> pa.Table:
+def _in_order(groups: Mapping[int, pa.Table], scan: Segmented) -> pa.Table:
     """Return the groups in the order of segments, so that nothing depends on who was first."""
     names = [column_name(column) for column in scan.columns]
     types = [column.type for column in scan.columns]
@@ -435,9 +435,9 @@ def _said(run: _Run, segments: Segments) -> str:
     )
 
 
-def _all_lost(run: _Run, scan: SegmentScan, why: str) -> OperationalError:
+def _all_lost(run: _Run, scan: Segmented, why: str) -> OperationalError:
     listed = "; ".join(f"{worker}: {reason}" for worker, reason in run.lost.items())
     return OperationalError(
-        f"segments of '{scan.star.fact}' have no worker left, {why}"
+        f"segments of '{scan.fact}' have no worker left, {why}"
         + (f" (lost {listed})" if listed else "")
     )

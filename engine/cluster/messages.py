@@ -21,6 +21,7 @@ from raydb import errors
 from raydb.errors import DataError, InternalError, OperationalError
 from raydb.kernels.stored.ipc import read_table
 from raydb.planner.expressions.nodes import Literal
+from raydb.planner.segments import SegmentRows, SegmentScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.storage.tables.parts import FilePart
 from raydb.values import dataclass
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from raydb.engine.catalog.store import Store
-    from raydb.planner.segments import SegmentScan
     from raydb.storage.tables.table import Table
 
     Parameters = Sequence[object] | Mapping[str, object]
@@ -152,7 +152,7 @@ def _type_of(name: str) -> pa.DataType | None:
         return None
 
 
-def identity_of(scan: SegmentScan, tables: Mapping[str, Table], store: Store) -> str:
+def identity_of(scan: SegmentScan | SegmentRows, tables: Mapping[str, Table], store: Store) -> str:
     """Return what tells the rows that a scan reads from those of all other versions of them.
 
     Files have random names and never change. Rows that are in no file yet are records of the log,
@@ -160,7 +160,7 @@ def identity_of(scan: SegmentScan, tables: Mapping[str, Table], store: Store) ->
     rows of a BVH are gone is what its table says. Raises NotSharedError for a BVH without a file.
     """
     found: list[Any] = []
-    job = scan.scan
+    job = scan.scan if isinstance(scan, SegmentScan) else None
     if isinstance(job, FusedScanAggregate):
         file = store.file_of(job.index)
         if file is None:

@@ -23,6 +23,7 @@ from raydb.errors import DataError
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Attribute, Column, attributes_of, rewrite
 from raydb.planner.expressions.registry import may_raise
+from raydb.planner.segments import SegmentRows, SegmentScan, ranges_of
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.storage.tables.parts import Comparison
 from raydb.values import dataclass
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from raydb.planner.expressions.nodes import Expression
     from raydb.planner.plan.nodes import Star
-    from raydb.planner.segments import SegmentScan
     from raydb.storage.tables.table import ForeignKey, Table
 
     Ranges = Sequence[tuple[int, int]]
@@ -51,17 +51,22 @@ class Segments:
     left: Sequence[int]
 
 
-def segments_of(scan: SegmentScan, tables: Mapping[str, Table]) -> Segments:
+def segments_of(scan: SegmentScan | SegmentRows, tables: Mapping[str, Table]) -> Segments:
     """Return the segments of a scan."""
-    job = scan.scan
+    job = scan.scan if isinstance(scan, SegmentScan) else None
     if isinstance(job, FusedScanAggregate):
         offsets, entries = job.index.offsets, job.index.entries(job.job.intervals)
         read = np.stack([offsets[entries[:, 0]], offsets[entries[:, 1]]], axis=1)
-        ranges = scan.segments(job.index.row_count)
+        ranges = ranges_of(job.index.row_count, scan.segment_rows)
     else:
-        found = passing_ranges(scan.star, tables)
+        fact = tables[scan.fact]
+        if isinstance(scan, SegmentScan):
+            found = passing_ranges(scan.star, tables)
+        else:
+            comparisons = [each for part in scan.predicates for each in comparisons_of(part)]
+            found = _compared_ranges(comparisons, fact)
         read = np.array(found, np.int64).reshape(-1, 2)
-        ranges = scan.segments(tables[scan.star.fact].row_count)
+        ranges = ranges_of(fact.row_count, scan.segment_rows)
     return Segments(ranges, _overlapping(ranges, read))
 
 
@@ -77,9 +82,8 @@ def _overlapping(ranges: Ranges, read: NDArray[np.int64]) -> list[int]:
 def passing_ranges(star: Star, tables: Mapping[str, Table]) -> list[tuple[int, int]]:
     """Return ascending ranges of the fact table's rows; no row outside of them passes."""
     fact = tables[star.fact]
-    whole = [(0, fact.row_count)]
     if any(map(may_raise, star.predicates)):
-        return whole  # What is not looked at does not fail.
+        return [(0, fact.row_count)]  # What is not looked at does not fail.
     comparisons = []
     behind: dict[ForeignKey, list[Expression]] = {}
     for predicate in star.predicates:
@@ -95,8 +99,13 @@ def passing_ranges(star: Star, tables: Mapping[str, Table]) -> list[tuple[int, i
         if found is None:
             return []
         comparisons += found
+    return _compared_ranges(comparisons, fact)
+
+
+def _compared_ranges(comparisons: Sequence[Comparison], fact: Table) -> list[tuple[int, int]]:
+    """Return ascending ranges of rows; all comparisons hold for none outside of them."""
     if not comparisons:
-        return whole
+        return [(0, fact.row_count)]
     fact.rows.bring_metadata(sorted({each.column for each in comparisons}))
     ranges, start = [], 0
     for part in fact.rows.parts:

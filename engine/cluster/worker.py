@@ -12,7 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import psutil
@@ -34,6 +34,7 @@ from raydb.engine.fused.delta import FetchedRows, look_up
 from raydb.engine.fused.derived_cache import CACHE_BYTES, CACHE_SHARE
 from raydb.engine.fused.run import prepare_fused, run_fused, run_table_job
 from raydb.engine.fused.table_job import fuse_on_rows
+from raydb.engine.operators.run import Sources, run_plan
 from raydb.engine.session.session import Session
 from raydb.engine.session.settings import MEMORY_LIMIT
 from raydb.engine.session.settled import expanded
@@ -41,9 +42,10 @@ from raydb.errors import Error, InterfaceError, NotSupportedError, OperationalEr
 from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.planner import plan_query
 from raydb.planner.catalog import CATALOG
-from raydb.planner.segments import SegmentScan
+from raydb.planner.plan.nodes import Limit, TopRows
+from raydb.planner.segments import SegmentRows, SegmentScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
-from raydb.planner.stars.table_scan import scan_bytes
+from raydb.planner.stars.table_scan import FusedTableScan, scan_bytes
 from raydb.room import check_room, too_small
 from raydb.running import Interrupts, Running
 from raydb.sql import ast
@@ -61,10 +63,13 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import Star
     from raydb.storage.tables.table import Table
 
+    FirstRows = Limit | TopRows
     BvhJob = tuple[FusedScanAggregate, PreparedJob]
 
     # Some segments as a job, or the star and the rows where there is no job.
-    Part = tuple[int, TableJob | BvhJob | FetchedRows, Star, Mapping[str, Table]]
+    Part = tuple[int, TableJob | BvhJob | FetchedRows | FirstRows, Star | None, Mapping[str, Table]]
+
+    Segmented = SegmentScan | SegmentRows
 
 # What is kept of questions.
 _MOST_QUESTIONS = 256
@@ -85,7 +90,7 @@ class _Opened:
     session: Session
     turn: threading.Lock = field(default_factory=threading.Lock)
     snapshot: Snapshot | None = None
-    scans: OrderedDict[str, SegmentScan] = field(default_factory=OrderedDict)
+    scans: OrderedDict[str, Segmented] = field(default_factory=OrderedDict)
     parts: OrderedDict[object, list[Part]] = field(default_factory=OrderedDict)
     segments: set[tuple[str, int, int]] = field(default_factory=set)
 
@@ -239,7 +244,7 @@ def _with_bvh(name: str, context: StatementContext) -> StatementContext:
     return replace(context, snapshot=context.databases.database(CATALOG).snapshot)
 
 
-def _find_scan(asked: Asked, context: StatementContext) -> SegmentScan:
+def _find_scan(asked: Asked, context: StatementContext) -> Segmented:
     """Plan the text, and return the scan that is asked for; DeclinedError where there is none.
 
     Other BVHs and the memory limit would only choose among ways to run it.
@@ -264,36 +269,39 @@ def _find_scan(asked: Asked, context: StatementContext) -> SegmentScan:
     waiting = [plan_query(bound.plan, catalog, options)]
     for node in waiting:
         waiting += node.children
-        if isinstance(node, SegmentScan) and node.question == asked.question:
+        if isinstance(node, SegmentScan | SegmentRows) and node.question == asked.question:
             return node
     raise DeclinedError("it plans the query in another way")
 
 
 def _run(
-    asked: Asked, scan: SegmentScan, opened: _Opened, context: StatementContext
+    asked: Asked, scan: Segmented, opened: _Opened, context: StatementContext
 ) -> dict[int, pa.Table]:
     """Return the groups of the segments: of all of them, or of each where doubles are added up."""
     key = asked.question, asked.segments
     parts = opened.parts.get(key)
     if parts is None:
-        if not scan.bvh:
+        if isinstance(scan, SegmentScan) and not scan.bvh:
             _check_memory(asked, scan, context)
         pieces = [asked.segments] if asked.is_exact else [(each,) for each in asked.segments]
         parts = [_part(piece, scan, context) for piece in pieces]
         opened.parts[key] = parts
-        what = scan.bvh or scan.star.fact
+        what = scan.bvh or scan.fact
         opened.segments |= {(what, first, stop) for _, first, stop in asked.segments}
     found, size = {}, 0
     for number, job, star, tables in parts:
         with context.new_memory() as memory:
-            if isinstance(job, FetchedRows):
+            if isinstance(job, Limit | TopRows):
+                rows = run_plan(job, Sources(tables, _no_job, context, memory))
+            elif isinstance(job, FetchedRows):
+                assert star is not None
                 rows = look_up(star, FetchedRows(), tables, memory)
             elif isinstance(job, tuple):
                 rows = run_fused(*job, tables, context.cache, memory)
             else:
                 rows, _ = run_table_job(job, memory)
         size += rows.nbytes
-        check_room(size, f"the groups of '{scan.star.fact}'")
+        check_room(size, f"the rows of '{scan.fact}'")
         found[number] = rows.select(range(len(scan.columns)))
     return found
 
@@ -310,21 +318,28 @@ def _check_memory(asked: Asked, scan: SegmentScan, context: StatementContext) ->
 
 
 def _part(
-    segments: tuple[tuple[int, int, int], ...], scan: SegmentScan, context: StatementContext
+    segments: tuple[tuple[int, int, int], ...], scan: Segmented, context: StatementContext
 ) -> Part:
     tables = context.all_databases.tables
     ranges = tuple((first, stop) for _, first, stop in segments)
-    fact, job = tables[scan.star.fact], scan.scan
-    if isinstance(job, FusedScanAggregate):
-        return segments[0][0], _bvh_job(job, ranges), scan.star, tables
+    fact, number = tables[scan.fact], segments[0][0]
+    if isinstance(scan, SegmentScan) and isinstance(scan.scan, FusedScanAggregate):
+        return number, _bvh_job(scan.scan, ranges), scan.star, tables
     if ranges[-1][1] > fact.row_count:
         raise DeclinedError("it sees another version of the rows")
     chosen = fact.only(ranges)
+    if isinstance(scan, SegmentRows):
+        return number, scan.rows, None, {**tables, scan.fact: chosen}
     star = replace(scan.star, fact=chosen.name)
     tables = {**tables, chosen.name: chosen}
-    own = replace(job, star=star, row_count=chosen.row_count)
+    assert isinstance(scan.scan, FusedTableScan)
+    own = replace(scan.scan, star=star, row_count=chosen.row_count)
     made = fuse_on_rows(own, tables, context.cache)
-    return segments[0][0], FetchedRows() if made is None else made, star, tables
+    return number, FetchedRows() if made is None else made, star, tables
+
+
+def _no_job(job: object) -> NoReturn:
+    raise AssertionError(job)
 
 
 def _bvh_job(plan: FusedScanAggregate, ranges: tuple[tuple[int, int], ...]) -> BvhJob:

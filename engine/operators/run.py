@@ -54,7 +54,7 @@ from raydb.planner.plan.nodes import (
     Window,
     WorkingTable,
 )
-from raydb.planner.segments import SegmentScan
+from raydb.planner.segments import SegmentRows, SegmentScan
 from raydb.planner.stars.deferred import MAX_MEMBERS, DeferredScan
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
@@ -161,6 +161,19 @@ def _run_job(plan: FusedJob, columns: Sequence[Column], sources: Sources) -> Rel
     return Relation({c: table.column(column_name(c)) for c in columns}, table.num_rows)
 
 
+def _run_segment_rows(plan: SegmentRows, columns: Sequence[Column], sources: Sources) -> Relation:
+    cluster = sources.context.queries.cluster
+    assert cluster is not None
+    found = cluster.rows(plan, sources.tables, sources.context)
+    if isinstance(found, str):
+        sources.context.warnings.append(f"the coordinator reads '{plan.fact}': {found}")
+        return sources.rows_of(plan.rows, columns)
+    if sources.trace is not None:
+        sources.trace.note(plan, found.said)
+    names = {c: found.rows.column(column_name(c)) for c in columns}
+    return Relation(names, found.rows.num_rows)
+
+
 def _run_asof_join(plan: AsofJoin, columns: list[Column], sources: Sources) -> Relation:
     from raydb.engine.operators.join.asof import run_asof_join  # noqa: PLC0415  (few plans have one)
 
@@ -225,6 +238,7 @@ RUNNERS: Mapping[type[Node], Callable[[Any, list[Column], Sources], Relation]] =
     Recursive: run_recursive,
     Scan: run_scan,
     SearchRows: _run_search,
+    SegmentRows: _run_segment_rows,
     SegmentScan: _run_job,
     Series: run_series,
     Sort: run_sort,

@@ -35,7 +35,7 @@ from raydb.planner.plan.nodes.values import Series, Values
 from raydb.planner.plan.nodes.window import Window
 
 if TYPE_CHECKING:
-    from raydb.planner.segments import SegmentScan
+    from raydb.planner.segments import SegmentRows, SegmentScan
     from raydb.planner.stars.deferred import DeferredScan
     from raydb.planner.stars.delta import DeltaScan
     from raydb.planner.stars.fused_scan import FusedScanAggregate
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 LogicalNode: TypeAlias = "InnerJoin | OuterJoin | SemiJoin | Apply | Search"
 ChosenNode: TypeAlias = (
     "HashJoin | KeyFilter | FusedScanAggregate | FusedTableScan | DeltaScan | DeferredScan"
-    " | SegmentScan | SearchRows | TopRows"
+    " | SegmentScan | SegmentRows | SearchRows | TopRows"
 )
 SharedNode: TypeAlias = (
     "Scan | Values | Series | CommonTable | WorkingTable | Aggregate | AsofJoin"
