@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import hashlib
 import json
 import re
 from dataclasses import asdict
@@ -174,7 +175,8 @@ def identity_of(scan: SegmentScan | SegmentRows, tables: Mapping[str, Table], st
         ]
         schema = str(table.definition.schema)
         found.append([name, table.version, table.row_count, table.live is None, schema, files])
-    return json.dumps(found)
+    # A digest, for there may be thousands of files.
+    return hashlib.sha256(json.dumps(found).encode()).hexdigest()
 
 
 # -- answers

@@ -48,13 +48,13 @@ if TYPE_CHECKING:
 
 SEGMENTS = 8
 WARM_S = 4.0
-# A scan of all rows and keys that are not few.
+# A scan of nearly all rows, and some hundred groups.
 HEAVY = """
-    SELECT c_nation, s_nation, p_brand1, sum(lo_revenue - lo_supplycost), count(*), min(lo_discount)
-    FROM lineorder, customer, supplier, part
-    WHERE lo_custkey = c_custkey AND lo_suppkey = s_suppkey AND lo_partkey = p_partkey
-      AND lo_quantity > 2 AND c_region <> s_region
-    GROUP BY c_nation, s_nation, p_brand1
+    SELECT c_nation, s_nation, sum(lo_revenue - lo_supplycost), avg(lo_extendedprice * lo_discount),
+      min(lo_tax), max(lo_quantity), count(*)
+    FROM lineorder, customer, supplier
+    WHERE lo_custkey = c_custkey AND lo_suppkey = s_suppkey AND lo_quantity > 2
+    GROUP BY c_nation, s_nation
 """
 
 
