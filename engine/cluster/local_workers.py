@@ -122,7 +122,8 @@ class LocalWorkers:
 
     def _begin(self, number: int) -> None:
         self._processes[number] = subprocess.Popen(  # noqa: S603  (a module of our own)
-            [sys.executable, "-m", "raydb.engine.cluster.local_workers", str(number)],
+            # -P: no module of the folder that the program happens to run in.
+            [sys.executable, "-P", "-m", "raydb.engine.cluster.local_workers", str(number)],
             stdin=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the coordinator.
         )
@@ -140,7 +141,8 @@ class LocalWorkers:
             for number, process in list(self._processes.items()):
                 if process.poll() is not None and not self._is_closed.is_set():
                     if process.stdin is not None:
-                        process.stdin.close()
+                        with suppress(OSError):  # It has not read what it was told.
+                            process.stdin.close()
                     self._begin(number)
                     self._tell(number)
 
