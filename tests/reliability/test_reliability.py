@@ -38,8 +38,8 @@ def run(program: str, *options: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("program", "options"),
     [
-        ("kills.py", "--kills 10 --steps 30"),
         ("objects_commits.py", "--commits 20"),
+        pytest.param("kills.py", "--kills 10 --steps 30", marks=pytest.mark.long),
         pytest.param("cluster_kills.py", "--kills 4 --stops 2", marks=pytest.mark.long),
         pytest.param("cluster_stars.py", "--queries 30", marks=pytest.mark.long),
         pytest.param("soak.py", "--commits 60 --seconds 2 --readers 2", marks=pytest.mark.long),
