@@ -362,14 +362,13 @@ class Connection:
                 python.variables = None
 
     def _run_on(self, sql: str, name: str, rows: pa.Table) -> None:
-        """Run a statement that reads some rows by a name."""
+        """Run a statement that reads some rows by a name; ProgrammingError where a table has it."""
         with self._lock:
-            python = self._open_session().python
-            python.register(name, rows)
+            self.register(name, rows)
             try:
                 self._run(sql, ())
             finally:
-                python.unregister(name)
+                self.unregister(name)
 
     def _run_many(self, sql: str, parameters: Iterable[Parameters]) -> Result:
         """Run a statement once for each set of parameters, all or none."""

@@ -13,12 +13,12 @@ has no name, as in PyG.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from raydb.engine.api.transaction import whole
 from raydb.engine.context.memory import parse_limit
 from raydb.engine.graphs.nodes import Nodes
 from raydb.engine.graphs.room import Room
@@ -34,7 +34,7 @@ from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -77,7 +77,7 @@ class Graph:
         self.all_nodes: dict[NodeType, Nodes] = {}
         self.edges: dict[EdgeType, Edges] = {}
         node_texts, edge_texts = _by_type(nodes, edges)
-        with connection._lock, _one_moment(connection):  # noqa: SLF001
+        with connection._lock, whole(connection):  # noqa: SLF001
             settings = connection._open_session().settings  # noqa: SLF001
             self._room = Room(parse_limit(settings[MEMORY_LIMIT]), settings[TEMP_DIRECTORY])
             for kind, text in node_texts.items():
@@ -150,7 +150,7 @@ class Graph:
         rows = pa.table({nodes.key.name: nodes.keys(numbers), "prediction": column})
         made = "CREATE OR REPLACE TABLE" if replace else "CREATE TABLE"
         self._connection._run_on(  # noqa: SLF001
-            f"{made} {quoted(table)} AS FROM predictions_of_graph", "predictions_of_graph", rows
+            f"{made} {quoted(table)} AS FROM {quoted(_ROWS)}", _ROWS, rows
         )
 
     # -- reading tables
@@ -240,21 +240,10 @@ class Graph:
         return table_of("nodes", stored_table(rows))
 
 
+# What predictions are called while they are written.
+_ROWS = "rows of the graph"
 # So many keys are numbered at once.
 _STEP = 1 << 20
-
-
-@contextmanager
-def _one_moment(connection: Connection) -> Iterator[None]:
-    """Let all that is read be of one version of the database."""
-    if connection.in_transaction:
-        yield
-        return
-    connection.begin()
-    try:
-        yield
-    finally:
-        connection.rollback()
 
 
 def _by_type(

@@ -9,12 +9,12 @@ It is one transaction: a failure leaves neither a table nor rows.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from raydb.engine.api.transaction import whole
 from raydb.engine.serve.catalog import quoted
 from raydb.errors import ProgrammingError
 
@@ -47,7 +47,7 @@ def ingest(
     definition = message.message(1)
     blocks = _blocks(reader)
     first = next(blocks, reader.schema.empty_table())
-    with _whole(connection):
+    with whole(connection):
         is_there = _is_there(connection, table)
         how = definition.number(2 if is_there else 1)
         if is_there and how not in (_APPEND, _REPLACE):
@@ -94,17 +94,3 @@ def _blocks(reader: flight.MetadataRecordBatchReader) -> Iterator[pa.Table]:
             held = []
     if held:
         yield pa.Table.from_batches(held)
-
-
-@contextmanager
-def _whole(connection: Connection) -> Iterator[None]:
-    """Make one transaction of what is done, or a part of the one that was begun."""
-    if connection.in_transaction:
-        yield
-        return
-    connection.begin()
-    try:
-        yield
-        connection.commit()
-    finally:
-        connection.rollback()

@@ -115,6 +115,10 @@ def test_predictions_become_a_table(con):
     assert con.execute("FROM guess").fetchall() == [("p3", (0.5, 0.25)), ("p200", (1, 2))]
     with pytest.raises(raydb.ProgrammingError, match="table 'guess' exists already"):
         graph.write("guess", some, [1, 2])
+    con.execute('CREATE TABLE "rows of the graph" AS SELECT 7 AS id')
+    with pytest.raises(raydb.ProgrammingError, match="table 'rows of the graph' exists already"):
+        graph.write("guess", some, [1, 2], replace=True)
+    con.execute('DROP TABLE "rows of the graph"')
     graph.write("guess", some, [1, 2], replace=True)
     assert con.execute("FROM guess").fetchall() == [("p3", 1), ("p200", 2)]
     with pytest.raises(raydb.ProgrammingError, match=r"shape \(3,\) and their nodes \(2,\)"):

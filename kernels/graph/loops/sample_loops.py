@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from raydb.kernels.jit import compiled, inlined
+from raydb.kernels.random_loops import draw_word, scale
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-# splitmix64 (Steele et al., "Fast Splittable Pseudorandom Number Generators", 2014).
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
 
 
 class Edges(NamedTuple):
@@ -52,17 +48,6 @@ class Drawn(NamedTuple):
     edge: Any
 
 
-@inlined
-def _below(state: NDArray[np.uint64], bound: int) -> np.int64:
-    """Return a random number from 0 to below a bound, which is small beside 2**32."""
-    state[0] += _GAMMA
-    mixed = state[0]
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
-    mixed ^= mixed >> np.uint64(31)
-    return np.int64(((mixed >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
-
-
 @compiled
 def place_sources(
     source: NDArray[np.int32],
@@ -89,7 +74,7 @@ def _new_place(chance: Chance, last: int) -> np.int64:
     """
     drawn = chance.drawn
     mask = len(drawn) - 1
-    place: np.int64 = _below(chance.state, last + 1)
+    place: np.int64 = scale(draw_word(chance.state), last + 1)
     slot = place & mask
     while drawn[slot] >= 0 and drawn[slot] != place:
         slot = (slot + 1) & mask
@@ -130,7 +115,7 @@ def sample_sources(
         for turn in range(chosen):
             place = np.int64(turn)
             if not takes_all and replace:
-                place = _below(chance.state, degree)
+                place = scale(draw_word(chance.state), degree)
             elif not takes_all:
                 place = _new_place(chance, degree - chosen + turn)
             at = begin + place

@@ -22,8 +22,8 @@ from raydb.kernels.motif.loops.completion_loops import (
     fill_chain,
     fill_open,
 )
-from raydb.kernels.motif.loops.random_loops import draw_below
 from raydb.kernels.motif.loops.weight_loops import ties_end
+from raydb.kernels.random_loops import draw_below
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -35,7 +35,6 @@ from raydb.kernels.motif.loops.completion_loops import (
 )
 from raydb.kernels.motif.loops.graph_loops import first_at_least, lower_bound
 from raydb.kernels.motif.loops.picking_loops import pick_way
-from raydb.kernels.motif.loops.random_loops import begin, draw_below, draw_word, high_product
 from raydb.kernels.motif.loops.tree_loops import (
     MOTIF_EDGE,
     NO_WAY,
@@ -53,6 +52,7 @@ from raydb.kernels.motif.loops.weight_loops import (
     NO_WINDOWS,
     ROOT_BLOCK,
 )
+from raydb.kernels.random_loops import begin, draw_below, draw_word, high_product
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,6 @@ import numpy as np
 from raydb.kernels.jit import inlined, leaf
 from raydb.kernels.motif.loops.completion_loops import Lists, Plan, Scratch, find_run
 from raydb.kernels.motif.loops.graph_loops import first_at_least, lower_bound
-from raydb.kernels.motif.loops.random_loops import draw_below
 from raydb.kernels.motif.loops.weight_loops import (
     AFTER,
     BEFORE,
@@ -28,6 +27,7 @@ from raydb.kernels.motif.loops.weight_loops import (
     ties_first,
     weight_between,
 )
+from raydb.kernels.random_loops import draw_below
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
