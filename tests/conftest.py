@@ -28,6 +28,7 @@ SHARING = (
     "bench",
     "engine/cluster",
     "engine/shell",
+    "engine/ui",
     "fuzz",
     "kernels",
     "kernels/motif",

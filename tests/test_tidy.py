@@ -43,6 +43,8 @@ HOT_LOOPS = {
     "kernels/backends/cuda/list_scan.py": {"score_rows"},
     "kernels/backends/rt/buckets.py": {"fill_buckets"},
 }
+# What the bundle of the page's libraries is made with.
+BUILD_FILES = {"build.mjs", "package.json", "package-lock.json"}
 # One rule a file.
 LARGE_FOLDERS = {"planner/rules"}
 ROOT_PACKAGE = Path("engine/_root")
@@ -112,6 +114,7 @@ def test_every_data_file_is_packaged() -> None:
         for folder in package_folders().values()
         for file in (CHECKOUT / folder).rglob("*")
         if file.is_file() and file.suffix not in {".py", ".pyc", ".nbi", ".nbc"}
+        if file.name not in BUILD_FILES and "node_modules" not in file.parts
     }
     assert data == packaged
 
@@ -305,14 +308,17 @@ OPTIONAL = {
     "pandas",
     "polars",
     "sqlalchemy",
+    "starlette",
     "torch",
     "torch_geometric",
+    "uvicorn",
 }
 
 # Imported by the one whom they serve, and by nobody else.
 PLUGINS = {
     CHECKOUT / "engine/cluster/dask_plugin.py",
     CHECKOUT / "engine/graphs/pyg.py",
+    *(CHECKOUT / "engine/ui").glob("*.py"),
     CHECKOUT / "engine/_root/ibis/backend.py",
     CHECKOUT / "engine/_root/ibis/compiler.py",
     *(CHECKOUT / "engine/_root/sqlalchemy").glob("*.py"),
@@ -358,10 +364,11 @@ def test_test_dependencies_are_those_imported() -> None:
     declared = requirement_names([re.sub(r"raydb\[(\w+)\]", r"\1", each) for each in requirements])
     runtime = requirement_names(PROJECT["project"]["dependencies"])
     programs = {"import-linter", "ipykernel", "mypy", "pytest-xdist", "ruff", "tpchgen-cli"}
-    programs.add("cluster")  # Its tests import nothing of it.
+    programs |= {"cluster", "ui"}  # Their tests import nothing of them.
     stubs = {"types-openpyxl"}
     # What is for devices, a cluster and torch imports what a machine with them has.
     modules = {name for file in files for name in (file.stem, file.parent.name)}
     modules |= {"cupy", "dask", "distributed", "torch", "torch_geometric"}
+    modules |= {"axe_playwright_python", "playwright"}  # For those who have a browser.
     imported = {"scikit-learn" if name == "sklearn" else name for name in imported_packages(files)}
     assert imported - runtime - modules == declared - programs - stubs

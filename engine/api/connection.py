@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from raydb.engine.session.plan_runner import Stream
     from raydb.engine.session.result import Result
     from raydb.engine.session.settings import Settings
+    from raydb.engine.ui.server import UiServer
     from raydb.running import Listener
 
     Parameters = Sequence[object] | Mapping[str, object]
@@ -124,6 +125,7 @@ class Connection:
         self._session: Session | None = session
         self._lock = threading.RLock()
         self._interrupts = Interrupts()
+        self._page: UiServer | None = None
         self._warnings: Sequence[str] = ()
         self.progress: Listener | None = None
         if session.has_tables:
@@ -240,6 +242,23 @@ class Connection:
         """Return an appender, the fast way to insert rows one by one; see `Appender`."""
         return Appender(self, table, columns)
 
+    def ui(self, *, port: int | None = None, browser: bool = True) -> UiServer:
+        """Show the database on a page in the browser, and return what serves it; see docs/ui.md.
+
+        It is closed with the connection; asked for again, it is the same. port: 0 for any that is
+        free. browser: whether one is opened. Raises NotSupportedError without `raydb[ui]`.
+        """
+        from raydb.engine.ui.command import open_page, show  # noqa: PLC0415  (few want it)
+
+        with self._lock:
+            self._open_session()
+            if self._page is None or not self._page.is_running:
+                self._page = open_page(self, port=port)
+            page = self._page
+        if browser:
+            show(page.url)
+        return page
+
     @property
     def is_closed(self) -> bool:
         """Whether the connection was closed."""
@@ -280,6 +299,9 @@ class Connection:
         A transaction is rolled back. A statement that runs comes to its end first. Closing twice is
         harmless.
         """
+        page, self._page = self._page, None
+        if page is not None:
+            page.close()
         with self._lock:
             session, self._session = self._session, None
             if session is not None:

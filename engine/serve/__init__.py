@@ -1,6 +1,7 @@
 """The Flight SQL server `raydb serve`, on pyarrow.flight, which gives the transport alone.
 
 command         the command line: where to listen, certificates, tokens; Ctrl-C
+listening       what it has in common with the server of a page
 server          which command of Flight SQL is answered by what
 clients         who speaks: a connection, transactions, prepared statements, results to fetch
 catalog         what clients ask of databases, schemas, tables and keys

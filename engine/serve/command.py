@@ -10,16 +10,15 @@ was acknowledged is durable already.
 from __future__ import annotations
 
 import argparse
-import ipaddress
 import os
 import signal
 import socket
 import sys
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import raydb
+from raydb.engine.serve.listening import contents_of, is_loopback
 from raydb.engine.serve.server import FlightSqlServer
 from raydb.errors import OperationalError, ProgrammingError
 
@@ -91,7 +90,7 @@ def _check(options: argparse.Namespace) -> None:
     """Refuse what would let strangers in, or read along, where nobody has said so plainly."""
     if (options.tls_cert is None) != (options.tls_key is None):
         raise ProgrammingError("--tls-cert and --tls-key go together")
-    if options.insecure or _is_loopback(options.host):
+    if options.insecure or is_loopback(options.host):
         return
     lacking = [
         name
@@ -103,15 +102,6 @@ def _check(options: argparse.Namespace) -> None:
             f"'{options.host}' can be reached from other machines: give {' and '.join(lacking)},"
             " or --insecure"
         )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _check_free(host: str, port: int) -> None:
@@ -130,7 +120,7 @@ def _check_free(host: str, port: int) -> None:
 def _certificates(options: argparse.Namespace) -> list[tuple[bytes, bytes]]:
     if options.tls_cert is None:
         return []
-    return [(_contents(options.tls_cert), _contents(options.tls_key))]
+    return [(contents_of(options.tls_cert), contents_of(options.tls_key))]
 
 
 def _tokens(path: str | None) -> list[str]:
@@ -138,21 +128,13 @@ def _tokens(path: str | None) -> list[str]:
     if path is None:
         return []
     try:
-        lines = _contents(path).decode().splitlines()
+        lines = contents_of(path).decode().splitlines()
     except UnicodeDecodeError:
         raise ProgrammingError(f"file '{path}' is not UTF-8") from None
     tokens = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     if not tokens:
         raise ProgrammingError(f"file '{path}' has no token; it has one a line")
     return tokens
-
-
-def _contents(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise OperationalError(f"file '{path}' cannot be read: {reason}") from error
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -6,6 +6,7 @@
     raydb shop.raydb --bail < script.sql
     raydb flat inspect pets.flat
     raydb serve shop.raydb
+    raydb ui shop.raydb
 
 A session on a terminal begins with the statements and dot commands of ~/.raydbrc; see `rc_file`.
 
@@ -194,6 +195,7 @@ def _parser() -> argparse.ArgumentParser:
         " interrupted, 141 the reader of the output has left. 'raydb flat inspect FILE' draws a"
         " FlatStor file: its chunks, encodings and sizes. 'raydb doctor' says which backends this"
         " machine has, and checks and times each. 'raydb serve DATABASE' is a Flight SQL server."
+        " 'raydb ui DATABASE' shows it on a page in the browser."
         " 'raydb compile' compiles the loops that otherwise"
         " the first statements wait for. In a session, .help lists the commands.",
         allow_abbrev=False,
@@ -262,10 +264,18 @@ def _serve(given: list[str]) -> int:
     return main(given)
 
 
+def _ui(given: list[str]) -> int:
+    """`raydb ui`: a page in the browser."""
+    from raydb.engine.ui.command import main  # noqa: PLC0415  (an extra)
+
+    return main(given)
+
+
 # Other commands by the words that they begin with; each gets the rest of the command line.
 _SUBCOMMANDS: dict[tuple[str, ...], Callable[[list[str]], int]] = {
     ("compile",): _compile,
     ("doctor",): _doctor,
     ("flat", "inspect"): _inspect,
     ("serve",): _serve,
+    ("ui",): _ui,
 }

@@ -44,7 +44,7 @@ def complaint(
     source: the script's name; the line of the script goes before the error then. columns: the width
     of the terminal, 0 where there is none and the sentence stays in one line.
     """
-    place = None if piece is None or piece.is_command else _place(error)
+    place = None if piece is None or piece.is_command else place_of(error)
     text = _sentence(error, place is not None)
     where = ""
     if source is not None and piece is not None:
@@ -77,7 +77,7 @@ def _sentence(error: Exception, has_place: bool) -> str:
     return error.sentence if has_place else str(error)
 
 
-def _place(error: Exception) -> tuple[int, int] | None:
+def place_of(error: Exception) -> tuple[int, int] | None:
     """Return the line and the column of a statement that an error is about, both from 1."""
     if not isinstance(error, raydb.Error):
         return None

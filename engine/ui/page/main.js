@@ -1,0 +1,43 @@
+// The page: its views, and what is heard of the server.
+
+import { AskView } from "./ask.js";
+import { button } from "./dom.js";
+import { listen, post } from "./server.js";
+import { startTheme } from "./theme.js";
+
+const ask = new AskView([]);
+const views = [{ name: "Ask", view: ask }];
+const home = document.getElementById("main-view");
+const nav = document.getElementById("views");
+
+function open(place) {
+  home.replaceChildren(views[place].view.element);
+  [...nav.children].forEach((each, at) => {
+    if (at === place) each.setAttribute("aria-current", "page");
+    else each.removeAttribute("aria-current");
+  });
+  views[place].view.appear();
+}
+
+async function begin() {
+  const facts = await post("facts");
+  const name = facts.database || "a database in memory";
+  document.getElementById("database").textContent = facts.is_read_only ? `${name}, read only` : name;
+  document.title = `${facts.database ? `${facts.database} · ` : ""}RayDB`;
+  open(0);
+  document.documentElement.dataset.ready = "yes";
+}
+
+function tell(sentence) {
+  const notice = document.getElementById("notice");
+  notice.textContent = sentence;
+  notice.hidden = false;
+  ask.stop(sentence);
+}
+
+startTheme(document.getElementById("theme"));
+nav.append(...views.map(({ name }, place) => button(name, () => open(place))));
+listen((event) => {
+  if (event.event === "open") begin().catch((error) => tell(error.message));
+  else if (event.tab) ask.hear(event);
+}, tell);

@@ -1,0 +1,346 @@
+"""The page in Chromium: each view, the keyboard alone, both themes, accessibility.
+
+They need the package playwright and a Chromium of the system's; without one of them they are
+skipped, and say so. RAYDB_SCREENSHOTS names a folder for pictures of the page.
+"""
+
+import os
+import re
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+import raydb
+
+pytestmark = pytest.mark.long
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+expect = playwright.expect
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+ARGUMENTS = [
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-sandbox",
+]
+AXE = Path(__file__).parents[3] / "engine/ui/page/node_modules/axe-core/axe.min.js"
+SCHEMA = """
+CREATE TABLE shop (id INTEGER PRIMARY KEY, city VARCHAR NOT NULL, country VARCHAR NOT NULL);
+CREATE TABLE article (id INTEGER PRIMARY KEY, kind VARCHAR NOT NULL);
+CREATE TABLE sale (
+    day DATE NOT NULL,
+    shop INTEGER NOT NULL REFERENCES shop (id),
+    article INTEGER NOT NULL REFERENCES article (id),
+    amount DECIMAL(10, 2) NOT NULL,
+    discount DOUBLE);
+INSERT INTO shop VALUES (1, 'Oslo', 'Norway'), (2, 'Bergen', 'Norway'), (3, 'Lyon', 'France'),
+    (4, 'Kyoto', 'Japan');
+INSERT INTO article VALUES (1, 'tea'), (2, 'bread'), (3, 'cheese');
+INSERT INTO sale SELECT DATE '2026-01-01' + (i % 180)::INTEGER, 1 + i % 4, 1 + (i // 7) % 3,
+    (i * 7919 % 10007) / 100 + 20 * sin(i % 180 / 20.0), CASE WHEN i % 5 > 0 THEN i % 13 / 13 END
+    FROM range(60000) t(i);
+"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium on this machine")
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def con():
+    with raydb.connect() as connection:
+        connection.execute(SCHEMA)
+        yield connection
+
+
+@pytest.fixture
+def open_page(browser, ui):
+    """Return a function that opens the page; what a browser complains of fails the test."""
+    contexts, complaints = [], []
+
+    def opened(**options):
+        options = {"viewport": {"width": 1280, "height": 800}, **options}
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "console",
+            lambda said: complaints.append(said.text) if said.type == "error" else None,
+        )
+        page.goto(ui.url)
+        expect(page.locator("html[data-ready]")).to_have_count(1)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    # When a text replaces a coloured one, Chromium styles it, and then refuses its own style.
+    expected = r"Applying inline style|status of (400|410|403)|ERR_(CONNECTION|INCOMPLETE|EMPTY)"
+    assert not [text for text in complaints if not re.search(expected, text)]
+
+
+@pytest.fixture
+def page(open_page):
+    return open_page()
+
+
+def write(page, text):
+    page.click(".cm-content")
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(text)
+
+
+def run(page, text):
+    """Run a text and wait for its end."""
+    write(page, text)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".status")).to_have_text(
+        re.compile(r"rows?( written)?, [\d.]+ m?s|^Done|^Failed|^Cancelled"), timeout=30_000
+    )
+
+
+def status(page):
+    return page.locator(".status").inner_text()
+
+
+def picture(page, name):
+    folder = os.environ.get("RAYDB_SCREENSHOTS")
+    if folder:
+        time.sleep(0.3)
+        page.mouse.move(0, 0)
+        page.screenshot(path=str(Path(folder, f"{name}.png")))
+
+
+def cell(page, row, column):
+    line = page.locator(f'.line[data-row="{row}"]')
+    return line.locator(f'.cell[data-column="{column}"]')
+
+
+def faults_of(page):
+    """Return the serious findings of axe."""
+    if not AXE.exists():
+        pytest.skip("axe-core is missing: npm ci in engine/ui/page")
+    page.evaluate(AXE.read_text("utf-8"))
+    found = page.evaluate("axe.run({resultTypes: ['violations']})")
+    return [
+        (each["id"], each["help"], [node["target"] for node in each["nodes"]][:3])
+        for each in found["violations"]
+        if each["impact"] in {"serious", "critical"}
+    ]
+
+
+# -- Ask
+
+
+def test_a_query(page):
+    run(page, "SELECT city, country, NULL AS nothing FROM shop ORDER BY id")
+    assert status(page).startswith("4 rows, ")
+    expect(cell(page, 0, 0)).to_have_text("Oslo")
+    expect(cell(page, 3, 1)).to_have_text("Japan")
+    expect(cell(page, 0, 2)).to_have_class(re.compile("null"))
+    expect(page.locator("aside summary").first).to_contain_text("article")
+
+
+def test_wrong_sql_is_marked_at_its_place(page):
+    run(page, "SELECT city FROM shop;\nSELECT amuont FROM sale")
+    expect(page.locator(".error")).to_have_text(
+        "column 'amuont' does not exist in 'sale'; did you mean 'amount'?"
+    )
+    expect(page.locator(".cm-lintRange-error")).to_have_text("amuont")
+    write(page, "SELECT 1")
+    expect(page.locator(".cm-lintRange-error")).to_have_count(0)
+
+
+def test_what_is_selected_runs(page):
+    write(page, "SELECT 1 AS one;\nSELECT nothing AS two")
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("Shift+End")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".status")).to_contain_text("1 row, ")
+    expect(cell(page, 0, 0)).to_have_text("1")
+
+
+def test_completion(page):
+    write(page, "")
+    page.keyboard.type("SELECT city FROM sh")
+    expect(page.locator(".cm-tooltip-autocomplete")).to_contain_text("shop")
+    time.sleep(0.2)  # The editor takes no key for a choice that nobody can have seen.
+    page.keyboard.press("Enter")
+    expect(page.locator(".cm-content")).to_have_text("SELECT city FROM shop")
+
+
+def test_cancel(page):
+    write(
+        page,
+        "SELECT count(*) FROM range(100_000) a, range(1_000_000) b WHERE a.range * b.range = 7",
+    )
+    page.keyboard.press("Control+Enter")
+    page.click("button:text-is('Cancel')")
+    expect(page.locator(".status")).to_have_text("Cancelled")
+    run(page, "SELECT 1")
+    assert status(page).startswith("1 row, ")
+
+
+def test_progress(page):
+    write(
+        page,
+        "CREATE TABLE large AS SELECT i, i % 97 AS j FROM range(20_000_000) t(i);"
+        "CREATE BVH b ON large (SCAN (j), AGGREGATE (i))",
+    )
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("progress")).to_be_visible()
+    expect(page.locator(".status")).to_contain_text("Done", timeout=60_000)
+    expect(page.locator("progress")).to_be_hidden()
+
+
+def test_tabs_are_kept_across_reloads(page):
+    write(page, "SELECT 'first'")
+    page.click("[aria-label='New query']")
+    write(page, "SELECT 'second'")
+    page.reload()
+    expect(page.locator("html[data-ready]")).to_have_count(1)
+    expect(page.locator(".cm-content")).to_have_text("SELECT 'second'")
+    page.click(".tab button:text-is('Query 1')")
+    expect(page.locator(".cm-content")).to_have_text("SELECT 'first'")
+    page.click("[aria-label='Close Query 1']")
+    expect(page.locator(".cm-content")).to_have_text("SELECT 'second'")
+    run(page, "SELECT 3")
+    page.click("text=History")
+    expect(page.locator("dialog li").first).to_have_text("SELECT 3")
+
+
+def test_ten_million_rows_are_scrolled(page):
+    run(page, "SELECT i, i * 2 AS twice, 'row ' || i AS name FROM range(10_000_000) t(i)")
+    assert status(page).startswith("10,000,000 rows, ")
+    page.focus(".grid")
+    for _ in range(3):
+        page.keyboard.press("PageDown")
+    page.keyboard.press("Control+End")
+    expect(page.locator('.line[data-row="9999999"]')).to_contain_text("row 9999999")
+    page.locator(".grid").evaluate("each => { each.scrollTop = each.scrollHeight / 2; }")
+    middle = page.locator(".line").first
+    expect(middle).to_contain_text("row 5")
+    before = int(middle.get_attribute("data-row"))
+    page.mouse.move(600, 600)
+    page.mouse.wheel(0, 26 * 7)
+    expect(page.locator(f'.line[data-row="{before + 8}"]')).to_contain_text(f"row {before + 8}")
+    assert abs(int(page.locator(".line").first.get_attribute("data-row")) - before - 7) <= 1
+    assert page.locator(".line").count() < 60
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    session.send("HeapProfiler.collectGarbage")
+    metrics = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
+    assert metrics["JSHeapUsedSize"] < 200e6
+
+
+def test_pictures_vectors_and_long_texts(page):
+    png = (
+        "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154"
+        "789c63f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
+    )
+    run(page, f"SELECT unhex('{png}') AS p, [1.5, -2, 3]::FLOAT[3] AS v, repeat('long ', 300) AS t")
+    expect(cell(page, 0, 0).locator("img")).to_have_count(1)
+    expect(cell(page, 0, 1)).to_have_text("[1.5, -2.0, 3.0]")
+    cell(page, 0, 1).dblclick()
+    expect(page.locator("dialog svg rect")).to_have_count(3)
+    page.keyboard.press("Escape")
+    cell(page, 0, 2).click()
+    page.keyboard.press("Enter")
+    assert len(page.locator("dialog pre").inner_text()) >= 1499
+
+
+def test_copy_and_download(open_page, tmp_path):
+    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    run(page, "SELECT id, city FROM shop ORDER BY id")
+    cell(page, 0, 0).click()
+    page.keyboard.press("Shift+ArrowDown")
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Control+c")
+    expect(page.locator(".status")).to_have_text("2 rows copied")
+    write(page, "")
+    page.keyboard.press("Control+v")
+    expect(page.locator(".cm-content")).to_contain_text("1\tOslo")
+    with page.expect_download() as started:
+        page.click("text=CSV")
+    started.value.save_as(tmp_path / "got.csv")
+    assert (tmp_path / "got.csv").read_text("utf-8").splitlines()[:2] == ["id,city", "1,Oslo"]
+
+
+def test_the_keyboard_alone(page):
+    page.keyboard.insert_text("SELECT city FROM shop ORDER BY id")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".status")).to_contain_text("4 rows")
+    page.keyboard.press("Escape")
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.locator(".grid:focus").count():
+            break
+    expect(page.locator(".grid")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("dialog pre")).to_have_text("Bergen")
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_have_count(0)
+
+
+def test_hostile_names_and_values_are_text(page):
+    hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+    name = '"' + hostile.replace('"', '""') + '"'
+    run(page, f"CREATE TABLE {name} ({name} VARCHAR); INSERT INTO {name} VALUES ('{hostile}')")
+    run(page, f"SELECT * FROM {name}")
+    expect(cell(page, 0, 0)).to_have_text(hostile)
+    expect(page.locator("aside")).to_contain_text(hostile)
+    run(page, f'SELECT {name[:-1]}x" FROM {name}')
+    expect(page.locator(".error")).to_contain_text(hostile)
+    assert page.locator("img, main script").count() == 0
+    assert "RayDB" in page.title()
+
+
+def test_the_server_ends(page, ui):
+    run(page, "SELECT 1")
+    ui.close()
+    expect(page.locator("#notice")).to_contain_text("The server has ended.")
+
+
+def test_without_the_token(browser, ui):
+    page = browser.new_page()
+    page.goto(ui.url.partition("#")[0])
+    expect(page.locator("#notice")).to_contain_text("The token is missing or wrong")
+    page.close()
+
+
+# -- themes and accessibility
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_themes(open_page, theme):
+    page = open_page(color_scheme=theme)
+    assert page.locator("html").get_attribute("data-theme") == theme
+    run(
+        page,
+        "-- sales by city\nSELECT day, city, sum(amount) AS amount\n"
+        "FROM sale JOIN shop ON shop = shop.id\n"
+        "WHERE country = 'Norway' GROUP BY day, city ORDER BY day",
+    )
+    page.locator("aside summary").nth(1).click()
+    picture(page, f"ask-{theme}")
+    assert not faults_of(page)
+    page.click("#theme")
+    assert page.locator("html").get_attribute("data-theme") != theme
+    page.reload()
+    assert page.locator("html").get_attribute("data-theme") != theme
