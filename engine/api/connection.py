@@ -357,6 +357,16 @@ class Connection:
         with self._lock, self._running() as running:
             return self._open_session().execute(sql, parameters, running)
 
+    def _familiarity(self, sql: str) -> str:
+        """Say whether a text is 'repeated', has 'new constants' or is 'new' to the plan cache."""
+        with self._lock, self._running() as running:
+            session = self._open_session()
+            session.databases.catch_up()
+            try:
+                return session.queries.familiarity(sql, session.begun((), running, []))
+            finally:
+                session.databases.release()
+
     def _batches(
         self, schema: pa.Schema, stream: Stream, running: Running
     ) -> Iterator[pa.RecordBatch]:

@@ -51,7 +51,10 @@ def explain_page(
 @functools.cache
 def _template() -> tuple[str, str]:
     """Return the page without its parts, and the policy that allows its script and its style."""
-    template = files("raydb.engine.session").joinpath("explain.html").read_text(encoding="utf-8")
+    folder = files("raydb.engine.session")
+    template = folder.joinpath("explain.html").read_text(encoding="utf-8")
+    drawing = folder.joinpath("picture.js").read_text(encoding="utf-8")
+    template = template.replace("{{drawing}}", drawing)
     (script,) = re.findall("<script>(.*?)</script>", template, re.DOTALL)
     (style,) = re.findall("<style>(.*?)</style>", template, re.DOTALL)
     policy = (

@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from raydb import sql
 from raydb.engine.fused.delta import FetchedRows
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.values import dataclass
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from raydb import sql
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.fused.post_aggregate import PostAggregate
     from raydb.engine.fused.prepared_query import AnyPrepared
@@ -203,6 +203,17 @@ class PlanCache:
         if snapshot is self._snapshot and self._catalog is not None:
             return self._catalog.relations
         return snapshot.relations
+
+    def familiarity(self, key: Hashable | None, text: str, snapshot: Snapshot) -> str:
+        """Say what there is of a text: 'repeated', 'new constants' or 'new'; nothing changes."""
+        if snapshot is not self._snapshot:
+            return "new"
+        if key in self._plans:
+            return "repeated"
+        shape = sql.shape_of(text)
+        known = () if shape is None else self._templates.get(shape.key, ())
+        fits = any(each.fill(shape.constants, ()) is not None for each in known if shape)
+        return "new constants" if fits else "new"
 
     def plan(self, key: Hashable | None) -> PreparedPlan | None:
         """Return the plan of a key."""

@@ -110,6 +110,11 @@ class Queries:
             return caching
         return self._run_new(self._plan_filled(filled, context), caching, context)
 
+    def familiarity(self, text: str, context: StatementContext) -> str:
+        """Say how well a text without parameters is known; see `PlanCache.familiarity`."""
+        key = plan_key(text, (), self._options(context))
+        return self.cache.familiarity(key, text, context.all_databases)
+
     def parse(self, text: str, context: StatementContext) -> Sequence[ast.Statement]:
         """Return the statements of a text; one that takes parameters is likely to come again."""
         if not context.parameters:

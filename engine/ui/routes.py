@@ -34,6 +34,7 @@ from raydb import errors
 from raydb.engine.shell.schema import has_external_access
 from raydb.engine.ui.downloads import Downloads
 from raydb.engine.ui.pages import GRACE_S
+from raydb.engine.ui.plans import compare, plan_of
 from raydb.engine.ui.runs import sentence_of
 from raydb.engine.ui.typing_aids import Typing
 from raydb.engine.ui.windows import shown_rows, whole_value
@@ -83,6 +84,8 @@ class Routes:
             "complete": self._complete,
             "download": self._download,
             "facts": self._facts,
+            "explain": self._explain,
+            "compare": self._compare,
             "history": lambda _page, _asked: self._typing.history(),
             "run": self._run,
         }
@@ -235,6 +238,14 @@ class Routes:
                 connection, text_of(asked, "text"), text_of(asked, "before")
             )
 
+    def _explain(self, page: Page, asked: dict[str, Any]) -> dict[str, Any]:
+        with page.lent(asked.get("tab")) as connection:
+            return plan_of(connection, text_of(asked, "sql"), measures=bool(asked.get("measures")))
+
+    def _compare(self, page: Page, asked: dict[str, Any]) -> dict[str, Any]:
+        with page.lent() as connection:
+            return compare(connection, text_of(asked, "sql"))
+
     def _download(self, page: Page, asked: dict[str, Any]) -> dict[str, Any]:
         result = page.result(text_of(asked, "result"))
         with page.lent() as connection:
@@ -252,6 +263,8 @@ def text_of(asked: dict[str, Any], name: str) -> str:
 def page_files() -> Iterable[tuple[str, bytes]]:
     """Yield the page's files by their names, those of vendor/ with it."""
     yield from _files_in(files("raydb.engine.ui").joinpath("page"), "")
+    drawing = files("raydb.engine.session").joinpath("picture.js").read_bytes()
+    yield "picture.js", drawing + b"\nexport { drawPicture };\n"
 
 
 def _files_in(folder: Traversable, prefix: str) -> Iterable[tuple[str, bytes]]:

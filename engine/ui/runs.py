@@ -108,21 +108,30 @@ class Run:
             word = piece.text.split()[0]
             raise NotSupportedError(f"'{word}' is a command of the shell; the page takes SQL alone")
         connection = self._connection
+        about = {"sql": piece.text.rstrip(";"), "is_query": is_query(piece.text)}
         if is_query(piece.text) and not gives_rows_late(piece.text):
             reader = connection.stream(piece.text)
-            self._take(reader.schema, reader, start)
+            self._take(reader.schema, reader, about, start)
             self._warn(connection.messages)
             return None
+        if about["is_query"]:
+            about["familiarity"] = connection._familiarity(piece.text)  # noqa: SLF001
         cursor = connection.execute(piece.text)
         self._warn(cursor.messages)
         if cursor.description is None:
             return cursor.rowcount if cursor.rowcount >= 0 else None
         table = cursor.to_arrow_table()
-        self._take(table.schema, table.to_batches(), start)
+        self._take(table.schema, table.to_batches(), about, start)
         return None
 
-    def _take(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch], start: float) -> None:
-        """Put the rows of a query where the page reads them."""
+    def _take(
+        self,
+        schema: pa.Schema,
+        batches: Iterable[pa.RecordBatch],
+        about: Mapping[str, Any],
+        start: float,
+    ) -> None:
+        """Put the rows of a query where the page reads them. about: what it hears of the query."""
         result = Result(schema, self._connection)
         has_begun = False
         try:
@@ -130,14 +139,14 @@ class Run:
                 for count in result.rows.write(batch):
                     if not has_begun:
                         has_begun = True
-                        self._begin(result, start)
+                        self._begin(result, about, start)
                     elif self._is_due():
                         self._tell_count(result, count)
                     if self._is_cancelled:
                         raise OperationalError("the statement was interrupted")
             if not has_begun:
                 has_begun = True
-                self._begin(result, start)
+                self._begin(result, about, start)
             result.is_whole = True
         finally:
             if has_begun:
@@ -149,10 +158,11 @@ class Run:
         told = {"event": "rows", "result": result.id, "count": count, "is_whole": result.is_whole}
         self._tell(told)
 
-    def _begin(self, result: Result, start: float) -> None:
+    def _begin(self, result: Result, about: Mapping[str, Any], start: float) -> None:
         self._keep(result)
         self._tell(
             {
+                **about,
                 "event": "columns",
                 "result": result.id,
                 "names": result.names,

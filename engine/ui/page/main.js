@@ -1,11 +1,14 @@
 // The page: its views, and what is heard of the server.
 
 import { AskView } from "./ask.js";
+import { chartView } from "./chart.js";
 import { button } from "./dom.js";
+import { planView } from "./plan.js";
 import { listen, post } from "./server.js";
+import { summaryView } from "./summary.js";
 import { startTheme } from "./theme.js";
 
-const ask = new AskView([]);
+const ask = new AskView([{ name: "Chart", open: chartView }, { name: "Summary", open: summaryView }, { name: "Plan", open: planView }]);
 const views = [{ name: "Ask", view: ask }];
 const home = document.getElementById("main-view");
 const nav = document.getElementById("views");

@@ -14,7 +14,7 @@ export class ResultPanel {
     this.warnings = el("div", { class: "warnings" });
     this.choices = el("span", { class: "choices", role: "tablist", "aria-label": "Views of the result" });
     this.tools = el("span", {});
-    this.body = el("div", { class: "body" });
+    this.body = el("div", { class: "body", role: "tabpanel", "aria-label": "View of the result" });
     this.element = el("section", { class: "result", "aria-label": "Result" },
       el("div", { class: "bar" }, this.choices, this.status, this.bar, el("span", { class: "gap" }), this.tools),
       this.error, this.warnings, this.body);
@@ -85,7 +85,7 @@ export class ResultPanel {
   outcome(event) {
     const time = timeText(event.time_ms);
     const rows = (count, verb) => `${numberText(count)} ${count === 1 ? "row" : "rows"}${verb}, ${time}`;
-    if (this.hasRows) return rows(this.about.count, "");
+    if (this.hasRows) return rows(this.about.count, "") + (this.about.familiarity ? ` · ${this.about.familiarity}` : "");
     this.clear();
     return event.written === null ? `Done, ${time}` : rows(event.written, " written");
   }
@@ -100,7 +100,7 @@ export class ResultPanel {
   /** Rows have come: show the grid. */
   show(event) {
     this.hasRows = true;
-    this.about = { ...event, sql: this.sql, isWhole: false };
+    this.about = { ...event, isWhole: false };
     this.firstRows = performance.now() - this.start;
     this.grid = new Grid(this.about, (text, isGood) => this.tell(text, isGood));
     this.tools.replaceChildren(downloadButtons(event.result, this.grid, (text) => this.tell(text)));
@@ -108,13 +108,17 @@ export class ResultPanel {
     this.choices.replaceChildren(...[rows, ...this.views].map((view, place) =>
       button(view.name, () => this.choose(place), { role: "tab", "aria-selected": "false" })));
     this.opened = [rows, ...this.views];
+    this.made = [];
     this.choose(0);
     this.say(`${numberText(event.count)} rows so far …`);
   }
 
   choose(place) {
     [...this.choices.children].forEach((each, at) => each.setAttribute("aria-selected", String(at === place)));
-    this.body.replaceChildren(this.opened[place].open(this.about));
+    // What a view has read stays as long as the rows.
+    this.made[place] ??= this.opened[place].open(this.about);
+    this.body.replaceChildren(this.made[place]);
+    this.body.tabIndex = place === 0 ? -1 : 0;
     if (place === 0) this.grid.draw();
   }
 

@@ -45,7 +45,7 @@ INSERT INTO shop VALUES (1, 'Oslo', 'Norway'), (2, 'Bergen', 'Norway'), (3, 'Lyo
     (4, 'Kyoto', 'Japan');
 INSERT INTO article VALUES (1, 'tea'), (2, 'bread'), (3, 'cheese');
 INSERT INTO sale SELECT DATE '2026-01-01' + (i % 180)::INTEGER, 1 + i % 4, 1 + (i // 7) % 3,
-    (i * 7919 % 10007) / 100 + 20 * sin(i % 180 / 20.0), CASE WHEN i % 5 > 0 THEN i % 13 / 13 END
+    (i * 7919 % 10007) / 100 + 20 * sin(i % 180 / 20.0), CASE WHEN i % 5 > 0 THEN i % 13 / 13.0 END
     FROM range(60000) t(i);
 """
 
@@ -322,6 +322,97 @@ def test_without_the_token(browser, ui):
     page.goto(ui.url.partition("#")[0])
     expect(page.locator("#notice")).to_contain_text("The token is missing or wrong")
     page.close()
+
+
+# -- Look
+
+
+def show(page, name):
+    page.click(f"[role=tab]:text-is('{name}')")
+
+
+def test_charts_are_chosen_from_types(page):
+    run(
+        page,
+        "SELECT day, city, sum(amount) AS amount, count(*) AS sales FROM sale JOIN shop ON shop ="
+        " shop.id GROUP BY day, city ORDER BY day",
+    )
+    show(page, "Chart")
+    expect(page.locator(".chart canvas")).to_have_count(1)
+    kind = page.locator(".look select").first
+    assert kind.input_value() == "line"
+    expect(page.locator(".u-legend")).to_contain_text("Kyoto")
+    picture(page, "chart-line")
+    for name in ("bar", "scatter", "histogram"):
+        kind.select_option(name)
+        expect(page.locator(".look [role=status]")).not_to_have_text("Reading …")
+        expect(page.locator(".chart canvas")).to_have_count(1)
+        picture(page, f"chart-{name}")
+    kind.select_option("heat")
+    page.locator(".look select").nth(2).select_option("city")
+    expect(page.locator(".heat rect").nth(50)).to_be_attached()
+    picture(page, "chart-heat")
+    assert not faults_of(page)
+    kind.select_option("line")
+    page.locator(".look select").nth(1).select_option("city")
+    expect(page.locator(".look [role=status]")).to_contain_text("bars suit it")
+
+
+def test_a_summary_of_columns(page):
+    run(page, "SELECT day, city, amount, discount FROM sale JOIN shop ON shop = shop.id")
+    show(page, "Summary")
+    expect(page.locator(".card")).to_have_count(4)
+    expect(page.locator("[aria-label=discount] dl")).to_contain_text("20.00 %")
+    expect(page.locator("[aria-label=city] .top li")).to_have_count(4)
+    expect(page.locator("[aria-label=amount] rect").first).to_be_visible()
+    expect(page.locator("[aria-label=discount] rect").first).to_be_attached()
+    picture(page, "summary")
+    assert not faults_of(page)
+
+
+# -- Understand
+
+
+def test_a_plan_with_its_picture(page, con):
+    con.execute(
+        "CREATE BVH sales ON sale (SCAN (shop.country, day), GROUP BY (shop.city),"
+        " AGGREGATE (amount))"
+    )
+    query = (
+        "SELECT city, sum(amount) AS amount FROM sale JOIN shop ON shop = shop.id"
+        " WHERE country = 'Norway' AND day < DATE '2026-03-01' GROUP BY city"
+    )
+    run(page, query)
+    assert status(page).endswith("· new")
+    run(page, query)
+    assert status(page).endswith("· repeated")
+    run(page, query.replace("Norway", "France"))
+    run(page, query.replace("Norway", "Japan"))
+    assert status(page).endswith("· new constants")
+    show(page, "Plan")
+    expect(page.locator(".tree")).to_contain_text("FusedScanAggregate")
+    expect(page.locator(".tree")).to_contain_text("the only BVH on 'sale'")
+    expect(page.locator(".facts")).to_contain_text("with other constants")
+    expect(page.locator(".drawn canvas[data-points]")).to_have_count(1)
+    page.click("text=Run and measure")
+    expect(page.locator(".tree")).to_contain_text("row in ")
+    page.click("text=Compare with and without BVHs")
+    expect(page.locator("caption")).to_have_text("Times of the whole query")
+    expect(page.locator(".plan td").nth(1)).to_have_text("fused")
+    assert not faults_of(page)
+    page.locator(".editor").evaluate("each => { each.style.height = '90px'; }")
+    page.set_viewport_size({"width": 1150, "height": 960})
+    picture(page, "plan")
+    page.click("#theme")
+    picture(page, "plan-dark")
+
+
+def test_a_plan_of_a_general_query(page):
+    run(page, "SELECT city FROM shop LIMIT 2")
+    show(page, "Plan")
+    expect(page.locator(".tree")).to_contain_text("ScanTable")
+    expect(page.locator(".facts")).to_contain_text("as they come")
+    expect(page.locator(".drawn canvas")).to_have_count(0)
 
 
 # -- themes and accessibility

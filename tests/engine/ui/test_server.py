@@ -192,6 +192,36 @@ def test_a_whole_value(client):
     assert client.send("GET", f"/api/cell?result={result}&row=0&column=9")[0] == 400
 
 
+def test_how_well_a_text_is_known(client):
+    text = "SELECT city, count(*) FROM shop WHERE id = 1 GROUP BY city"
+
+    def known(text):
+        heard = client.run(text)
+        return next(event for event in heard if event["event"] == "columns")["familiarity"]
+
+    assert known(text) == "new"
+    assert known(text) == "repeated"
+    assert known(text.replace("= 1", "= 2")) == "new"  # The second text makes the template.
+    assert known(text.replace("= 1", "= 3")) == "new constants"
+    client.run("INSERT INTO shop VALUES (9, 'Rome')")
+    assert known(text) == "new"
+
+
+def test_plans(client):
+    sql = "SELECT city, count(*) FROM sale JOIN shop ON shop = id GROUP BY city"
+    found = client.post("explain", sql=sql)
+    assert found["time_ms"] is None
+    measured = client.post("explain", sql=sql, measures=True)
+    assert measured["time_ms"] > 0
+    assert any(name == "gave" for name, _ in measured["plan"]["lines"])
+    assert "of a query alone" in client.refused("explain", sql="DELETE FROM sale")
+    found = client.post("compare", sql=sql)
+    assert found["without"]["path"] == "general"
+    assert found["with"]["new_ms"] > 0
+    assert client.post("ask", sql="SHOW fused_path")["rows"] == [["on"]]
+    assert "of a query alone" in client.refused("compare", sql="SELECT 1; DELETE FROM sale")
+
+
 # -- how things end
 
 
