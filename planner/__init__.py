@@ -57,7 +57,7 @@ def choose_plan(plan: Plan, catalog: CatalogInfo, options: PlannerOptions) -> Ph
     chosen = lower(plan, catalog, options)
     if options.segment_rows is None:
         return chosen
-    from raydb.planner.segments import distribute
+    from raydb.planner.segments.distribute import distribute
 
     return distribute(chosen, catalog, options)
 

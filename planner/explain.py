@@ -17,7 +17,7 @@ from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from raydb.planner.plan.nodes import CommonTable, PhysicalPlan, SearchRows
-from raydb.planner.segments import SegmentScan
+from raydb.planner.segments.nodes import SegmentScan
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from raydb.engine.cluster.messages import Answer
     from raydb.engine.cluster.pruning import Segments
     from raydb.engine.context.statement_context import StatementContext
-    from raydb.planner.segments import SegmentRows, SegmentScan
+    from raydb.planner.segments.nodes import SegmentRows, SegmentScan
     from raydb.storage.tables.table import Table
 
     Segmented = SegmentScan | SegmentRows

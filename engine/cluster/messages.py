@@ -22,7 +22,7 @@ from raydb import errors
 from raydb.errors import DataError, InternalError, OperationalError
 from raydb.kernels.stored.ipc import read_table
 from raydb.planner.expressions.nodes import Literal
-from raydb.planner.segments import SegmentRows, SegmentScan
+from raydb.planner.segments.nodes import SegmentRows, SegmentScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.storage.tables.parts import FilePart
 from raydb.values import dataclass

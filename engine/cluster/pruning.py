@@ -23,7 +23,7 @@ from raydb.errors import DataError
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Attribute, Column, attributes_of, rewrite
 from raydb.planner.expressions.registry import may_raise
-from raydb.planner.segments import SegmentRows, SegmentScan, ranges_of
+from raydb.planner.segments.nodes import SegmentRows, SegmentScan, ranges_of
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.storage.tables.parts import Comparison
 from raydb.values import dataclass

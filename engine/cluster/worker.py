@@ -43,7 +43,7 @@ from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.planner import plan_query
 from raydb.planner.catalog import CATALOG
 from raydb.planner.plan.nodes import Limit, TopRows
-from raydb.planner.segments import SegmentRows, SegmentScan
+from raydb.planner.segments.nodes import SegmentRows, SegmentScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan, scan_bytes
 from raydb.room import check_room, too_small

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from raydb.engine.fused.delta import FetchedRows, look_up, prepare_delta, run_delta
 from raydb.engine.fused.run import TimedJob, prepare_fused, run_fused, run_table_job
 from raydb.engine.fused.table_job import fuse_on_rows
-from raydb.planner.segments import SegmentScan
+from raydb.planner.segments.nodes import SegmentScan
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan

@@ -54,7 +54,7 @@ from raydb.planner.plan.nodes import (
     Window,
     WorkingTable,
 )
-from raydb.planner.segments import SegmentRows, SegmentScan
+from raydb.planner.segments.nodes import SegmentRows, SegmentScan
 from raydb.planner.stars.deferred import MAX_MEMBERS, DeferredScan
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate

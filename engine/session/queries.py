@@ -297,7 +297,7 @@ class Queries:
         """Say what workers do of a plan and why not all, '' without a cluster."""
         if self.cluster is None:
             return ""
-        from raydb.planner.segments import at_coordinator  # noqa: PLC0415  (few have one)
+        from raydb.planner.segments.distribute import at_coordinator  # noqa: PLC0415  (few have one)
 
         whole = "it writes rows" if writes else self.cluster.obstacle(context)
         whole = whole or ("files or objects are read" if prepared.files else None)

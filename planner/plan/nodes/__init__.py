@@ -35,7 +35,7 @@ from raydb.planner.plan.nodes.values import Series, Values
 from raydb.planner.plan.nodes.window import Window
 
 if TYPE_CHECKING:
-    from raydb.planner.segments import SegmentRows, SegmentScan
+    from raydb.planner.segments.nodes import SegmentRows, SegmentScan
     from raydb.planner.stars.deferred import DeferredScan
     from raydb.planner.stars.delta import DeltaScan
     from raydb.planner.stars.fused_scan import FusedScanAggregate

@@ -1,0 +1,18 @@
+"""Stars in segments: ranges of a table's rows or of a BVH's places, which workers read.
+
+Each scan of a whole table, and each job on a BVH that takes longer than a question to workers,
+becomes where it can be put together from parts
+
+    HashAggregate          sums of sums, sums of counts, least of least, by the query's keys
+      ConcatenateRows
+        SegmentScan        the groups of the segments, as workers give them
+
+by the same parts as those of rows newer than a BVH (`delta.part_star`), which stay beside it. A
+worker plans the text of the query by itself and takes the scan of the same `question`: what it
+would answer is what is asked, or it does not answer.
+
+The first rows in order of one large table are the first ones of those of its segments:
+
+    LimitRows, SortRows
+      SegmentRows          the first rows of each segment, in the order of segments
+"""
