@@ -310,6 +310,7 @@ class Cluster:
                 if list(answer.groups) != expected:
                     raise OperationalError(f"worker {call.worker} has answered other segments")
                 self._drop(call.other, run)
+                self._tell(answer, context)
                 _take(answer, call, len(data), run, context)
                 self._note(scan.question, time.monotonic() - call.begin)
                 report(_STEP, 1 - len(run.left) / len(run.segments))
@@ -320,6 +321,11 @@ class Cluster:
             elif self._is_slow(call, scan.question):
                 self._ask_beside(call, run, scan, ask)
         return ""
+
+    def _tell(self, answer: Answer, context: StatementContext) -> None:
+        """Pass on what a worker has to tell, once what all of them tell."""
+        known = context.warnings
+        known.extend([each for each in answer.warnings if each not in known])
 
     def _lose(self, call: _Call, why: str, run: _Run, scan: Segmented, ask: Any) -> None:
         run.lost[call.worker] = why

@@ -8,14 +8,16 @@ Nothing of it is unpickled, and nothing of it is a plan: a worker binds the text
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import decimal
 import hashlib
 import json
 import re
-from dataclasses import asdict
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from raydb import errors
@@ -30,6 +32,8 @@ from raydb.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from raydb.engine.catalog.store import Store
     from raydb.storage.tables.table import Table
 
@@ -40,7 +44,7 @@ class NotSharedError(Exception):
     """Why nothing tells what a scan reads from other versions of it."""
 
 
-PROTOCOL = 2
+PROTOCOL = 3
 """The number of what is said here; only equal ones understand each other."""
 
 # Types of parameters that are sent, by their names, and how a value comes from its text.
@@ -53,6 +57,8 @@ _KINDS: Mapping[type, tuple[str, Callable[[str], object]]] = {
     decimal.Decimal: ("decimal", decimal.Decimal),
     dt.date: ("date", dt.date.fromisoformat),
     dt.datetime: ("datetime", dt.datetime.fromisoformat),
+    np.ndarray: ("array", lambda text: _array(*text.split(" "))),
+    list: ("list", json.loads),
 }
 _DECIMAL = re.compile(r"decimal128\((\d+), (-?\d+)\)")
 _READ = dict(_KINDS.values())
@@ -60,6 +66,8 @@ _WRITTEN: Mapping[type, Callable[[Any], str]] = {
     float: repr,
     dt.date: dt.date.isoformat,
     dt.datetime: dt.datetime.isoformat,
+    np.ndarray: lambda it: f"{it.dtype.str} {base64.b64encode(it.tobytes()).decode()}",
+    list: json.dumps,
 }
 
 
@@ -92,7 +100,7 @@ class Asked:
 
     def encode(self) -> bytes:
         """Return the bytes of the question."""
-        return json.dumps(asdict(self)).encode()
+        return json.dumps({name: getattr(self, name) for name in _SAID}).encode()
 
     @staticmethod
     def parse(data: bytes) -> Asked:
@@ -108,6 +116,9 @@ class Asked:
         return Asked(**said)
 
 
+_SAID = tuple(each.name for each in fields(Asked))
+
+
 def encode_parameters(parameters: Parameters) -> Any | None:
     """Return parameters as JSON values, None where one has a type that is not sent."""
     if isinstance(parameters, dict):
@@ -121,8 +132,19 @@ def _encode(value: object) -> list[str] | None:
     if isinstance(value, Literal):  # EXECUTE gives constants with their types.
         inner, kind = _encode(value.value), str(value.type)
         return None if inner is None or _type_of(kind) != value.type else [*inner, kind]
-    known = _KINDS.get(type(value))
+    known = _KINDS.get(type(value)) if _is_sent(value) else None
     return None if known is None else [known[0], _WRITTEN.get(type(value), str)(value)]
+
+
+def _is_sent(value: object) -> bool:
+    """Tell whether a list or an array is one of numbers."""
+    if isinstance(value, np.ndarray):
+        return value.ndim == 1 and value.dtype.kind in "iuf"
+    return not isinstance(value, list) or {type(each) for each in value} <= {int, float}
+
+
+def _array(kind: str, text: str) -> NDArray[Any]:
+    return np.frombuffer(base64.b64decode(text), np.dtype(kind))
 
 
 def decode_parameters(said: Any) -> Parameters:
@@ -186,24 +208,27 @@ def identity_of(scan: SegmentScan | SegmentRows, tables: Mapping[str, Table], st
 class Answer:
     """What a worker has said: groups by the numbers of the first of their segments.
 
-    declined: why it does not answer, '' where it does. ms: how long it took there.
+    declined: why it does not answer, '' where it does. ms: how long it took there. warnings: what
+    it has to tell beside.
     """
 
     groups: Mapping[int, pa.Table]
     ms: float = 0.0
     declined: str = ""
+    warnings: Sequence[str] = ()
 
 
-def encode_groups(groups: Mapping[int, pa.Table], ms: float) -> bytes:
+def encode_answer(answer: Answer) -> bytes:
     """Return an answer's bytes."""
     streams = []
-    for rows in groups.values():
+    for rows in answer.groups.values():
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, rows.schema) as writer:
             writer.write_table(rows)
         streams.append(sink.getvalue())
-    sizes = [[number, each.size] for number, each in zip(groups, streams, strict=True)]
-    return b"".join([json.dumps({"groups": sizes, "ms": ms}).encode(), b"\n", *streams])
+    sizes = [[number, each.size] for number, each in zip(answer.groups, streams, strict=True)]
+    said = {"groups": sizes, "ms": answer.ms, "warnings": answer.warnings}
+    return b"".join([json.dumps(said).encode(), b"\n", *streams])
 
 
 def encode_refusal(reason: str) -> bytes:
@@ -240,4 +265,4 @@ def decode_answer(data: bytes, worker: str) -> Answer:
         if table is None or start + size > len(rest):
             raise OperationalError(f"worker {worker} has sent rows that cannot be read")
         groups[number], start = table, start + size
-    return Answer(groups, said["ms"])
+    return Answer(groups, said["ms"], warnings=said["warnings"])

@@ -20,11 +20,12 @@ import psutil
 import raydb
 from raydb import sql
 from raydb.engine.cluster.messages import (
+    Answer,
     Asked,
     NotSharedError,
     decode_parameters,
+    encode_answer,
     encode_error,
-    encode_groups,
     encode_refusal,
     identity_of,
 )
@@ -42,7 +43,7 @@ from raydb.errors import Error, InterfaceError, NotSupportedError, OperationalEr
 from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.planner import plan_query
 from raydb.planner.catalog import CATALOG
-from raydb.planner.plan.nodes import Limit, TopRows
+from raydb.planner.plan.nodes.node import Node
 from raydb.planner.segments.nodes import SegmentRows, SegmentScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan, scan_bytes
@@ -60,14 +61,14 @@ if TYPE_CHECKING:
     from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.fused.table_job import TableJob
     from raydb.kernels.backends.backend import PreparedJob
-    from raydb.planner.plan.nodes import Star
+    from raydb.planner.plan.nodes import PhysicalPlan, Star
     from raydb.storage.tables.table import Table
 
-    FirstRows = Limit | TopRows
     BvhJob = tuple[FusedScanAggregate, PreparedJob]
 
     # Some segments as a job, or the star and the rows where there is no job.
-    Part = tuple[int, TableJob | BvhJob | FetchedRows | FirstRows, Star | None, Mapping[str, Table]]
+    Job = TableJob | BvhJob | FetchedRows | PhysicalPlan
+    Part = tuple[int, Job, Star | None, Mapping[str, Table]]
 
     Segmented = SegmentScan | SegmentRows
 
@@ -117,8 +118,8 @@ class Worker:
             name = asked.call
             interrupts = self._calls.setdefault(name, Interrupts())
             with Running(interrupts) as running:
-                groups = self._groups(asked, running)
-            return encode_groups(groups, (time.perf_counter() - start) * 1000)
+                answer = self._answer(asked, running)
+            return encode_answer(replace(answer, ms=(time.perf_counter() - start) * 1000))
         except DeclinedError as reason:
             return encode_refusal(str(reason))
         except BaseException as error:  # noqa: BLE001  (the coordinator raises it)
@@ -151,13 +152,13 @@ class Worker:
             with each.turn:
                 each.session.close()
 
-    def _groups(self, asked: Asked, running: Running) -> dict[int, pa.Table]:
+    def _answer(self, asked: Asked, running: Running) -> Answer:
         try:
-            return self._groups_of(self._open(asked.path), asked, running)
+            return self._answer_of(self._open(asked.path), asked, running)
         except _GoneError:  # Another one is there now, or an error that says what is wrong.
-            return self._groups_of(self._open(asked.path), asked, running)
+            return self._answer_of(self._open(asked.path), asked, running)
 
-    def _groups_of(self, opened: _Opened, asked: Asked, running: Running) -> dict[int, pa.Table]:
+    def _answer_of(self, opened: _Opened, asked: Asked, running: Running) -> Answer:
         while not opened.turn.acquire(timeout=WAIT_S):
             check_interrupt()
         try:
@@ -183,7 +184,8 @@ class Worker:
                 raise DeclinedError(str(reason)) from None
             if not is_same:
                 raise DeclinedError("it sees another version of the rows")
-            return _run(asked, scan, opened, context)
+            groups = _run(asked, scan, opened, context)
+            return Answer(groups, warnings=list(dict.fromkeys(context.warnings)))
         finally:
             opened.session.databases.release()
             opened.turn.release()
@@ -291,7 +293,7 @@ def _run(
     found, size = {}, 0
     for number, job, star, tables in parts:
         with context.new_memory() as memory:
-            if isinstance(job, Limit | TopRows):
+            if isinstance(job, Node):
                 rows = run_plan(job, Sources(tables, _no_job, context, memory))
             elif isinstance(job, FetchedRows):
                 assert star is not None

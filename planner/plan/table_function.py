@@ -22,7 +22,7 @@ from raydb.planner.plan.nodes import SearchRows, Values
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from raydb.planner.ordered_rows import RowOrder
     from raydb.planner.plan.function_arguments import Argument
     from raydb.planner.plan.nodes import Plan, Search
+    from raydb.planner.segments.rows import AskedRows
     from raydb.storage.tables.table import Table
 
     BindText = Callable[[str, str, Mapping[str, Sequence[Column]], Sequence[Column]], Expression]
@@ -196,6 +197,15 @@ class SearchFunction(PlannedFunction):
     def lower(self, plan: Search, lowering: Lowering) -> Plan:
         """Choose how a search runs."""
         return SearchRows.of(plan, lowering)
+
+    def in_segments(
+        self, plan: SearchRows, catalog: CatalogInfo, numbers: Iterator[int]
+    ) -> AskedRows | str | None:
+        """Return how segments of a table give the rows, or why they cannot.
+
+        numbers: gives new columns theirs. None where that is nothing to tell.
+        """
+        return None
 
     def first_rows(self, order: RowOrder, lowering: Lowering) -> Plan | str | None:
         """Return rows among which the first ones in an order are; or why it has none.

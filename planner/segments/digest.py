@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from raydb.planner.expressions.vector_value import Vector
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -49,12 +51,16 @@ def _spelled(value: object) -> Iterator[str]:
     """Yield a text of a value that no other value has; TypeError for one that is not known."""
     if isinstance(value, pa.DataType):
         yield f"<{value}>"
+    elif isinstance(value, Vector):
+        yield f"{value.numbers.dtype.str}{value.numbers.tobytes().hex()}"
     elif isinstance(value, tuple | list):
         yield "("
         for each in value:
             yield from _spelled(each)
             yield ","
         yield ")"
+    elif isinstance(value, frozenset):
+        yield from sorted("".join(_spelled(each)) for each in value)
     elif isinstance(value, dict):
         yield from _spelled(tuple(value.items()))
     elif is_dataclass(value) and not isinstance(value, type):

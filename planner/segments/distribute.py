@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.plan.common_tables import fresh_numbers
-from raydb.planner.plan.nodes import CommonTable, Limit, NoStar, TopRows
+from raydb.planner.plan.nodes import CommonTable, NoStar
 from raydb.planner.plan.nodes.aggregate import Aggregate
 from raydb.planner.segments.nodes import SegmentRows, SegmentScan
-from raydb.planner.segments.rows import first_rows, rows_in_segments
+from raydb.planner.segments.rows import rows_in_segments
 from raydb.planner.segments.stars import star_in_segments
 from raydb.planner.stars.deferred import DeferredScan
 from raydb.planner.stars.delta import DeltaScan
@@ -29,11 +29,11 @@ def distribute(plan: PhysicalPlan, catalog: CatalogInfo, options: PlannerOptions
 
     def go(plan: PhysicalPlan) -> PhysicalPlan:
         if isinstance(plan, FusedTableScan | FusedScanAggregate):
-            found = star_in_segments(plan, catalog, options, numbers)
-            return plan if isinstance(found, str) else found
-        if isinstance(plan, Limit | TopRows) and (first := first_rows(plan)) is not None:
-            found = rows_in_segments(first, catalog, options)
-            return plan if isinstance(found, str) else found
+            star = star_in_segments(plan, catalog, options, numbers)
+            return plan if isinstance(star, str) else star
+        rows = rows_in_segments(plan, catalog, options, numbers)
+        if rows is not None and not isinstance(rows, str):
+            return rows
         if isinstance(plan, CommonTable):
             if plan.number not in shared:
                 shared[plan.number] = go(plan.query)
@@ -49,18 +49,15 @@ def at_coordinator(
     """Return how many jobs are asked of workers, and why other aggregates are not."""
     reasons: list[str] = []
     count = 0
+    numbers = fresh_numbers(plan)
     waiting = [plan]
     for node in waiting:
         waiting += node.children
         match node:
             case SegmentScan() | SegmentRows():
                 count += 1
-            case Limit() | TopRows() if (first := first_rows(node)) is not None:
-                found = rows_in_segments(first, catalog, options)
-                assert isinstance(found, str), "it would be asked of workers"
-                reasons.append(found)
             case FusedTableScan() | FusedScanAggregate():
-                found = star_in_segments(node, catalog, options, fresh_numbers(plan))
+                found = star_in_segments(node, catalog, options, numbers)
                 assert isinstance(found, str), "it would be asked of workers"
                 reasons.append(found)
             case DeltaScan(bvh=bvh):
@@ -69,6 +66,12 @@ def at_coordinator(
                 reasons.append("its subqueries run first")
             case Aggregate(star=NoStar(reason=reason)) if reason:
                 reasons.append(reason)
+            case _:
+                rows = rows_in_segments(node, catalog, options, numbers)
+                assert rows is None or isinstance(rows, str), "it would be asked of workers"
+                reasons += [] if rows is None else [rows]
     if not (count or reasons):
-        reasons.append("the query has no aggregate, and no ORDER BY with LIMIT of one table's rows")
+        reasons.append(
+            "the query has no aggregate, no search and no LIMIT over rows of one large table"
+        )
     return count, list(dict.fromkeys(reasons))

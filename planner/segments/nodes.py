@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from raydb.planner.expressions.nodes import Column, Expression
-    from raydb.planner.plan.nodes import Limit, Star, TopRows
+    from raydb.planner.plan.nodes import PhysicalPlan, Star
     from raydb.planner.plan.nodes.node import Calls, Items
 
 # Aggregates of parts that are the same in whatever order rows are added up.
@@ -100,18 +100,19 @@ class SegmentScan(GroupedRows):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SegmentRows(Node):
-    """The first rows in order of each segment of a table, which come from workers.
+    """The rows of each segment of a table, in the order of segments, which come from workers.
 
     rows: what each segment is asked, and what the coordinator runs where no worker can.
-    predicates: what every row of it fulfils.
+    tables: those that are read, the one with segments first. predicates: what every row of it
+    fulfils that comes.
     """
 
     explain_name = "SegmentRows"
     column_fields = ("columns",)
 
-    rows: Limit | TopRows
+    rows: PhysicalPlan
     columns: tuple[Column, ...] = field()
-    fact: str
+    tables: tuple[str, ...] = field()
     predicates: tuple[Expression, ...]
     segment_rows: int
     question: str
@@ -120,14 +121,14 @@ class SegmentRows(Node):
     is_exact: ClassVar[bool] = False
 
     @property
-    def tables(self) -> tuple[str, ...]:
-        """The tables that are read."""
-        return (self.fact,)
+    def fact(self) -> str:
+        """The table whose rows are read in segments."""
+        return self.tables[0]
 
     @property
     def summary(self) -> str:
         """What EXPLAIN says beside the name."""
-        return f"{self.rows.summary} of each segment"
+        return f"{self.rows.explain_name} {self.rows.summary} of each segment"
 
     @property
     def details(self) -> dict[str, Any]:

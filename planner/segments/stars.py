@@ -65,5 +65,6 @@ def _part_of(
 
 
 def less_than_a_call(what: str, cost: float, options: PlannerOptions) -> str:
+    """Say that something takes less than a question to workers."""
     call = f"a question to workers {options.call_cost / 1e6:.3g} ms"
     return f"{what} takes about {cost / 1e6:.3g} ms, {call}"

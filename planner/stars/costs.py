@@ -27,6 +27,7 @@ from raydb.planner.plan.nodes import (
     Aggregate,
     CommonTable,
     Filter,
+    HashJoin,
     InnerJoin,
     OuterJoin,
     Project,
@@ -261,7 +262,7 @@ def _node_cost(node: Plan, statistics: Statistics) -> float:
         case Filter(predicate=predicate):
             parts = conjuncts(predicate)
             return given[0] * sum(max(_computed(part), FILTER_COST) for part in parts)
-        case InnerJoin() | OuterJoin() | SemiJoin():
+        case InnerJoin() | OuterJoin() | SemiJoin() | HashJoin():
             probed, built = max(given), sum(given) - max(given)
             out = statistics.row_count(node) * len(node.columns) * GATHER_COST
             return probed * PROBE_COST + built * BUILD_COST + out

@@ -40,10 +40,12 @@ if TYPE_CHECKING:
     from raydb.engine.operators.relation import Relation
     from raydb.engine.operators.run import Sources
     from raydb.engine.table_functions.vector.choose_index import SearchOptions, VectorJob
+    from raydb.planner.catalog import CatalogInfo
     from raydb.planner.lower import Lowering
     from raydb.planner.ordered_rows import RowOrder
     from raydb.planner.plan.nodes import Plan, SearchRows
     from raydb.planner.plan.table_function import FunctionCall
+    from raydb.planner.segments.rows import AskedRows
 
 # How many rows are found where neither k nor a distance says it.
 DEFAULT_K = 10
@@ -124,6 +126,15 @@ class VectorFunction(SearchFunction):
         )
 
         return nearest_rows(plan, columns, sources)
+
+    def in_segments(
+        self, plan: SearchRows, catalog: CatalogInfo, numbers: Iterator[int]
+    ) -> AskedRows | str:
+        from raydb.engine.table_functions.vector.segmented_search import (  # noqa: PLC0415  (few plans)
+            search_in_segments,
+        )
+
+        return search_in_segments(plan, catalog, numbers)
 
     def summary(self, plan: SearchRows) -> str:
         given, options = dict(plan.given), plan.options
