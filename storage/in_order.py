@@ -11,7 +11,7 @@ import pyarrow as pa
 from raydb.interrupts import check_interrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable
     from concurrent.futures import Future
 
 _Work = TypeVar("_Work")
@@ -29,7 +29,7 @@ def in_order(
     ahead: int | None = None,
     *,
     one_by_one: bool = False,
-) -> Iterator[_Result]:
+) -> Generator[_Result]:
     """Yield a function's results for each work in order; threads are a few works ahead.
 
     ahead: how many, twice the threads by default. No more than a few, so that results do not pile

@@ -53,6 +53,8 @@ class Segments:
 
 def segments_of(scan: SegmentScan | SegmentRows, tables: Mapping[str, Table]) -> Segments:
     """Return the segments of a scan."""
+    if isinstance(scan, SegmentRows) and scan.slices:
+        return Segments(ranges_of(scan.slices, 1), range(scan.slices))
     job = scan.scan if isinstance(scan, SegmentScan) else None
     if isinstance(job, FusedScanAggregate):
         offsets, entries = job.index.offsets, job.index.entries(job.job.intervals)

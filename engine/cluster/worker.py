@@ -12,7 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 import psutil
@@ -43,6 +43,7 @@ from raydb.errors import Error, InterfaceError, NotSupportedError, OperationalEr
 from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.planner import plan_query
 from raydb.planner.catalog import CATALOG
+from raydb.planner.plan.nodes import SearchRows
 from raydb.planner.plan.nodes.node import Node
 from raydb.planner.segments.nodes import SegmentRows, SegmentScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     BvhJob = tuple[FusedScanAggregate, PreparedJob]
 
     # Some segments as a job, or the star and the rows where there is no job.
-    Job = TableJob | BvhJob | FetchedRows | PhysicalPlan
+    Job: TypeAlias = "_Slices | TableJob | BvhJob | FetchedRows | PhysicalPlan"
     Part = tuple[int, Job, Star | None, Mapping[str, Table]]
 
     Segmented = SegmentScan | SegmentRows
@@ -94,6 +95,20 @@ class _Opened:
     scans: OrderedDict[str, Segmented] = field(default_factory=OrderedDict)
     parts: OrderedDict[object, list[Part]] = field(default_factory=OrderedDict)
     segments: set[tuple[str, int, int]] = field(default_factory=set)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Slices:
+    """Some parts of a search that its function makes."""
+
+    scan: SegmentRows
+    numbers: tuple[int, ...]
+
+    def rows(self, sources: Sources) -> pa.Table:
+        search, count = self.scan.rows, self.scan.slices
+        assert isinstance(search, SearchRows)
+        found = search.function.slices(search, self.numbers, count, sources)
+        return found.select(search.columns).table()
 
 
 class Worker:
@@ -295,6 +310,8 @@ def _run(
         with context.new_memory() as memory:
             if isinstance(job, Node):
                 rows = run_plan(job, Sources(tables, _no_job, context, memory))
+            elif isinstance(job, _Slices):
+                rows = job.rows(Sources(tables, _no_job, context, memory))
             elif isinstance(job, FetchedRows):
                 assert star is not None
                 rows = look_up(star, FetchedRows(), tables, memory)
@@ -327,6 +344,8 @@ def _part(
     fact, number = tables[scan.fact], segments[0][0]
     if isinstance(scan, SegmentScan) and isinstance(scan.scan, FusedScanAggregate):
         return number, _bvh_job(scan.scan, ranges), scan.star, tables
+    if isinstance(scan, SegmentRows) and scan.slices:
+        return number, _Slices(scan, tuple(each for each, *_ in segments)), None, tables
     if ranges[-1][1] > fact.row_count:
         raise DeclinedError("it sees another version of the rows")
     chosen = fact.only(ranges)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +14,7 @@ from raydb.engine.operators.recursion import generations
 from raydb.engine.operators.relation import Relation, concatenate
 from raydb.engine.operators.scan.scan import fetch_rows, is_decoded, large_scan, scan_slice
 from raydb.engine.operators.sort import SAMPLE_ROWS, early_values, sort
+from raydb.engine.operators.steps import scanned_blocks
 from raydb.errors import DataError
 from raydb.interrupts import beside
 from raydb.kernels.bvh.bvh import narrow_measure
@@ -22,6 +25,7 @@ from raydb.planner.expressions.nodes import Attribute, Column, columns_of
 from raydb.planner.plan.nodes import (
     CommonTable,
     Filter,
+    KeyFilter,
     Limit,
     Project,
     Recursive,
@@ -47,12 +51,18 @@ if TYPE_CHECKING:
 _FIRST_OF_SAMPLE = 8
 _GROWTH = 16
 
+# Rows of LIMIT are sought in so many blocks of a table before all of it is filtered at once.
+_FIRST_BLOCKS = 8
+
 
 def run_limit(plan: Limit, columns: Sequence[Column], sources: Sources) -> Relation:
     """Return some rows; nothing is computed for the others where that can be avoided."""
     count, offset = plan.count, plan.offset
     if count == 0:
         return Relation({column: pa.nulls(0, column.type) for column in columns}, 0)
+    found = None if count is None else _first_matches(plan.source, columns, sources, offset, count)
+    if found is not None:
+        return found
     match plan.source:
         case Project(source=source, items=items):
             return sources.rows_of(Project(Limit(source, count, offset), items), columns)
@@ -78,6 +88,24 @@ def run_limit(plan: Limit, columns: Sequence[Column], sources: Sources) -> Relat
                     return found
             rows = sources.rows_of(source, columns)
             return rows.slice(offset, rows.row_count if count is None else count)
+
+
+def _first_matches(
+    plan: PhysicalPlan, columns: Sequence[Column], sources: Sources, offset: int, count: int
+) -> Relation | None:
+    """Return some rows of filters over a large table, where its first blocks have so many."""
+    if not isinstance(plan, Filter | KeyFilter):
+        return None
+    blocks = scanned_blocks(plan, frozenset(columns), sources)
+    if blocks is None:
+        return None
+    from raydb.engine.operators.blocks import limited  # noqa: PLC0415  (a circle)
+
+    with closing(blocks):
+        parts = list(limited(islice(blocks, _FIRST_BLOCKS), offset, count))
+    if sum(part.row_count for part in parts) < count:
+        return None
+    return concatenate(parts, columns)
 
 
 def _recursion(plan: PhysicalPlan) -> Recursive | None:

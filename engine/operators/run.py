@@ -170,8 +170,18 @@ def _run_segment_rows(plan: SegmentRows, columns: Sequence[Column], sources: Sou
         return sources.rows_of(plan.rows, columns)
     if sources.trace is not None:
         sources.trace.note(plan, found.said)
-    names = {c: found.rows.column(column_name(c)) for c in columns}
-    return Relation(names, found.rows.num_rows)
+    named = {c: found.rows.column(column_name(c)) for c in plan.columns}
+    rows = Relation(named, found.rows.num_rows)
+    if plan.slices:
+        assert isinstance(plan.rows, SearchRows)
+        joined = plan.rows.function.of_slices(plan.rows, rows, sources)
+        if joined is None:
+            sources.context.warnings.append(
+                f"the coordinator asks '{plan.fact}' as a whole: slices of it do not tell enough"
+            )
+            return sources.rows_of(plan.rows, columns)
+        rows = joined
+    return rows.select(columns)
 
 
 def _run_asof_join(plan: AsofJoin, columns: list[Column], sources: Sources) -> Relation:

@@ -45,7 +45,7 @@ from raydb.storage.in_order import in_order
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from raydb.engine.context.memory import Memory
     from raydb.engine.operators.join.key_set import KeySet
@@ -198,7 +198,7 @@ class Steps:
         one_by_one = self.one_by_one
         return for_each_morsel(rows, self.run, columns, sources.memory, one_by_one=one_by_one)
 
-    def over(self, blocks: ScanBlocks, columns: Sequence[Column]) -> Iterator[Relation]:
+    def over(self, blocks: ScanBlocks, columns: Sequence[Column]) -> Generator[Relation]:
         """Yield the rows of a table's blocks after the chain; they are read in threads."""
         return in_order(
             lambda piece: compute_rows(self.run, blocks.read(piece).combined(), columns),
@@ -281,6 +281,26 @@ def scan_steps(steps: Steps, sources: Sources) -> Relation | ScanBlocks | None:
         blocks = find() or large_scan(some, read, memory, lowest)
         return blocks or scan_table(some, read, memory, lowest)
     return trace.run(node, lambda: find() or scan_table(some, read, memory, lowest))
+
+
+def scanned_blocks(
+    plan: _Step, live: frozenset[Column], sources: Sources
+) -> Generator[Relation] | None:
+    """Yield the rows of filters over a large table block by block, for who wants the first ones.
+
+    None where the table is small, and where rows are found by their keys.
+    """
+    steps = steps_of(plan, live, sources)
+    node = steps.source
+    if not isinstance(node, Scan) or node.lookup is not None or sources.trace is not None:
+        return None
+    table = sources.tables[node.table]
+    if table.rows.is_streamed or table.rows.row_count <= MORSEL_ROWS:
+        return None
+    read = [column for column in node.columns if column in steps.live]
+    some = table if steps.lowest is None else without_excluded(table, read, steps.lowest)
+    blocks = ScanBlocks(some, read, steps.lowest, MORSEL_ROWS)
+    return steps.over(blocks, [column for column in plan.columns if column in live])
 
 
 def _filter_step(predicate: Expression, live: frozenset[Column]) -> Callable[[Relation], Relation]:

@@ -207,6 +207,14 @@ class SearchFunction(PlannedFunction):
         """
         return None
 
+    def slices(self, plan: SearchRows, numbers: Sequence[int], count: int, sources: Any) -> Any:
+        """Return rows of some slices of a search, of so many in all; see `AskedRows.slices`."""
+        raise NotImplementedError
+
+    def of_slices(self, plan: SearchRows, rows: Any, sources: Any) -> Any:
+        """Return the rows of a search from those of all slices, None where these do not do."""
+        raise NotImplementedError
+
     def first_rows(self, order: RowOrder, lowering: Lowering) -> Plan | str | None:
         """Return rows among which the first ones in an order are; or why it has none.
 

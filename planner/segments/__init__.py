@@ -11,8 +11,10 @@ by the same parts as those of rows newer than a BVH (`delta.part_star`), which s
 worker plans the text of the query by itself and takes the scan of the same `question`: what it
 would answer is what is asked, or it does not answer.
 
-The first rows in order of one large table are the first ones of those of its segments:
+Rows of which each comes of one row of a large table come from segments of that:
 
     LimitRows, SortRows
       SegmentRows          the first rows of each segment, in the order of segments
+
+A search says itself how it is cut: into segments of a table, or into slices of its own.
 """

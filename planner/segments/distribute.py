@@ -71,7 +71,5 @@ def at_coordinator(
                 assert rows is None or isinstance(rows, str), "it would be asked of workers"
                 reasons += [] if rows is None else [rows]
     if not (count or reasons):
-        reasons.append(
-            "the query has no aggregate, no search and no LIMIT over rows of one large table"
-        )
+        reasons.append("the query has no aggregate, no search and no LIMIT that reads many rows")
     return count, list(dict.fromkeys(reasons))

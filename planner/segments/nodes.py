@@ -104,7 +104,7 @@ class SegmentRows(Node):
 
     rows: what each segment is asked, and what the coordinator runs where no worker can.
     tables: those that are read, the one with segments first. predicates: what every row of it
-    fulfils that comes.
+    fulfils that comes. slices: so many parts of a search are the segments, 0 for ranges of rows.
     """
 
     explain_name = "SegmentRows"
@@ -116,9 +116,14 @@ class SegmentRows(Node):
     predicates: tuple[Expression, ...]
     segment_rows: int
     question: str
+    slices: int = 0
 
     bvh: ClassVar[str] = ""
-    is_exact: ClassVar[bool] = False
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a worker gives the rows of its segments together."""
+        return bool(self.slices)
 
     @property
     def fact(self) -> str:
@@ -128,14 +133,17 @@ class SegmentRows(Node):
     @property
     def summary(self) -> str:
         """What EXPLAIN says beside the name."""
-        return f"{self.rows.explain_name} {self.rows.summary} of each segment"
+        each = "slice" if self.slices else "segment"
+        return f"{self.rows.explain_name} {self.rows.summary} of each {each}"
 
     @property
     def details(self) -> dict[str, Any]:
         """What EXPLAIN says of the segments."""
         return {
             "table": self.fact,
-            "at_workers": f"segments of up to {self.segment_rows} rows",
+            "at_workers": f"{self.slices} slices"
+            if self.slices
+            else f"segments of up to {self.segment_rows} rows",
         }
 
 

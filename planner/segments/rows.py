@@ -24,6 +24,7 @@ from raydb.planner.plan.nodes import (
     Sort,
     TopRows,
 )
+from raydb.planner.plan.statistics import Statistics
 from raydb.planner.segments.digest import digest
 from raydb.planner.segments.nodes import SegmentRows
 from raydb.planner.segments.stars import less_than_a_call
@@ -63,6 +64,8 @@ class AskedRows:
     rows: the plan of a segment's rows. told: what tells it from other plans of a text. driving:
     whose segments they are. cost: of all segments, in ns. put_together: makes a plan of the rows of
     all segments, which come in their order. segment_rows: at most so many rows are a segment.
+    slices: segments are so many parts that the function of a search makes, and it puts them
+    together; 0 for ranges of the table's rows.
     """
 
     rows: PhysicalPlan
@@ -71,6 +74,7 @@ class AskedRows:
     cost: float
     put_together: Callable[[SegmentRows], PhysicalPlan]
     segment_rows: int | None = None
+    slices: int = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -143,6 +147,7 @@ def rows_in_segments(
         asked.driving.predicates,
         rows,
         question,
+        asked.slices,
     )
     return asked.put_together(read)
 
@@ -155,6 +160,8 @@ def _asked(
             pass
         case TopRows(source=source, keys=keys, count=count):
             pass
+        case Limit(source=Scan() | Project(source=Scan())):
+            return None
         case Limit(source=source, count=int() as count):
             keys = ()
         case SearchRows():
@@ -171,8 +178,11 @@ def _asked(
     if obstacle is not None:
         return obstacle
     rows = replace(plan, count=wanted, offset=0)
+    cost = general_cost(source, catalog)
+    if not (keys or found.others):  # The first blocks may have them.
+        cost *= min(wanted / Statistics(catalog).row_count(source), 1.0)
     together = partial(_first_of, keys=keys, count=count, offset=plan.offset)
-    return AskedRows(rows, rows, found, general_cost(source, catalog), together)
+    return AskedRows(rows, rows, found, cost, together)
 
 
 def _first_of(

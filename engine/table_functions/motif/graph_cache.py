@@ -44,7 +44,7 @@ _DIRECT_SHARE = 4
 
 # While a graph is built, each row takes 60 to 90 bytes for vertex numbers, times, the sort and the
 # lists, and where its vertices go through a dictionary 30 more, of few rows a vertex up to 270.
-_ROW_BYTES = 120
+ROW_BYTES = 120
 
 # The sums of times and windows stay within 64 bits.
 _MAX_TIME = 2**63 - 1
@@ -124,12 +124,12 @@ def kept_graph(
     def make() -> EdgeGraph:
         starts, ends, times = read()[:3]
         count = len(times)
-        sources.memory.check(_ROW_BYTES * count, f"the temporal graph of {count} rows")
+        sources.memory.check(ROW_BYTES * count, f"the temporal graph of {count} rows")
         return make_graph(starts, ends, times, plan.function.name, least)
 
     if plan.how is None:
         return make(), False
-    owners, what = _key(plan.how, sources.tables)
+    owners, what = graph_key(plan.how, sources.tables)
     is_kept = sources.context.cache.has(owners, what)
     found: EdgeGraph = sources.context.cache.get(owners, what, make)
     return found, is_kept
@@ -144,12 +144,12 @@ def graph_state(plan: SearchRows, tables: Mapping[str, Table], cache: DerivedCac
         return "built for this query, whose edges are not the rows of one table"
     if graph.table not in tables:
         return f"built for this query, '{graph.table}' is read anew each time"
-    if cache.has(*_key(graph, tables)):
+    if cache.has(*graph_key(graph, tables)):
         return f"kept with '{graph.table}'"
     return f"built, then kept with '{graph.table}' until that changes"
 
 
-def _key(graph: GraphOf, tables: Mapping[str, Table]) -> tuple[tuple[object, ...], object]:
+def graph_key(graph: GraphOf, tables: Mapping[str, Table]) -> tuple[tuple[object, ...], object]:
     """Return what a kept graph is made of, and its name."""
     table = tables[graph.table]
     owners = (table.rows,) if table.live is None else (table.rows, table.live)
@@ -177,7 +177,7 @@ def make_graph(
         is_edge = pc.and_(pc.and_(sources.is_valid(), targets.is_valid()), times.is_valid())
         sources, targets, times = (values.filter(is_edge) for values in (sources, targets, times))
         numbers = np.flatnonzero(_to_numpy(is_edge))
-    moments = _moments(times)
+    moments = moments_of(times)
     skipped_count = row_count - len(moments)
     if least is not None:
         kept = np.flatnonzero(moments >= least)
@@ -187,19 +187,20 @@ def make_graph(
     first = int(moments.min()) if len(moments) else 0
     if len(moments) and int(moments.max()) - first > _MAX_TIME:
         raise DataError(f"the times from {first} to {int(moments.max())} span more than 64 bits")
-    ends, vertices = _number_vertices(sources, targets)
+    ends, vertices = number_vertices(sources, targets)
     source, target = ends[: len(moments)], ends[len(moments) :]
     graph = build_graph(source, target, moments - first, numbers, keep_going=tell)
     return EdgeGraph(graph, vertices, first, skipped_count)
 
 
-def _moments(times: Values) -> NDArray[np.int64]:
+def moments_of(times: Values) -> NDArray[np.int64]:
+    """Return times as whole numbers of their unit."""
     if pa.types.is_date32(times.type):
         times = times.cast(pa.int32())
     return _to_numpy(times.cast(pa.int64())).astype(np.int64, copy=False)
 
 
-def _number_vertices(sources: Values, targets: Values) -> tuple[NDArray[np.integer], pa.Array]:
+def number_vertices(sources: Values, targets: Values) -> tuple[NDArray[np.integer], pa.Array]:
     """Return the numbers of the sources and then of the targets, and the value of each number."""
     kind = sources.type
     if pa.types.is_integer(kind) and len(sources):

@@ -44,10 +44,12 @@ if TYPE_CHECKING:
     from raydb.engine.operators.run import Sources
     from raydb.engine.table_functions.motif.motif_question import MotifQuestion
     from raydb.engine.table_functions.motif.motif_where import Where
+    from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column, Expression
     from raydb.planner.lower import Lowering
     from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.table_function import FunctionCall
+    from raydb.planner.segments.rows import AskedRows
     from raydb.storage.tables.table import Table
 
 DEFAULT_SAMPLES = 10
@@ -155,6 +157,31 @@ class MotifFunction(SearchFunction):
         # What is new is a small part of the rows, for another moment each time.
         kept = None if plan.options.since is not None else graph_of(plan)
         return SearchRows.of(plan, lowering, kept)
+
+    def in_segments(
+        self, plan: SearchRows, catalog: CatalogInfo, numbers: Iterator[int]
+    ) -> AskedRows | str:
+        from raydb.engine.table_functions.motif.motif_slices import (  # noqa: PLC0415  (few plans)
+            count_in_segments,
+        )
+
+        return count_in_segments(plan, catalog)
+
+    def slices(
+        self, plan: SearchRows, numbers: Sequence[int], count: int, sources: Sources
+    ) -> Relation:
+        from raydb.engine.table_functions.motif.motif_slices import (  # noqa: PLC0415  (few plans)
+            count_slices,
+        )
+
+        return count_slices(plan, numbers, count, sources)
+
+    def of_slices(self, plan: SearchRows, rows: Relation, sources: Sources) -> Relation | None:
+        from raydb.engine.table_functions.motif.motif_slices import (  # noqa: PLC0415  (few plans)
+            joined_slices,
+        )
+
+        return joined_slices(plan, rows, sources)
 
     def run(self, plan: SearchRows, columns: Sequence[Column], sources: Sources) -> Relation:
         from raydb.engine.table_functions.motif.motif_rows import motif_rows  # noqa: PLC0415  (few)

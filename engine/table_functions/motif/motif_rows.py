@@ -265,14 +265,17 @@ class _Graphs:
 
     def warnings(self) -> list[str]:
         """Return what a user should know of rows that are no edges, or repeat an earlier one."""
-        told = []
-        if self._skipped:
-            told.append(
-                f"rows left out because a source, a target or a time is NULL: {self._skipped}"
-            )
-        if self._duplicates:
-            told.append(
-                "rows with the source, the target and the time of an earlier row, which are edges "
-                f"of their own: {self._duplicates}"
-            )
-        return told
+        return told_of_rows(self._skipped, self._duplicates)
+
+
+def told_of_rows(skipped: int, duplicates: int) -> list[str]:
+    """Return what to tell of so many rows that are no edges, and that repeat an earlier one."""
+    told = []
+    if skipped:
+        told.append(f"rows left out because a source, a target or a time is NULL: {skipped}")
+    if duplicates:
+        told.append(
+            "rows with the source, the target and the time of an earlier row, which are edges "
+            f"of their own: {duplicates}"
+        )
+    return told

@@ -117,4 +117,4 @@ def _cost_of(plan: SearchRows, row_count: float) -> float:
     if index is not None and not plan.how.exact:
         share = index.nprobe / max(index.arrays.list_count, 1)
         row_count *= _CALIBRATED_SHARE if index.calibrated is not None else share
-    return row_count * vector.type.list_size * _COMPARE_COST
+    return row_count * float(vector.type.list_size) * _COMPARE_COST

@@ -9,6 +9,7 @@ import shutil
 import sys
 from random import Random
 
+import numpy as np
 import pytest
 from cluster_cases import STAR, explained, wait_for_workers
 from differential import answer, same
@@ -70,7 +71,13 @@ def test_parameters_come_as_they_are():
     named = {f"p{i}": value for i, value in enumerate(values)}
     assert decode_parameters(encode_parameters(named)) == named
     assert encode_parameters([b"bytes"]) is None
-    assert encode_parameters({"a": [1.0, 2.0]}) is None
+    vectors = [[1.0, 2, float("inf")], np.array([0.1, -0.0], np.float32), np.arange(3)]
+    for found, vector in zip(decode_parameters(encode_parameters(vectors)), vectors, strict=True):
+        assert type(found) is type(vector)
+        assert np.asarray(found).dtype == np.asarray(vector).dtype
+        assert list(found) == list(vector)
+    for other in ([1.0, None], [True], ["a"], np.zeros((2, 2)), np.array(["a"]), (1.0, 2.0)):
+        assert encode_parameters({"a": other}) is None
 
 
 def test_doubles_are_added_up_in_one_order(con, workers, monkeypatch):

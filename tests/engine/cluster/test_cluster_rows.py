@@ -67,7 +67,7 @@ def test_segments_are_pruned(con):
 
 def test_what_workers_are_not_asked_says_why(con, monkeypatch):
     for query, why in {
-        "SELECT id FROM f LIMIT 3": "and no ORDER BY with LIMIT of one table's rows",
+        "SELECT id FROM f LIMIT 3": "no LIMIT that reads many rows",
         "SELECT k FROM d ORDER BY name LIMIT 3": "'d' has less than 100000 rows",
         "SELECT id FROM f WHERE 10 / id > 1 ORDER BY v LIMIT 3": "an expression of it may fail",
     }.items():
