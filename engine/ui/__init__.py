@@ -8,6 +8,7 @@ pages           the pages that are open, and their tabs: a connection each
 runs            a text of a tab: its statements, one after the other, and what is told of them
 plans           how a query runs, and its times with BVHs and without
 downloads       results as files, which are fetched once
+uploads         files that were dropped on a page, until they are imported
 typing_aids     completion and history
 rows_file       the rows of a result in a temporary file, of which windows are read
 windows         some rows as texts, as the page shows them

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import raydb
 from raydb.engine.ui.runs import Run
+from raydb.engine.ui.uploads import Uploads
 from raydb.engine.ui.windows import json_rows
 from raydb.errors import InterfaceError, ProgrammingError
 
@@ -89,6 +90,7 @@ class Page:
         self._idle: list[Connection] = []
         self._lent: set[Connection] = set()
         self._lock = threading.Lock()
+        self.uploads = Uploads()
         self._events: deque[Mapping[str, Any]] = deque()
         self._has_events: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -215,6 +217,7 @@ class Page:
             tab.close()
         for connection in idle:
             connection.close()
+        self.uploads.close()
 
     def _check_open(self) -> None:
         if self.is_closed:

@@ -3,6 +3,7 @@
     GET  /                     the page; /page/... its files
     GET  /api/events           what happens, line by line, as long as the page is there
     GET  /api/rows, /api/cell  a window of a result as Arrow, one value as it is
+    POST /api/upload           a file that was dropped on the page
     POST /api/...              questions and orders in JSON, answered in JSON
     GET  /download/KEY/NAME    a file that was asked for, once
 
@@ -35,8 +36,9 @@ from raydb.engine.shell.schema import has_external_access
 from raydb.engine.ui.downloads import Downloads
 from raydb.engine.ui.pages import GRACE_S
 from raydb.engine.ui.plans import compare, plan_of
-from raydb.engine.ui.runs import sentence_of
+from raydb.engine.ui.runs import sentence_of, temporary_folder
 from raydb.engine.ui.typing_aids import Typing
+from raydb.engine.ui.uploads import Upload
 from raydb.engine.ui.windows import shown_rows, whole_value
 from raydb.errors import ProgrammingError
 
@@ -88,6 +90,7 @@ class Routes:
             "compare": self._compare,
             "history": lambda _page, _asked: self._typing.history(),
             "run": self._run,
+            "drop_upload": lambda page, asked: page.uploads.drop(text_of(asked, "path")),
         }
         routes = [
             Route("/", self._index),
@@ -95,6 +98,7 @@ class Routes:
             Route("/api/events", self._events),
             Route("/api/rows", self._rows),
             Route("/api/cell", self._cell),
+            Route("/api/upload", self._upload, methods=["POST"]),
             Route("/download/{key}/{name}", self._fetch),
             *(
                 Route(f"/api/{name}", partial(self._post, answer), methods=["POST"])
@@ -191,6 +195,24 @@ class Routes:
             background=BackgroundTask(found.close),
         )
 
+    async def _upload(self, request: Request) -> Response:
+        page = self._pages.find(_page_name(request))
+        with page.lent() as connection:
+            if not has_external_access(connection):
+                raise ProgrammingError("files are not read: external_access is off")
+            folder = temporary_folder(connection)
+        upload = Upload(request.query_params.get("name", ""), folder)
+        try:
+            async for piece in request.stream():
+                await run_in_threadpool(upload.write, piece)
+            path = page.uploads.keep(upload)
+        except BaseException:
+            upload.close()
+            raise
+        if page.is_closed:
+            page.uploads.close()
+        return JSONResponse({"path": path})
+
     # -- questions ------------------------------------------------------------------------------
 
     async def _post(self, answer: Answer, request: Request) -> Response:
@@ -220,7 +242,8 @@ class Routes:
 
     def _run(self, page: Page, asked: dict[str, Any]) -> None:
         text, tab = text_of(asked, "text"), text_of(asked, "tab")
-        self._typing.remember(text)
+        if asked.get("is_typed", True):
+            self._typing.remember(text)
         page.run(tab, text)
 
     def _ask(self, page: Page, asked: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import { AskView } from "./ask.js";
 import { chartView } from "./chart.js";
+import { DataView } from "./data.js";
 import { button } from "./dom.js";
 import { planView } from "./plan.js";
 import { listen, post } from "./server.js";
@@ -9,7 +10,9 @@ import { summaryView } from "./summary.js";
 import { startTheme } from "./theme.js";
 
 const ask = new AskView([{ name: "Chart", open: chartView }, { name: "Summary", open: summaryView }, { name: "Plan", open: planView }]);
-const views = [{ name: "Ask", view: ask }];
+const openQuery = (sql, name) => { open(0); ask.openQuery(sql, name); };
+const data = new DataView(openQuery);
+const views = [{ name: "Ask", view: ask }, { name: "Data", view: data }];
 const home = document.getElementById("main-view");
 const nav = document.getElementById("views");
 
@@ -42,5 +45,6 @@ startTheme(document.getElementById("theme"));
 nav.append(...views.map(({ name }, place) => button(name, () => open(place))));
 listen((event) => {
   if (event.event === "open") begin().catch((error) => tell(error.message));
+  else if (event.tab?.startsWith("import-")) data.importer.hear(event);
   else if (event.tab) ask.hear(event);
 }, tell);

@@ -162,4 +162,7 @@ def test_other_machines_only_with_tls_or_insecure():
 
 def test_external_access_is_that_of_the_connection():
     with raydb.connect(external_access=False) as con, open_page(con, port=0) as ui:
-        assert "external_access" in Client(ui).run("FROM '/etc/passwd.csv'")[-1]["sentence"]
+        client = Client(ui)
+        assert "external_access" in client.run("FROM '/etc/passwd.csv'")[-1]["sentence"]
+        status, _, contents = client.send("POST", "/api/upload?name=a.csv", b"a")
+        assert (status, b"external_access is off" in contents) == (400, True)

@@ -415,6 +415,54 @@ def test_a_plan_of_a_general_query(page):
     expect(page.locator(".drawn canvas")).to_have_count(0)
 
 
+# -- Data
+
+
+def test_a_file_is_imported(page, tmp_path, con):
+    lines = "".join(f"{i},2026-01-{1 + i % 28:02},{i / 4}\n" for i in range(5000))
+    (tmp_path / "My Sales.csv").write_text("number,day,price\n" + lines, "utf-8")
+    page.click("nav >> text=Data")
+    page.set_input_files("#file", tmp_path / "My Sales.csv")
+    expect(page.locator("caption").first).to_have_text("What is found in the file")
+    assert page.locator("[aria-label='Type of day']").input_value() == "DATE"
+    page.locator("[aria-label='Type of price']").select_option("DECIMAL(18, 2)")
+    page.locator("[aria-label='Name of column 1']").fill("id")
+    picture(page, "import")
+    assert not faults_of(page)
+    page.click("button:text-is('Import')")
+    expect(page.locator(".data [role=status]")).to_contain_text("are in 'my_sales'")
+    found = con.execute("SELECT count(*), sum(id), max(price) FROM my_sales").fetchone()
+    assert (found[0], found[1], str(found[2])) == (5000, 12497500, "1249.75")
+    page.set_input_files("#file", tmp_path / "My Sales.csv")
+    page.locator("[aria-label='Name of column 1']").fill("id")
+    page.click("button:text-is('Import')")
+    expect(page.locator(".data [role=status]")).to_contain_text("5,000 rows of My Sales.csv")
+    assert con.execute("SELECT count(*) FROM my_sales").fetchone() == (10000,)
+
+
+def test_a_bad_file_is_one_sentence(page, tmp_path):
+    page.click("nav >> text=Data")
+    (tmp_path / "x.parquet").write_text("no parquet", "utf-8")
+    page.set_input_files("#file", tmp_path / "x.parquet")
+    expect(page.locator(".data .bad")).to_contain_text("file 'x.parquet'")
+    name = "<img src=x onerror=alert(1)>.exe"
+    page.set_input_files("#file", {"name": name, "mimeType": "text/plain", "buffer": b"x"})
+    expect(page.locator(".data .bad")).to_contain_text(name)
+    assert page.locator("main img").count() == 0
+
+
+def test_tables_keys_and_the_star(page):
+    page.click("nav >> text=Data")
+    expect(page.locator(".star g[transform]")).to_have_count(3)
+    expect(page.locator(".star .arrow")).to_have_count(2)
+    page.click(".entry summary:has-text('sale')")
+    expect(page.locator(".entry[open]")).to_contain_text("refers to shop (id)")
+    picture(page, "data")
+    assert not faults_of(page)
+    page.click(".entry[open] >> text=Show rows")
+    expect(page.locator(".status")).to_contain_text("1,000 rows")
+
+
 # -- themes and accessibility
 
 

@@ -2,6 +2,7 @@
 
 import http.client
 import io
+import json
 import os
 import threading
 import time
@@ -220,6 +221,31 @@ def test_plans(client):
     assert found["with"]["new_ms"] > 0
     assert client.post("ask", sql="SHOW fused_path")["rows"] == [["on"]]
     assert "of a query alone" in client.refused("compare", sql="SELECT 1; DELETE FROM sale")
+
+
+def test_a_file_that_is_dropped(client):
+    status, _, contents = client.send("POST", "/api/upload?name=pets.csv", b"name,born\nRex,2020\n")
+    assert status == 200
+    path = json.loads(contents)["path"]
+    found = client.result(f"SELECT * FROM '{path}'")
+    assert found["types"] == ["VARCHAR", "BIGINT"]
+    assert client.window(found["result"]) == [("Rex", "2020")]
+    client.post("drop_upload", path=path)
+    assert not Path(path).parent.exists()
+    assert "no such upload" in client.refused("drop_upload", path="/etc/passwd")
+    for name in ("x.exe", "../../x", "", "x.csv/..", "csv"):
+        status, _, contents = client.send("POST", f"/api/upload?name={name}", b"x")
+        assert (status, b"none that RayDB reads" in contents) == (400, True), name
+
+
+def test_uploads_go_with_their_page(client, monkeypatch):
+    monkeypatch.setattr(routes, "GRACE_S", 0.05)
+    _, _, contents = client.send("POST", "/api/upload?name=a/b/../pets.JSON", b'{"a": 1}')
+    path = Path(json.loads(contents)["path"])
+    assert path.name == "file.json"
+    assert path.exists()
+    client.leave()
+    wait_until(lambda: not path.parent.exists())
 
 
 # -- how things end
