@@ -127,6 +127,20 @@ DELETE FROM doc WHERE id > 9999;
 DROP INDEX {metric}_{kind};
 """
 
+_WALKS = """
+CREATE INDEX {metric}_graph ON doc USING hnsw (v) WITH (metric = '{metric}');
+SELECT id FROM vector_search(doc, v, (SELECT v FROM asked LIMIT 1), metric => '{metric}');
+SELECT d.id FROM (FROM asked LIMIT 40) a,
+    LATERAL vector_search(doc, v, a.v, metric => '{metric}') d;
+CALIBRATE INDEX {metric}_graph USING (FROM asked) WITH (fnr = '0.1', k = '5');
+INSERT INTO doc SELECT id + 10000, v FROM doc WHERE id < 10;
+DELETE FROM doc WHERE id = 20;
+SELECT id FROM vector_search(doc, v, (SELECT v FROM asked LIMIT 1), metric => '{metric}');
+REINDEX {metric}_graph;
+DELETE FROM doc WHERE id > 9999;
+DROP INDEX {metric}_graph;
+"""
+
 _MOTIFS = """
 CREATE TABLE pays (s INTEGER, d INTEGER, t INTEGER);
 INSERT INTO pays SELECT range * 7 % 60, range * 11 % 53, range FROM range(4000);
@@ -214,6 +228,7 @@ def _parts() -> Iterator[tuple[str, str]]:
     for metric in ("l2", "cosine", "ip"):
         for kind in ("none", "int8"):
             yield f"vectors ({metric}, {kind})", _SEARCHES.format(metric=metric, kind=kind)
+        yield f"vectors ({metric}, graph)", _WALKS.format(metric=metric)
     yield "motifs", _MOTIFS
     for motif in _PATTERNS:
         text = "".join(_MOTIF.format(motif=motif, method=method) for method in _METHODS)

@@ -21,6 +21,7 @@ class PlannerOptions:
     memory_limit: in bytes, None for any number. time_zone: that of constants and casts, which
     binding makes part of the plan. null_order: see `raydb.running.null_order`.
     nprobe: the lists that a vector search scans which does not say; None for what the index says.
+    ef: the vectors that a walk along a graph keeps which does not say; None as well.
     segment_rows: the rows of a segment that a worker of a cluster scans, None without a cluster.
     call_cost: the nanoseconds that a question to workers takes; a job on a BVH that takes less is
         not asked of them.
@@ -34,6 +35,7 @@ class PlannerOptions:
     time_zone: str = "UTC"
     null_order: tuple[bool, bool] | None = None
     nprobe: int | None = None
+    ef: int | None = None
     segment_rows: int | None = None
     call_cost: float = 0.0
 

@@ -338,14 +338,15 @@ class Calibrate:
     """CALIBRATE INDEX index [USING (query)] [WITH (fnr = ..., k = ..., score = ..., seed = n)].
 
     queries: the query for vectors, None where rows of the table are held out. fnrs: shares of the k
-    nearest rows that may be missed; each of them is calibrated with each of `ks`.
+    nearest rows that may be missed; each of them is calibrated with each of `ks`. score: None for
+    that of the index.
     """
 
     index: str
     queries: Select | None
     fnrs: tuple[float, ...]
     ks: tuple[int, ...]
-    score: Score
+    score: Score | None
     seed: int
 
 

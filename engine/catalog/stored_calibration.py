@@ -153,16 +153,17 @@ def from_arrays(arrays: StoredArrays, properties: Described, index: Deferred[Ivf
 
 def _calibration(described: Described, reference: Reference, index: Ivf) -> Calibration:
     each, rule = described["calibration"], described["rule"]
+    score = cast("Score", rule["score"].text(*SCORES if index.graph else SCORES[:2]))
     return Calibration(
         k=each["k"].integer(1, max(len(index.row_ids), 1)),
         fnr=each["fnr"].number(0.0, 1.0),
         rule=StopRule(
-            cast("Score", rule["score"].text(*SCORES)),
+            score,
             rule["gamma"].number(0.0),
             rule["kreg"].integer(0, 2**31),
             rule["scale"].number(sys.float_info.min),
             rule["share"].number(0.0, 1.0),
-            rule["threshold"].number(),
+            _threshold(rule, score),
         ),
         calibration_count=each["calibration_count"].integer(),
         tuning_count=each["tuning_count"].integer(),
@@ -174,3 +175,10 @@ def _calibration(described: Described, reference: Reference, index: Ivf) -> Cali
         held_out=each["held_out"].flag(),
         reference=reference,
     )
+
+
+def _threshold(rule: Described, score: Score) -> float:
+    """Return the threshold of a rule; for a walk it is a number of vectors."""
+    if score == "ef":
+        return rule["threshold"].number(1.0, 2.0**31)
+    return rule["threshold"].number()

@@ -17,6 +17,7 @@ from raydb.engine.catalog.stored_sequence import load_identity
 from raydb.errors import Error, NotSupportedError
 from raydb.kernels.stored.described import Described
 from raydb.kernels.vector.exact_search import METRICS
+from raydb.kernels.vector.graph import MOST_DEGREE
 from raydb.storage.flat.kinds import kind_of
 from raydb.storage.tables.constraints import check_columns, resolve_references
 from raydb.storage.tables.following import ACTIONS, CASCADE
@@ -217,7 +218,10 @@ def _generated(described: Described) -> Generated:
 
 
 def _index(described: Described) -> Index:
-    """Return an index of its fields; version 4 has no options, version 5 no quantization."""
+    """Return an index of its fields; version 4 has no options, version 5 no quantization.
+
+    Up to 0.1.0a4 there are no options of hnsw.
+    """
 
     def flags(each: Described) -> tuple[bool, ...]:
         return tuple(flag.flag() for flag in each.items())
@@ -227,7 +231,8 @@ def _index(described: Described) -> Index:
         if found is None:
             return None
         integer = Described.integer
-        return IvfOptions(*_fields(found, 3, _metric, integer, integer, _quantization))
+        readers = (_metric, integer, integer, _quantization, _degree, integer)
+        return IvfOptions(*_fields(found, 3, *readers))
 
     text = Described.text
     index = Index(*_fields(described, 4, text, _columns, flags, Described.flag, options))
@@ -240,6 +245,10 @@ def _index(described: Described) -> Index:
 
 def _metric(described: Described) -> str:
     return described.text(*METRICS)
+
+
+def _degree(described: Described) -> int:
+    return described.integer(0, MOST_DEGREE // 2)
 
 
 def _quantization(described: Described) -> str:

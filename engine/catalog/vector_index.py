@@ -19,7 +19,8 @@ from raydb.errors import DataError, ProgrammingError
 from raydb.kernels.bvh.build_input import BuildControl, Room
 from raydb.kernels.stored.deferred import Deferred
 from raydb.kernels.vector.exact_search import first_unusable
-from raydb.kernels.vector.ivf import build_from, from_arrays, renumber
+from raydb.kernels.vector.graph_build import renumber, with_graph
+from raydb.kernels.vector.ivf import build_from, from_arrays
 from raydb.storage.tables.changes import Load, Remove
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def check_alone(index: Index, definition: TableDefinition) -> None:
         assert other.ivf is not None
         if (other.columns, other.ivf.metric) == (index.columns, index.ivf.metric):
             raise ProgrammingError(
-                f"column '{index.columns[0]}' of table '{definition.name}' has the ivf index "
-                f"'{other.name}' for {other.ivf.metric} already"
+                f"column '{index.columns[0]}' of table '{definition.name}' has the "
+                f"{other.ivf.method} index '{other.name}' for {other.ivf.metric} already"
             )
 
 
@@ -101,6 +102,8 @@ def with_vector_index(
         has_codes=has_codes,
         known=known,
     )
+    if index.ivf.m:
+        built = with_graph(built, control, 2 * index.ivf.m, index.ivf.ef_construction, known)
     indexes = {**snapshot.vector_indexes, index.name: Deferred.of(built)}
     return replace(snapshot, vector_indexes=indexes)
 
@@ -224,8 +227,8 @@ def load_index(arrays: StoredArrays, properties: Described, index: Index, table:
     """
     assert index.ivf is not None
     width = table.definition.schema.field(index.columns[0]).type.list_size
-    has_codes = index.ivf.quantization == "int8"
-    loaded = from_arrays(arrays, properties, width, table.row_count, has_codes=has_codes)
+    has = {"has_codes": index.ivf.quantization == "int8", "has_graph": index.ivf.m > 0}
+    loaded = from_arrays(arrays, properties, width, table.row_count, **has)
     if loaded.metric != index.ivf.metric:
         raise properties["metric"].fault(f"'{index.ivf.metric}', as of index '{index.name}'")
     return loaded

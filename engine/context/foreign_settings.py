@@ -11,6 +11,8 @@ OTHER_NAMES = {
     "enable_external_access": "external_access",
     "null_order": "default_null_order",
     "statement_timeout": "max_execution_time",
+    "hnsw_ef_search": "ef_search",
+    "hnsw.ef_search": "ef_search",
 }
 
 # What tools for PostgreSQL read of its settings, which nothing here changes.

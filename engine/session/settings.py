@@ -41,6 +41,7 @@ from raydb.errors import (
 from raydb.kernels.backends.choice import ENCODINGS, FALLBACKS
 from raydb.kernels.backends.choice import SETTINGS as BACKENDS
 from raydb.kernels.backends.cpu.threads import machine_processors
+from raydb.kernels.vector.graph import MOST_EF
 from raydb.planner import PlannerOptions
 from raydb.planner.expressions.columns.zones import LOCAL, find_zone, zone_name
 from raydb.storage.objects.urls import is_url, shown
@@ -85,6 +86,7 @@ class Settings:
             self[TIME_ZONE],
             NULL_ORDERS[self[NULL_ORDER]],
             None if self[NPROBE] == "auto" else _lists(self[NPROBE]),
+            ef=None if self[EF_SEARCH] == "auto" else int(self[EF_SEARCH]),
         )
         self.device_memory = parse_device_memory(self[DEVICE_MEMORY])
         self.access = access_of(self.__getitem__, secrets)
@@ -198,6 +200,14 @@ def _parse_nprobe(text: str, name: str) -> str:
     is_number = word.isascii() and word.isdigit() and 1 <= int(word) < _ALL_LISTS
     if word not in ("auto", "all") and not is_number:
         raise ProgrammingError(f"{name} is 'auto', 'all' or a number from 1, not '{text}'")
+    return word
+
+
+def _parse_ef(text: str, name: str) -> str:
+    word = text.lower()
+    is_number = word.isascii() and word.isdigit() and 1 <= int(word) <= MOST_EF
+    if word != "auto" and not is_number:
+        raise ProgrammingError(f"{name} is 'auto' or a number from 1 to {MOST_EF}, not '{text}'")
     return word
 
 
@@ -409,6 +419,16 @@ NPROBE = register(
         _parse_nprobe,
         "`'auto'`, a number from 1, `'all'`",
         "how many lists of an index a vector search scans that does not say, see"
+        " [vector.md](../vector.md)",
+    )
+)
+EF_SEARCH = register(
+    Setting(
+        "ef_search",
+        "auto",
+        _parse_ef,
+        f"`'auto'`, a number from 1 to {MOST_EF}",
+        "how many vectors a walk along the graph of an hnsw index keeps that does not say, see"
         " [vector.md](../vector.md)",
     )
 )

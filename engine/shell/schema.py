@@ -202,7 +202,8 @@ def schema_parts(
     schemas = schema_names(connection)
     written = partial(quoted_in, schemas=schemas)
     views = dict(connection.execute(_VIEWS))
-    options = dict(connection.execute("SELECT name, options FROM vector_indexes()"))
+    known = connection.execute("SELECT name, method, options FROM vector_indexes()").fetchall()
+    options = {name: (method, given) for name, method, given in known}
     indexes, own = [], []
     for whole, name, table, is_unique, *listed in connection.execute(_INDEXES):
         keys = [
@@ -211,7 +212,8 @@ def schema_parts(
         ]
         kind, where = "UNIQUE INDEX" if is_unique else "INDEX", written(table)
         if table in names and whole in options:
-            where = f"{where} USING ivf ({keys[0]}) WITH ({options[whole]})"
+            method, given = options[whole]
+            where = f"{where} USING {method} ({keys[0]}) WITH ({given})"
             own.append(f"CREATE INDEX {quoted(name)} ON {where};")
         elif table in names:
             indexes.append(f"CREATE {kind} {quoted(name)} ON {where} ({', '.join(keys)});")

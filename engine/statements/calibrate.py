@@ -77,7 +77,10 @@ def calibrate_index(
         raise ProgrammingError(f"index '{name}' is no ivf index: there is nothing to calibrate")
     report_compiling()
     index, table = snapshot.vector_indexes[name].get(), indexes[name]
-    request = _Request(name, statement.ks, statement.fnrs, statement.score, statement.seed)
+    score = statement.score or ("ratio" if index.graph is None else "ef")
+    if score == "ef" and index.graph is None:
+        raise ProgrammingError(f"index '{name}' has no graph, which score = 'ef' is for")
+    request = _Request(name, statement.ks, statement.fnrs, score, statement.seed)
     if statement.queries is None:
         sample = _held_out_rows(index, table, statement.seed)
     else:

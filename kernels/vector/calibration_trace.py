@@ -6,7 +6,7 @@ query   ->   exact k-th distance   ->   lists, the nearest first, until all k ro
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from raydb.kernels.vector.exact_search import Block
     from raydb.kernels.vector.ivf import Ivf
+    from raydb.kernels.vector.loops.stop_loops import Prepared
 
     Vectors = NDArray[np.float32]
 
@@ -82,12 +83,9 @@ def trace(
 
     own_rows (q): a row that does not count for a query. with_all: see `Trace`.
     """
-    # numba takes 0.3 s to import, and few processes search vectors.
-    from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
     from raydb.kernels.vector.loops.trace_loops import trace_lists  # noqa: PLC0415
 
-    index, keep_going = searched.index, searched.keep_going
-    count = len(queries)
+    index, count = searched.index, len(queries)
     all_ = (count, index.list_count if with_all else 0)
     found = Trace(
         np.zeros((count, k), np.int32),
@@ -98,28 +96,49 @@ def trace(
         np.empty(count),
         np.empty(count),
     )
-    own = np.full(count, -1, np.int64) if own_rows is None else own_rows.astype(np.int64)
-    asked = prepared(queries, index.metric, index.longest)
-    bounds = _bounds(index, farthest)
-    bounds += np.abs(bounds) * asked.slack[:, 0] + asked.slack[:, 1]
+    asked, wanted = looked_for(index, queries, farthest, own_rows)
     metric, (rows, lists, _) = METRICS.index(index.metric), loop_arrays(index, searched.allowed)
-    wanted = np.array(farthest), bounds, own
     results = tuple(getattr(found, each.name) for each in fields(found))
 
     def follow(part: slice) -> None:
         parts = (tuple(each[part] for each in arrays) for arrays in (asked, wanted, results))
         trace_lists(metric, rows, lists, *parts)
 
+    follow_all(follow, count, searched)
+    assert (found.ranks > 0).all(), "each query has k rows"
+    return found
+
+
+def looked_for(
+    index: Ivf,
+    queries: Vectors,
+    farthest: NDArray[np.float64],
+    own: NDArray[np.int64] | None,
+) -> tuple[Prepared, tuple[NDArray[Any], ...]]:
+    """Return queries as loops take them, and `Wanted` as a plain tuple.
+
+    farthest: as `trace` has it. own (q): what does not count for a query, None for nothing.
+    """
+    asked = prepared(queries, index.metric, index.longest)
+    bounds = _bounds(index, farthest)
+    bounds += np.abs(bounds) * asked.slack[:, 0] + asked.slack[:, 1]
+    without = np.full(len(queries), -1, np.int64) if own is None else own.astype(np.int64)
+    return asked, (np.array(farthest), bounds, without)
+
+
+def follow_all(follow: Callable[[slice], None], count: int, searched: Searched) -> None:
+    """Run a loop for some of `count` queries after the other, in threads."""
+    # numba takes 0.3 s to import, and few processes search vectors.
+    from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
+
     for first in range(0, count, _QUERIES):
-        keep_going()
+        searched.keep_going()
         some = min(_QUERIES, count - first)
 
         def follow_some(part: slice, first: int = first) -> None:
             follow(slice(first + part.start, first + part.stop))
 
         run_slices(follow_some, some, 1, _QUERIES_AT_ONCE, searched.threads)
-    assert (found.ranks > 0).all(), "each query has k rows"
-    return found
 
 
 def _bounds(index: Ivf, distances: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -24,6 +24,9 @@ import numpy as np
 from raydb.errors import DataError
 from raydb.kernels.vector.calibration_trace import exact_distances, trace
 from raydb.kernels.vector.drift import reference_of
+from raydb.kernels.vector.graph import MOST_EF
+from raydb.kernels.vector.graph_search import search_graph
+from raydb.kernels.vector.graph_trace import trace_walks
 from raydb.kernels.vector.stop_rule import StopRule, greatest_square, stop_scores
 from raydb.values import dataclass
 
@@ -77,6 +80,11 @@ class Calibration:
     held_out: bool
     reference: Reference
 
+    @property
+    def ef(self) -> int:
+        """How many vectors a walk keeps, more than `MOST_EF` where none suffice; 0 for lists."""
+        return int(self.rule.threshold) if self.rule.score == "ef" else 0
+
 
 def least_queries(fnr: float) -> int:
     """Return the least number of queries that can promise a missed share of `fnr`."""
@@ -111,8 +119,8 @@ def calibrate(
     found = []
     for k in ks:
         for_tuning, for_threshold = (
-            trace(
-                *(searched, some[part], distances[part, k - 1], k),
+            _followed(
+                *(score, searched, some[part], distances[part, k - 1], k),
                 None if own is None else own[part],
                 with_all=part is first,
             )
@@ -131,7 +139,7 @@ def calibrate(
                     calibration_count=len(calibration),
                     tuning_count=len(tuning),
                     risk=missed(rule, for_threshold),
-                    probes=float(lists_scanned(rule, for_tuning).mean()) if len(tuning) else 0.0,
+                    probes=_mean_probes(rule, for_tuning, searched, some[first]),
                     nprobe=int(fixed.threshold) - 1,
                     nprobe_risk=missed(fixed, for_threshold),
                     seed=seed,
@@ -140,6 +148,35 @@ def calibrate(
                 )
             )
     return found
+
+
+def _followed(
+    score: Score,
+    searched: Searched,
+    queries: NDArray[np.float32],
+    farthest: NDArray[np.float64],
+    k: int,
+    own_rows: NDArray[np.int64] | None,
+    *,
+    with_all: bool,
+) -> Trace:
+    """Follow queries from list to list, or along a graph; see `trace`."""
+    given = searched, queries, farthest, k, own_rows
+    return trace_walks(*given) if score == "ef" else trace(*given, with_all=with_all)
+
+
+def _mean_probes(
+    rule: StopRule, queries: Trace, searched: Searched, vectors: NDArray[np.float32]
+) -> float:
+    """Return the mean number of lists, or of vectors of a walk, that queries look at; 0 of none."""
+    if not len(vectors):
+        return 0.0
+    if rule.score != "ef":
+        return float(lists_scanned(rule, queries).mean())
+    if rule.threshold > MOST_EF:
+        return 0.0
+    k, ef = queries.ranks.shape[1], int(rule.threshold)
+    return float(search_graph(searched.index, vectors, k, ef, searched.allowed).probes.mean())
 
 
 def split(
@@ -166,7 +203,7 @@ def tune(plain: StopRule, tuning: Trace, fnr: float) -> StopRule:
     Its threshold is theirs. plain: the rule without penalty, for no tuning queries.
     """
     count, k = tuning.ranks.shape
-    if not count:
+    if not count or plain.score == "ef":
         return plain
     allowed = floor(fnr * count * k)
     fixed = _fixed(tuning, allowed)
@@ -193,7 +230,11 @@ def tune(plain: StopRule, tuning: Trace, fnr: float) -> StopRule:
 def promise(rule: StopRule, calibration: Trace, fnr: float) -> StopRule:
     """Return the rule with the least threshold that promises a missed share of `fnr`."""
     needed = _needed(rule, calibration) + _penalties(rule, calibration.ranks - 1)
-    return replace(rule, threshold=_threshold(needed, _allowed(calibration, fnr)))
+    threshold = _threshold(needed, _allowed(calibration, fnr))
+    if rule.score == "ef":
+        # A walk keeps k vectors or more, and no part of one.
+        threshold = ceil(max(threshold, calibration.ranks.shape[1]))
+    return replace(rule, threshold=float(threshold))
 
 
 def fixed_rule(calibration: Trace, fnr: float) -> StopRule:

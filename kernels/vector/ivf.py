@@ -9,6 +9,8 @@
     codes       (n, d)         its vector as bytes where the index is quantised, else empty, with
     code_...                   what they stand for: see `raydb.kernels.vector.loops.quantization`
 
+It may have a graph over the vectors, too: see `raydb.kernels.vector.graph`.
+
 Centroids under cosine are those of unit vectors. After Sivic and Zisserman, Video Google (2003).
 """
 
@@ -37,6 +39,7 @@ from raydb.kernels.vector.exact_search import (
     unit,
     unprepared,
 )
+from raydb.kernels.vector.graph import from_arrays as graph_from_arrays
 from raydb.kernels.vector.kmeans import assign, train
 from raydb.kernels.vector.stop_rule import ANYWHERE, SCORES, StopRule
 from raydb.values import dataclass
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
     from raydb.kernels.stored.described import Described
     from raydb.kernels.stored.stored_arrays import StoredArrays
     from raydb.kernels.vector.exact_search import Block
+    from raydb.kernels.vector.graph import Graph
 
     Vectors = NDArray[np.float32]
 
@@ -101,6 +105,7 @@ class Ivf:
     code_centers: Vectors
     code_steps: Vectors
     code_errors: Vectors
+    graph: Graph | None = None
     loop_codes: tuple[NDArray[Any], ...] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -127,7 +132,8 @@ class Ivf:
     @property
     def size_bytes(self) -> int:
         """The bytes of all arrays."""
-        return sum(getattr(self, name).nbytes for name in _ARRAYS)
+        own = sum(getattr(self, name).nbytes for name in _ARRAYS)
+        return own + (self.graph.size_bytes if self.graph else 0)
 
 
 def no_codes(width: int) -> dict[str, NDArray[Any]]:
@@ -374,7 +380,10 @@ def loop_arrays(index: Ivf, allowed: NDArray[np.bool_] | None) -> tuple[Any, Any
 
 
 def renumber(index: Ivf, live: NDArray[np.bool_]) -> Ivf:
-    """Return the index once only the rows with `live` (bool, by row number) are left, in order."""
+    """Return the index once only the rows with `live` (bool, by row number) are left, in order.
+
+    It has no graph.
+    """
     numbers = np.cumsum(live, dtype=np.int64) - 1
     kept = live[index.row_ids]
     before = np.concatenate(([0], np.cumsum(kept, dtype=np.int64)))
@@ -388,6 +397,7 @@ def renumber(index: Ivf, live: NDArray[np.bool_]) -> Ivf:
         row_count=int(np.count_nonzero(live[: index.row_count])),
         offsets=before[index.offsets],
         row_ids=numbers[index.row_ids[kept]].astype(np.uint32),
+        graph=None,
         **by_place,
     )
 
@@ -395,11 +405,18 @@ def renumber(index: Ivf, live: NDArray[np.bool_]) -> Ivf:
 def to_arrays(index: Ivf) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return an index's arrays by name, and its properties as JSON values."""
     arrays: dict[str, NDArray[Any]] = {name: getattr(index, name) for name in _ARRAYS}
+    arrays |= index.graph.to_arrays() if index.graph else {}
     return arrays, {name: getattr(index, name) for name in _PROPERTIES}
 
 
 def from_arrays(
-    arrays: StoredArrays, properties: Described, width: int, row_limit: int, *, has_codes: bool
+    arrays: StoredArrays,
+    properties: Described,
+    width: int,
+    row_limit: int,
+    *,
+    has_codes: bool,
+    has_graph: bool = False,
 ) -> Ivf:
     """Return the index of `to_arrays`; the arrays are used as they are, mapped ones too.
 
@@ -441,6 +458,7 @@ def from_arrays(
         vectors,
         take_floats("scales", 1 / SHORTEST, (count if is_cosine else 0,), 0.0),
         **codes,
+        graph=graph_from_arrays(arrays, count, offsets) if has_graph else None,
     )
 
 

@@ -7,6 +7,10 @@ E_p >= threshold. With d_k the distance of the k-th row so far and c_p the p-th 
     ratio    E_p = sqrt(max(|q - c_(p+1)|^2 - share |q - c_1|^2, 0)) / d_k    + penalty
              penalty = gamma * max(0, p - kreg)
 
+For a walk along a graph p is how many vectors it keeps instead, and the score is just that:
+
+    ef       E_p = p
+
 Squares of distances are taken in the space where each metric is Euclidean, see
 `Prepared`. Lists come by distance and d_k falls, so that neither score needs
 a running maximum.
@@ -29,8 +33,8 @@ if TYPE_CHECKING:
 
     from raydb.kernels.vector.exact_search import Metric
 
-Score = Literal["kth", "ratio"]
-SCORES: tuple[Score, ...] = ("kth", "ratio")
+Score = Literal["kth", "ratio", "ef"]
+SCORES: tuple[Score, ...] = ("kth", "ratio", "ef")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ def stop_scores(
             case "ratio":
                 beyond = np.maximum(following - rule.share * nearest, 0.0)
                 scores = np.where(reached == 0.0, np.inf, np.sqrt(beyond / reached))
+            case "ef":
+                scores = lists.astype(np.float64)
     scores = np.where(np.isinf(reached), -np.inf, scores)
     scores += rule.gamma * np.maximum(0, lists - rule.kreg)
     return scores

@@ -269,12 +269,13 @@ def check_columns(definition: TableDefinition) -> None:
 
     for index in definition.ivf_indexes:
         _check_known(index.columns, definition)
+        assert index.ivf is not None
         (column,) = index.columns
         data_type = schema.field(column).type
         if not is_vector(data_type):
             raise NotSupportedError(
                 f"column '{column}' of table '{name}' is {sql_type_name(data_type)}, "
-                "but an ivf index needs FLOAT[n] or DOUBLE[n]"
+                f"but an {index.ivf.method} index needs FLOAT[n] or DOUBLE[n]"
             )
 
 

@@ -93,15 +93,23 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class IvfOptions:
-    """CREATE INDEX ... USING ivf (column) WITH; `lists` is 0 where the rows decide.
+    """CREATE INDEX ... USING ivf or hnsw (column) WITH; `lists` is 0 where the rows decide.
 
-    metric: l2, cosine or ip. quantization: none or int8.
+    metric: l2, cosine or ip. quantization: none or int8. m: an hnsw index joins a vector to 2 m
+    others at most; 0 for an ivf index. ef_construction: of how many of the nearest ones these are.
     """
 
     metric: str = "l2"
     lists: int = 0
     seed: int = 0
     quantization: str = "none"
+    m: int = 0
+    ef_construction: int = 0
+
+    @property
+    def method(self) -> str:
+        """What CREATE INDEX ... USING says."""
+        return "hnsw" if self.m else "ivf"
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ def fill(con):
         CREATE MACRO twice(x) AS 2 * x;
         COMMENT ON TABLE shop IS 'where';
         CREATE BVH sales ON sale (SCAN (city), GROUP BY (city), AGGREGATE (amount));
-        CREATE INDEX places ON sale USING ivf (place) WITH (lists = 4);
+        CREATE INDEX places ON sale USING hnsw (place) WITH (lists = 4);
     """)
     con.execute("SELECT nextval('numbers')")
 

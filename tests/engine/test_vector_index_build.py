@@ -1,4 +1,4 @@
-"""CREATE INDEX ... USING ivf: its memory, its progress, and how it ends when it is interrupted."""
+"""CREATE INDEX of vectors: its memory, its progress, and how it ends when it is interrupted."""
 
 from __future__ import annotations
 
@@ -27,14 +27,18 @@ def indexes(con):
     return con.execute("SELECT name FROM vector_indexes() ORDER BY name").fetchall()
 
 
-@pytest.mark.parametrize("quantization", ["none", "int8"])
-def test_a_build_stays_within_memory_limit(con, quantization):
-    text = f"CREATE INDEX near ON docs USING ivf (emb) WITH (quantization = '{quantization}')"
+PLAIN = "CREATE INDEX near ON docs USING ivf (emb)"
+CODED = "CREATE INDEX near ON docs USING ivf (emb) WITH (quantization = 'int8')"
+JOINED = "CREATE INDEX near ON docs USING hnsw (emb)"
+
+
+@pytest.mark.parametrize(("text", "enough"), [(PLAIN, 8), (CODED, 8), (JOINED, 24)])
+def test_a_build_stays_within_memory_limit(con, text, enough):
     con.execute("SET memory_limit = '1MB'")
     with pytest.raises(raydb.OperationalError, match=r"index 'near' needs about .* memory_limit"):
         con.execute(text)
     assert indexes(con) == []
-    con.execute("SET memory_limit = '8MB'")
+    con.execute(f"SET memory_limit = '{enough}MB'")
     con.execute(text)
     assert indexes(con) == [("near",)]
     with pytest.raises(raydb.OperationalError, match="index 'near' needs about"):
@@ -42,20 +46,19 @@ def test_a_build_stays_within_memory_limit(con, quantization):
     assert indexes(con) == [("near",)]
 
 
-def test_a_build_tells_how_far_it_is(con):
+@pytest.mark.parametrize(("text", "last"), [(CODED, "encode"), (JOINED, "join")])
+def test_a_build_tells_how_far_it_is(con, text, last):
     told = []
     con.progress = lambda step, share: told.append((step, share))
-    con.execute("CREATE INDEX near ON docs USING ivf (emb) WITH (quantization = 'int8')")
+    con.execute(text)
     steps = list(dict.fromkeys(step for step, _ in told))
-    assert steps == [
-        f"index near: {step} vectors" for step in ("train", "assign", "order", "encode")
-    ]
+    assert steps == [f"index near: {step} vectors" for step in ("train", "assign", "order", last)]
     assert all(0 <= share <= 1 for _, share in told)
 
 
-@pytest.mark.parametrize("step", ["train", "assign", "order", "encode"])
+@pytest.mark.parametrize("step", ["train", "assign", "order", "encode", "join"])
 def test_an_interrupted_build_leaves_nothing_behind(con, step):
-    text = "CREATE INDEX near ON docs USING ivf (emb) WITH (quantization = 'int8')"
+    text = JOINED if step == "join" else CODED
 
     def stop(name, _share):
         if name == f"index near: {step} vectors":

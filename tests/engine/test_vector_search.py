@@ -67,17 +67,18 @@ def check(con, query, k, metric, where="true", options="exact => true"):
         assert [number for number, _ in found] == [number for _, _, number in expected]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("method", "seed"), [*(("ivf", seed) for seed in range(4)), ("hnsw", 4)])
 @pytest.mark.parametrize("metric", METRICS)
-def test_searches_agree_with_numpy_through_changes(tmp_path, seed, metric):
+def test_searches_agree_with_numpy_through_changes(tmp_path, method, seed, metric):
     print(f"seed {seed}")
     rng, chance = np.random.default_rng(seed), random.Random(seed)
     path = tmp_path / "db"
     con = raydb.connect(path)
     con.execute(f"CREATE TABLE t (id INTEGER PRIMARY KEY, kind INTEGER, emb FLOAT[{WIDTH}])")
     fill(con, vectors(rng, 200))
-    con.execute(f"CREATE INDEX i ON t USING ivf (emb) WITH (lists = 12, metric = '{metric}')")
-    count = 200
+    options = f"lists = 12, metric = '{metric}'"
+    con.execute(f"CREATE INDEX i ON t USING {method} (emb) WITH ({options})")
+    count, missed = 200, []
     for _ in range(12):
         match chance.choice(("insert", "delete", "update", "vacuum", "reindex", "reopen", "undo")):
             case "insert":
@@ -101,12 +102,21 @@ def test_searches_agree_with_numpy_through_changes(tmp_path, seed, metric):
             check(con, query, 9, metric, options=options)
             check(con, query, 9, metric, "kind = 1", options)
             check(con, query, 300, metric, "kind < 3 AND id % 5 <> 2", options)
-        short = con.execute(
-            "SELECT count(*), count(DISTINCT id) FROM vector_search(t, emb, ?, k => 20, "
-            f"nprobe => 1, metric => '{metric}')",
-            [query],
-        ).fetchall()
-        assert short == [(20, 20)]
+        for options in ("nprobe => 1", *(["ef => 20"] if method == "hnsw" else [])):
+            short = con.execute(
+                "SELECT count(*), count(DISTINCT id) FROM vector_search(t, emb, ?, k => 20, "
+                f"{options}, metric => '{metric}')",
+                [query],
+            ).fetchall()
+            assert short == [(20, 20)]
+        if method == "hnsw":
+            text = "SELECT distance FROM vector_search(t, emb, ?, k => 20, metric => ?, {})"
+            every, some = (
+                np.array(con.execute(text.format(options), [query, metric]).fetchall())
+                for options in ("exact => true", "ef => 40")
+            )
+            missed.append((some > every.max() + 1e-9).mean())
+    assert np.mean(missed or 0) < 0.03
     con.close()
 
 

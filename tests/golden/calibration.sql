@@ -80,7 +80,7 @@ SELECT id FROM vector_search(docs, emb, [0, 0, 0], fnr => '0.1');
 SELECT id FROM vector_search(docs, emb, [0, 0, 0], fnr => NULL);
 -- error: ProgrammingError: fnr of vector_search() is a number between 0 and 1, not NULL (line 1, column 16)
 SELECT id FROM vector_search(docs, emb, [0, 0, 0], fnr => 0.1, score => 'best');
--- error: ProgrammingError: score of vector_search() is 'ratio' or 'kth', not 'best' (line 1, column 16)
+-- error: ProgrammingError: score of vector_search() is 'ef', 'ratio' or 'kth', not 'best' (line 1, column 16)
 SELECT id FROM vector_search(docs, emb, [0, 0, 0], score => 'kth');
 -- error: ProgrammingError: score of vector_search() goes with fnr (line 1, column 16)
 
@@ -237,7 +237,7 @@ CALIBRATE INDEX near WITH (k = 1000);
 CALIBRATE INDEX near USING (SELECT emb FROM asked) WITH (k = 1001);
 -- error: ProgrammingError: index 'near' cannot be calibrated for k = 1001: its lists have 999 vectors (line 1, column 17)
 CALIBRATE INDEX near WITH (score = 'rations');
--- error: ProgrammingError: the score of a calibration is ratio or kth, not 'rations'; did you mean 'ratio'? (line 1, column 36)
+-- error: ProgrammingError: the score of a calibration is ef, ratio or kth, not 'rations'; did you mean 'ratio'? (line 1, column 36)
 CALIBRATE INDEX near WITH (seed = 1.5);
 -- error: ProgrammingError: the seed of a calibration is a whole number from 0, not '1.5' (line 1, column 35)
 CALIBRATE INDEX near WITH (fnrs = 0.1);

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, cast
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
+from raydb.kernels.vector.graph import MOST_EF, USUAL_EF
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, columns_of
 from raydb.planner.plan.nodes import Plan, Project, Scan, SearchRows
 from raydb.planner.plan.table_rows import rows_of_table
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
     from raydb.storage.tables.table import Index
 
 
+# For more rows than this, lists are scanned.
+_MOST_WALKED = 1000
+
+# Which of several calibrations for one promise is taken.
+_PREFERRED: tuple[Score, ...] = ("ef", "ratio", "kth")
+
+
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
     """How many rows vector_search() is to find, and how; what is None is for the index to say.
@@ -42,7 +50,7 @@ class SearchOptions:
     without a distance, NULLs too, follow where there are fewer, as in ORDER BY. offset: how many of
     the nearest rows, which are among the k, are passed over. most: the greatest distance of a row
     that is found, where it is the same for all vectors. is_every: whether all rows within that are
-    asked for, and not k of them.
+    asked for, and not k of them. ef: how many vectors a walk along a graph keeps.
     """
 
     k: int
@@ -55,19 +63,22 @@ class SearchOptions:
     offset: int = 0
     most: float | None = None
     is_every: bool = False
+    ef: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class VectorIndex:
     """An index that a vector search uses: its name, its arrays, and how many lists to scan.
 
-    calibrated: what says when to stop instead, for a search with a promise.
+    calibrated: what says when to stop instead, for a search with a promise. ef: how many vectors a
+    walk along its graph keeps; 0 where lists are scanned.
     """
 
     name: str
     arrays: Ivf
     nprobe: int
     calibrated: CalibrationInfo | None = None
+    ef: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +131,7 @@ def lower_vector_search(plan: Search, lowering: Lowering) -> PhysicalPlan:
             f"{metric}: CREATE INDEX and CALIBRATE INDEX make one"
         )
     index, reason = _use_index(options, name, lowering, is_filtered=selection is not None)
-    note = ""
+    note = "" if index is None else _note_of_walk(options, index)
     if index is None and name is None:
         lack = f"no ivf index of '{vector.name}' of '{scan.table}' for {metric}"
         reason, note = f"all rows are compared ({lack})", _note(options, f"there is {lack}")
@@ -141,9 +152,19 @@ def lower_vector_search(plan: Search, lowering: Lowering) -> PhysicalPlan:
 
 def _note(options: SearchOptions, why: str) -> str:
     """Return what to tell a user who has asked for lists of an index where there are none."""
-    if options.nprobe is None:
+    given = {"nprobe": options.nprobe, "ef": options.ef}
+    told = [f"{name} => {value}" for name, value in given.items() if value is not None]
+    return f"{told[0]} has no effect: {why}, and all rows are compared" if told else ""
+
+
+def _note_of_walk(options: SearchOptions, index: VectorIndex) -> str:
+    """Return why a walk that a user asks for is none."""
+    if options.ef is None or index.ef:
         return ""
-    return f"nprobe => {options.nprobe} has no effect: {why}, and all rows are compared"
+    why = f"index '{index.name}' has no graph"
+    if index.arrays.graph is not None:
+        why = f"among filtered rows, and for more than {_MOST_WALKED}, lists are scanned"
+    return f"ef => {options.ef} has no effect: {why}"
 
 
 def _where_found(expression: Expression, rank: Column) -> Expression:
@@ -213,16 +234,20 @@ def _use_index(
         if is_filtered:
             told = f"all rows that the filter leaves are compared, those of '{index.name}' in it"
             return used, f"{told}: at most {options.fnr:g} missed, whatever it leaves"
-        used = replace(used, nprobe=1, calibrated=info)
+        used = replace(used, nprobe=1, calibrated=info, ef=info.calibration.ef)
         told = _describe_rule(info, index.name, arrays.list_count)
         return used, f"{told}; {_describe_promise(info)}"
+    is_walk = not (options.nprobe or lowering.options.nprobe or options.is_every or is_filtered)
+    if is_walk and arrays.graph is not None and options.k <= _MOST_WALKED:
+        used = replace(used, ef=max(options.ef or lowering.options.ef or USUAL_EF, options.k))
+        return used, f"a walk along the graph of '{index.name}' that keeps {used.ef} vectors"
     return used, f"{used.nprobe} of {arrays.list_count} lists of '{index.name}'"
 
 
 def _choose_calibration(
     options: SearchOptions, index: str, catalog: CatalogInfo
 ) -> CalibrationInfo:
-    """Return the calibration that a search asks for; where it names no score, 'ratio' goes first.
+    """Return the calibration that a search asks for; see `_PREFERRED` where it names no score.
 
     Raises ProgrammingError where there is none for just this k and fnr, naming those that are.
     """
@@ -240,7 +265,7 @@ def _choose_calibration(
         and isclose(info.calibration.fnr, options.fnr, rel_tol=1e-6)
     ]
     if fitting:
-        return min(fitting, key=lambda info: info.calibration.rule.score != "ratio")
+        return min(fitting, key=lambda info: _PREFERRED.index(info.calibration.rule.score))
     wanted = f"k => {options.k}, fnr => {options.fnr:g}"
     if options.score is not None:
         wanted += f", score => '{options.score}'"
@@ -263,7 +288,12 @@ def _listed(known: Iterable[CalibrationInfo]) -> str:
 
 def _describe_rule(info: CalibrationInfo, index: str, list_count: int) -> str:
     """Return when a search stops, and how many lists that takes."""
-    rule = info.calibration.rule
+    rule, ef = info.calibration.rule, info.calibration.ef
+    if ef > MOST_EF:
+        return f"all rows are compared: no walk along the graph of '{index}' finds enough"
+    if ef:
+        looked_at = f"looks at about {info.calibration.probes:.0f}"
+        return f"a walk along the graph of '{index}' that keeps {ef} vectors and {looked_at}"
     if info.first_list_suffices:
         return f"the first of {list_count} lists of '{index}', which finds enough"
     penalty = f" with {rule.gamma:g} a list after {rule.kreg}" if rule.gamma else ""

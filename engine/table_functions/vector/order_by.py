@@ -3,7 +3,8 @@
     SELECT id FROM docs ORDER BY emb <-> $q LIMIT 10
 
 A filter leaves the index's rows that pass, which are all compared. Else the lists are scanned that
-`SET nprobe` says, or the strictest calibration for k rows, or a search without options.
+`SET nprobe` says, a walk keeps what `SET ef_search` says, or it is the strictest calibration for k
+rows, or a search without options.
 """
 
 from __future__ import annotations
@@ -115,6 +116,9 @@ def _options(order: RowOrder, index: Index, lowering: Lowering) -> SearchOptions
         for info in lowering.catalog.calibrations.get(index.name, ())
         if info.calibration.k == order.count
     ]
-    promised = not is_filtered and lowering.options.nprobe is None
+    given = lowering.options
+    assert index.ivf is not None
+    is_said = given.nprobe is not None or (given.ef is not None and index.ivf.m > 0)
+    promised = not is_filtered and not is_said
     fnr = min(shares, default=None) if promised else None
     return SearchOptions(order.count, None, is_filtered, metric, fnr, is_order=True)

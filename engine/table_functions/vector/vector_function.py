@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError
+from raydb.kernels.vector.graph import MOST_EF
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.literals import is_bare_string
 from raydb.planner.expressions.nodes import (
@@ -90,10 +91,11 @@ class VectorFunction(SearchFunction):
         Argument("max_distance", number(-inf, inf, with_ends=True), varies=True),
         Argument("offset", whole(0, 2**31), default=0),
         Argument("nprobe", whole(1, 2**31)),
+        Argument("ef", whole(1, MOST_EF + 1)),
         Argument("exact", FLAG, default=False),
         Argument("metric", word("l2", "cosine", "ip"), null=True),
         Argument("fnr", number(0, 1)),
-        Argument("score", word("ratio", "kth"), null=True),
+        Argument("score", word("ef", "ratio", "kth"), null=True),
     )
 
     def bind(self, call: FunctionCall) -> Search:
@@ -193,9 +195,13 @@ def _options(call: FunctionCall) -> SearchOptions:
     named = (call.value(name) for name in ("nprobe", "exact", "metric", "fnr", "score"))
     is_every = "max_distance" in given and "k" not in given
     options = SearchOptions((k or DEFAULT_K) + offset, *named)
-    options = replace(options, offset=offset, most=most, is_every=is_every)
+    ef = call.value("ef")
+    options = replace(options, offset=offset, most=most, is_every=is_every, ef=ef)
+    if ef is not None and is_every:
+        raise ProgrammingError("ef of vector_search() goes with k: all rows are not walked to")
     ways = {
         "nprobe": options.nprobe is not None,
+        "ef": ef is not None,
         "exact => true": options.exact,
         "fnr": options.fnr is not None,
     }

@@ -1,4 +1,4 @@
-"""vector_indexes(): the ivf indexes, their lists and their size."""
+"""vector_indexes(): the ivf and hnsw indexes, their lists and their size."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _SCHEMA = pa.schema(
         "name": pa.string(),
         "table_name": pa.string(),
         "column_name": pa.string(),
+        "method": pa.string(),
         "metric": pa.string(),
         "lists": pa.int64(),
         "vectors": pa.int64(),
@@ -30,7 +31,7 @@ _SCHEMA = pa.schema(
 
 
 class VectorIndexes(OpenedFunction):
-    """vector_indexes(): one row an ivf index."""
+    """vector_indexes(): one row an index."""
 
     name = "vector_indexes"
 
@@ -41,6 +42,7 @@ class VectorIndexes(OpenedFunction):
                 "name": index.name,
                 "table_name": table.name,
                 "column_name": index.columns[0],
+                "method": index.ivf.method,
                 "metric": arrays.metric,
                 "lists": arrays.list_count,
                 "vectors": len(arrays.row_ids),
@@ -51,6 +53,7 @@ class VectorIndexes(OpenedFunction):
             }
             for table in snapshot.tables.values()
             for index in table.definition.ivf_indexes
+            if index.ivf is not None
             for arrays in (snapshot.vector_indexes[index.name].get(),)
         ]
         return pa.Table.from_pylist(rows, _SCHEMA)
@@ -64,4 +67,6 @@ def _ivf_options(index: Index) -> str:
         options.insert(0, f"lists = {index.ivf.lists}")
     if index.ivf.quantization != "none":
         options.append(f"quantization = '{index.ivf.quantization}'")
+    if index.ivf.m:
+        options += [f"m = {index.ivf.m}", f"ef_construction = {index.ivf.ef_construction}"]
     return ", ".join(options)

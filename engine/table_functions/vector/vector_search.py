@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.context.devices import search_ivf
+from raydb.engine.context.devices import search_graph, search_ivf
 from raydb.engine.context.progress import report_compiling
 from raydb.engine.operators.relation import Relation, joined
 from raydb.engine.operators.scan.scan import fetch_rows, scan_table
@@ -36,6 +36,7 @@ from raydb.engine.table_functions.vector.range_search import source_within, tabl
 from raydb.errors import DataError, ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.vector.exact_search import nearest, no_neighbours
+from raydb.kernels.vector.graph import MOST_EF
 from raydb.kernels.vector.stop_rule import ANYWHERE
 from raydb.planner.plan.nodes import Scan
 
@@ -244,9 +245,13 @@ def search_index(
     arrays, metric = index.arrays, plan.how.metric
     tell_beside(index, table, context)
     allowed = allowed_rows(table, selected)
-    is_exact = plan.how.exact or (
-        selected is not None
-        and _is_selective(index, k, int(np.count_nonzero(selected < arrays.row_count)))
+    is_exact = (
+        plan.how.exact
+        or index.ef > MOST_EF
+        or (
+            selected is not None
+            and _is_selective(index, k, int(np.count_nonzero(selected < arrays.row_count)))
+        )
     )
     if is_exact and _scans_in_place(index, allowed, len(vectors)):
         found = search_ivf(arrays, vectors, k, arrays.list_count, allowed, ANYWHERE, context)
@@ -254,13 +259,39 @@ def search_index(
     elif is_exact:
         found = no_neighbours(len(vectors), k)
         nearest(_index_blocks(index, allowed), vectors, k, metric, found)
+    elif index.ef:
+        found = _walked(index, vectors, k, table, allowed, context)
     else:
         rule = ANYWHERE if index.calibrated is None else index.calibrated.calibration.rule
         found = search_ivf(arrays, vectors, k, index.nprobe, allowed, rule, context)
     nearest(rows_beside(table, vector_of(plan).name, index, allowed), vectors, k, metric, found)
     partial = "filtered" if selected is not None else _promise(index)
-    complete = np.logical_or(is_exact, found.probes == arrays.list_count)
+    complete = np.logical_or(is_exact, (found.probes == arrays.list_count) & (not index.ef))
     return found, ["exact" if each else partial for each in complete]
+
+
+def _walked(
+    index: VectorIndex,
+    vectors: NDArray[np.float32],
+    k: int,
+    table: Table,
+    allowed: NDArray[np.bool_] | None,
+    context: StatementContext,
+) -> Neighbours:
+    """Walk along the graph of an index; where too few rows are met, scan lists.
+
+    Without a promise a walk keeps the more vectors the more of them are deleted.
+    """
+    ef = max(index.ef, k)
+    if index.calibrated is None:
+        ef = min(ef * max(table.row_count, 1) // max(table.live_count, 1), max(MOST_EF, k))
+    found = search_graph(index.arrays, vectors, k, ef, allowed, context)
+    short = np.flatnonzero(found.rows[:, -1] < 0)
+    if len(short):
+        given = (index.arrays, vectors[short], k, index.nprobe, allowed, ANYWHERE, context)
+        others = search_ivf(*given)
+        found.rows[short], found.distances[short] = others.rows, others.distances
+    return found
 
 
 def _promise(index: VectorIndex) -> str:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _Value = TypeVar("_Value")
 
-_DEFAULTS = {"fnr": "0.05,0.1", "k": "10", "score": "ratio", "seed": "0"}
-_SCORES: tuple[Score, ...] = ("ratio", "kth")
+_DEFAULTS = {"fnr": "0.05,0.1", "k": "10", "seed": "0"}
+_SCORES: tuple[Score, ...] = ("ef", "ratio", "kth")
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e-?\d+)?", re.ASCII | re.IGNORECASE)
 
 
@@ -37,8 +37,11 @@ def read_calibrate(reader: TokenReader) -> Calibrate:
             raise ProgrammingError(f"CALIBRATE INDEX '{index}' USING () has no query")
         queries = query_of(reader.text, inside)
     owner = f"calibration of '{index}'"
-    given = _DEFAULTS | read_options(reader, tuple(_DEFAULTS), "CALIBRATE INDEX", owner)
-    score = one_of("the score of a calibration", given["score"], _SCORES)
+    options = tuple(sorted((*_DEFAULTS, "score")))
+    given = _DEFAULTS | read_options(reader, options, "CALIBRATE INDEX", owner)
+    score = None
+    if "score" in given:
+        score = one_of("the score of a calibration", given["score"], _SCORES)
     fnrs = _listed("fnr", given["fnr"], _share)
     ks = _listed("k", given["k"], lambda text: whole_number("the k of a calibration", text, 1))
     seed = whole_number("the seed of a calibration", given["seed"], 0)

@@ -34,6 +34,9 @@ _DROPPED: dict[str, tuple[ast.DropKind, str]] = {
     "MACRO": ("macro", "a macro"),
     "FUNCTION": ("macro", "a macro"),
 }
+# Of an hnsw index, where its options do not say it, and at most.
+_USUAL_M, _MOST_M = "16", 128
+
 _PARTS = ("SCAN", "GROUP BY", "AGGREGATE")
 
 
@@ -178,8 +181,10 @@ def _create_index(reader: TokenReader, *, unique: bool) -> ast.CreateIndex:
     reader.expect("ON")
     table = reader.relation("the name of a table")
     method = reader.take().text.lower() if reader.accept("USING") else "btree"
-    if method not in ("btree", "art", "ivf"):
-        raise NotSupportedError(f"CREATE INDEX ... USING {method} is not supported, only ivf")
+    if method not in ("btree", "art", "ivf", "hnsw"):
+        raise NotSupportedError(
+            f"CREATE INDEX ... USING {method} is not supported, only ivf and hnsw"
+        )
     inside = TokenReader(reader.text, reader.parenthesised())
 
     def read_column() -> tuple[str, bool]:
@@ -193,24 +198,38 @@ def _create_index(reader: TokenReader, *, unique: bool) -> ast.CreateIndex:
     if reader.at_any("WHERE"):
         raise NotSupportedError("an index of some rows, CREATE INDEX ... WHERE, is not supported")
     options = None
-    if method == "ivf":
+    if method in ("ivf", "hnsw"):
         if unique or len(columns) != 1 or descending[0]:
-            raise NotSupportedError(f"the ivf index '{name}' is of one column, not UNIQUE or DESC")
-        options = _ivf_options(name, reader)
+            raise NotSupportedError(
+                f"the {method} index '{name}' is of one column, not UNIQUE or DESC"
+            )
+        options = _ivf_options(name, method, reader)
     index = Index(name, columns, descending, unique, options)
     return ast.CreateIndex(table, index, if_not_exists)
 
 
-def _ivf_options(name: str, reader: TokenReader) -> IvfOptions:
-    """Read `[WITH (lists = 1024, metric = 'l2', quantization = 'int8', seed = 1)]`."""
-    options, kind = ("lists", "metric", "quantization", "seed"), "an ivf index"
+def _ivf_options(name: str, method: str, reader: TokenReader) -> IvfOptions:
+    """Read `[WITH (lists = 1024, metric = 'l2', quantization = 'int8', seed = 1)]`.
+
+    hnsw takes `m` and `ef_construction`, too.
+    """
+    options, kind = ("lists", "metric", "quantization", "seed"), f"an {method} index"
+    if method == "hnsw":
+        options = ("ef_construction", *options[:1], "m", *options[1:])
     given = read_options(reader, options, kind, f"index '{name}'")
     metric = one_of(f"the metric of {kind}", given.get("metric", "l2"), ("l2", "cosine", "ip"))
     lists = whole_number(f"option 'lists' of {kind}", given["lists"], 1) if "lists" in given else 0
     seed = whole_number(f"option 'seed' of {kind}", given.get("seed", "0"), 0)
     stored = given.get("quantization", "none")
     quantization = one_of(f"the quantization of {kind}", stored, ("none", "int8"))
-    return IvfOptions(metric, lists, seed, quantization)
+    if method == "ivf":
+        return IvfOptions(metric, lists, seed, quantization)
+    m = whole_number(f"option 'm' of {kind}", given.get("m", _USUAL_M), 2)
+    if m > _MOST_M:
+        raise ProgrammingError(f"option 'm' of {kind} is a number from 2 to {_MOST_M}, not {m}")
+    joined = given.get("ef_construction", str(3 * m))
+    near = whole_number(f"option 'ef_construction' of {kind}", joined, 1)
+    return IvfOptions(metric, lists, seed, quantization, m, near)
 
 
 def read_reindex(reader: TokenReader) -> ast.Reindex:

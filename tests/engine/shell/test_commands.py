@@ -36,6 +36,7 @@ CREATE TABLE part (
 CREATE INDEX by_day ON "Sale" (day DESC, "Odd name");
 CREATE UNIQUE INDEX one_rent ON shop (rent);
 CREATE INDEX near ON "Sale" USING ivf (v) WITH (metric = cosine, seed = 3);
+CREATE INDEX joined ON "Sale" USING hnsw (v) WITH (metric = ip, m = 8);
 CREATE BVH sales ON "Sale" (
     SCAN (s_city, day), GROUP BY (s_city), AGGREGATE (amount, amount * shop));
 CREATE BVH cells ON "Sale" (SCAN (day), AGGREGATE (amount)) WITH (sieve = true);
@@ -75,6 +76,8 @@ def test_schema_makes_the_same_database_again(shop: str, capfd: pytest.CaptureFi
     assert f") WITH (\n    {', '.join(options)}\n);".replace(", ", ",\n    ") in text
     assert text.count("WITH (sieve = true);") == 1
     assert "near ON Sale USING ivf (v) WITH (metric = 'cosine', seed = 3);" in text
+    graph = "metric = 'ip', seed = 0, m = 8, ef_construction = 24"
+    assert f"joined ON Sale USING hnsw (v) WITH ({graph});" in text
     one, _ = run(capfd, shop, ".schema towns")
     assert (
         one == 'CREATE VIEW towns AS SELECT * FROM (SELECT s_city FROM shop) AS "towns" ("town");\n'

@@ -93,8 +93,10 @@ def build(path: Path) -> None:
             CREATE INDEX plain ON v USING ivf (emb) WITH (lists = 12);
             CREATE INDEX coded ON v USING ivf (emb) WITH (metric = 'cosine', lists = 9,
                                                           quantization = 'int8');
+            CREATE INDEX joined ON v USING hnsw (emb) WITH (metric = 'ip', m = 4);
             CREATE INDEX of_day ON f (day DESC, n);
             CALIBRATE INDEX plain WITH (k = 3, fnr = 0.2);
+            CALIBRATE INDEX joined WITH (k = 3, fnr = 0.2);
             DELETE FROM f WHERE n % 50 = 3;
             DELETE FROM v WHERE id IN (190, 195);
             CHECKPOINT;
@@ -128,6 +130,8 @@ QUERIES = (
     "metric => 'l2', fnr => 0.2)",
     "SELECT id, distance FROM vector_search(v, emb, [1, 0, 0.5, 2], k => 9, "
     "metric => 'cosine', nprobe => 2)",
+    "SELECT id, distance FROM vector_search(v, emb, [1, 0, 0.5, 2], k => 9, metric => 'ip')",
+    "SELECT id FROM vector_search(v, emb, [1, 0, 0.5, 2], k => 3, metric => 'ip', fnr => 0.2)",
     "SELECT count(*), count(DISTINCT d.id) FROM v q, "
     "LATERAL vector_search(v, emb, q.emb, k => 4, metric => 'l2') d",
     "SELECT id FROM vector_search(v, emb, [1, 0, 0.5, 2], k => 3, metric => 'l2', exact => true)",
@@ -147,6 +151,7 @@ CHANGES = (
     "DELETE FROM v WHERE id = 150",
     "SELECT region, sum(m) FROM f JOIN d ON d = id GROUP BY region",
     "REINDEX INDEX coded",
+    "REINDEX INDEX joined",
     "CALIBRATE INDEX plain WITH (k = 2, fnr = 0.3)",
     "CHECKPOINT",
     "VACUUM",
