@@ -132,7 +132,7 @@ class Ivf:
     @property
     def size_bytes(self) -> int:
         """The bytes of all arrays."""
-        own = sum(getattr(self, name).nbytes for name in _ARRAYS)
+        own: int = sum(getattr(self, name).nbytes for name in _ARRAYS)
         return own + (self.graph.size_bytes if self.graph else 0)
 
 
@@ -212,7 +212,7 @@ def build_from(
     longest = float(norms.max(initial=0.0))
     arrays = (centroids, squares, offsets, numbers, kept, scales)
     codes = _encoded(kept, scales, offsets, control) if has_codes else no_codes(width)
-    return Ivf(metric, row_count, longest, *arrays, **codes)
+    return Ivf(metric, row_count, longest, *arrays, **codes, graph=None)
 
 
 def _encoded(

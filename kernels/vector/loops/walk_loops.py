@@ -48,6 +48,19 @@ class Linked(NamedTuple):
     offsets: NDArray[np.int64]
 
 
+class _Aim(NamedTuple):
+    """What a walk is to come near to: a query, by a metric, along a graph over rows.
+
+    own: the place of a vector that is not met.
+    """
+
+    metric: int
+    rows: Rows
+    linked: Linked
+    query: NDArray[np.float32]
+    own: np.uint32
+
+
 class _Walk(NamedTuple):
     """A walk: the vectors that are nearest so far, in order, and those that were met (2^n).
 
@@ -80,12 +93,12 @@ def _new_walk(ef: int, degree: int) -> _Walk:
 
 
 @leaf
-def _score(metric: int, rows: Rows, place: Any, query: NDArray[np.float32]) -> Any:
+def _score(aim: _Aim, place: Any) -> Any:
     """Return the score of a vector, less is nearer."""
-    total = sum_of(metric == L2, rows.vectors[place], query)
-    if metric == L2:
+    total = sum_of(aim.metric == L2, aim.rows.vectors[place], aim.query)
+    if aim.metric == L2:
         return total
-    return -total * rows.scales[place] if metric == COSINE else -total
+    return -total * aim.rows.scales[place] if aim.metric == COSINE else -total
 
 
 @leaf
@@ -129,33 +142,23 @@ def _put(walk: _Walk, count: int, score: Any, place: Any, need: int) -> int:
 
 
 @leaf
-def _look_at(
-    metric: int,
-    rows: Rows,
-    neighbours: NDArray[np.uint32],
-    query: NDArray[np.float32],
-    own: Any,
-    walk: _Walk,
-    count: int,
-    now: int,
-    need: int,
-) -> tuple[int, int]:
-    """Meet the neighbours of one of the nearest vectors, but not `own`.
+def _look_at(aim: _Aim, walk: _Walk, count: int, now: int, need: int) -> tuple[int, int]:
+    """Meet the neighbours of one of the nearest vectors.
 
     Return how many there are now, and the first one that may not have been looked at.
     """
     place, least, left = walk.places[now], now + 1, 0
     walk.needs[now] = ~walk.needs[now]
-    for other in neighbours[place]:
+    for other in aim.linked.neighbours[place]:
         if other == place:
             break
-        if other != own and not _is_met(walk, other):
-            prefetch(rows.vectors[other].ctypes.data)
+        if other != aim.own and not _is_met(walk, other):
+            prefetch(aim.rows.vectors[other].ctypes.data)
             walk.left[left] = other
             left += 1
     for i in range(left):
         other = walk.left[i]
-        at = _put(walk, count, _score(metric, rows, other, query), other, need)
+        at = _put(walk, count, _score(aim, other), other, need)
         if at >= 0:
             count = min(count + 1, len(walk.scores))
             least = min(least, at)
@@ -163,24 +166,16 @@ def _look_at(
 
 
 @leaf
-def _start(
-    metric: int,
-    rows: Rows,
-    linked: Linked,
-    chosen: NDArray[np.int32],
-    query: NDArray[np.float32],
-    own: Any,
-    walk: _Walk,
-) -> int:
-    """Put the starts of some lists, but not `own`, among the nearest; return how many there are."""
+def _start(aim: _Aim, walk: _Walk, chosen: NDArray[np.int32]) -> int:
+    """Put the starts of some lists among the nearest; return how many there are."""
     walk.met[:] = _NOWHERE
     count = 0
     for each in chosen:
-        for i in range(linked.offsets[each], linked.offsets[each + 1]):
-            place = linked.starts[i]
-            if place != own:
+        for i in range(aim.linked.offsets[each], aim.linked.offsets[each + 1]):
+            place = aim.linked.starts[i]
+            if place != aim.own:
                 _is_met(walk, place)
-                if _put(walk, count, _score(metric, rows, place, query), place, 1) >= 0:
+                if _put(walk, count, _score(aim, place), place, 1) >= 0:
                     count = min(count + 1, len(walk.scores))
     return count
 
@@ -252,17 +247,15 @@ def search_graph(
     for i in range(query_count if list_count else 0):
         nearest_lists(scores[i], heap, chosen)
         margins[i] = _margin(scores[i], chosen, targets.terms[i])
-        query = targets.scaled[i]
-        count = _start(metric, rows, linked, chosen, query, _NOWHERE, walk)
+        aim = _Aim(metric, rows, linked, targets.scaled[i], _NOWHERE)
+        count = _start(aim, walk, chosen)
         now, looked_at = 0, 0
         while now < count:
             if walk.needs[now] < 0:
                 now += 1
                 continue
             looked_at += 1
-            count, now = _look_at(
-                metric, rows, linked.neighbours, query, _NOWHERE, walk, count, now, 1
-            )
+            count, now = _look_at(aim, walk, count, now, 1)
         probes[i] = looked_at
         _collect(metric, rows, targets, i, walk, count, distances[i], found[i])
 
@@ -323,11 +316,11 @@ def trace_graph(
     walk = _new_walk(ef, linked.neighbours.shape[1])
     for i in range(len(ranks)):
         own = _NOWHERE if wanted.own_rows[i] < 0 else np.uint32(wanted.own_rows[i])
-        query = targets.scaled[i]
+        aim = _Aim(metric, rows, linked, targets.scaled[i], own)
         score_lists(metric, lists, targets.scaled[i : i + 1], scores)
         nearest_lists(scores[0], heap, chosen)
         margins[i] = _margin(scores[0], chosen, targets.terms[i])
-        count = _start(metric, rows, linked, chosen, query, own, walk)
+        count = _start(aim, walk, chosen)
         now, need = 0, 1
         counted = _count_found(metric, rows, targets, wanted, i, walk, count, ranks[i])
         while now < count and counted < len(ranks[i]):
@@ -335,8 +328,6 @@ def trace_graph(
                 now += 1
                 continue
             need = max(need, now + 1)
-            count, now = _look_at(
-                metric, rows, linked.neighbours, query, own, walk, count, now, need
-            )
+            count, now = _look_at(aim, walk, count, now, need)
             if now < count and walk.scores[now] <= wanted.bounds[i]:
                 counted = _count_found(metric, rows, targets, wanted, i, walk, count, ranks[i])

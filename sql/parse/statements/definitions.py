@@ -213,7 +213,8 @@ def _ivf_options(name: str, method: str, reader: TokenReader) -> IvfOptions:
 
     hnsw takes `m` and `ef_construction`, too.
     """
-    options, kind = ("lists", "metric", "quantization", "seed"), f"an {method} index"
+    kind = f"an {method} index"
+    options: tuple[str, ...] = ("lists", "metric", "quantization", "seed")
     if method == "hnsw":
         options = ("ef_construction", *options[:1], "m", *options[1:])
     given = read_options(reader, options, kind, f"index '{name}'")
