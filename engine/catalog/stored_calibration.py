@@ -20,7 +20,7 @@ from raydb.kernels.stored.stored_arrays import between, rising
 from raydb.kernels.vector.conformal import Calibration
 from raydb.kernels.vector.drift import Reference
 from raydb.kernels.vector.exact_search import LARGEST
-from raydb.kernels.vector.stop_rule import SCORES, StopRule
+from raydb.kernels.vector.stop_rule import LIST_SCORES, SCORES, StopRule
 from raydb.planner.catalog import CalibrationInfo
 from raydb.values import dataclass
 
@@ -153,7 +153,7 @@ def from_arrays(arrays: StoredArrays, properties: Described, index: Deferred[Ivf
 
 def _calibration(described: Described, reference: Reference, index: Ivf) -> Calibration:
     each, rule = described["calibration"], described["rule"]
-    score = cast("Score", rule["score"].text(*SCORES if index.graph else SCORES[:2]))
+    score = cast("Score", rule["score"].text(*SCORES if index.graph else LIST_SCORES))
     return Calibration(
         k=each["k"].integer(1, max(len(index.row_ids), 1)),
         fnr=each["fnr"].number(0.0, 1.0),

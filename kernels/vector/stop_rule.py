@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from raydb.kernels.vector.exact_search import Metric
 
 Score = Literal["kth", "ratio", "ef"]
-SCORES: tuple[Score, ...] = ("kth", "ratio", "ef")
+LIST_SCORES: tuple[Score, ...] = ("kth", "ratio")
+SCORES: tuple[Score, ...] = (*LIST_SCORES, "ef")
 
 
 @dataclass(frozen=True, slots=True)

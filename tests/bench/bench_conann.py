@@ -49,7 +49,7 @@ from raydb.kernels.vector.conformal import (
 )
 from raydb.kernels.vector.drift import new_state, observe, reference_of
 from raydb.kernels.vector.ivf import build_ivf, search_ivf
-from raydb.kernels.vector.stop_rule import ANYWHERE, SCORES, StopRule, greatest_square
+from raydb.kernels.vector.stop_rule import ANYWHERE, LIST_SCORES, StopRule, greatest_square
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,7 +145,7 @@ def validity(data: Set) -> list[dict[str, Any]]:
         every = traced(data, k)
         # A search scans one list, and further ones for k rows.
         most = float(((every.ranks > 1) & np.isfinite(every.reached)).mean())
-        for score in SCORES:
+        for score in LIST_SCORES:
             for fnr in TARGETS:
                 found = [
                     one_split(every, plain_rule(data, score), fnr, seed) for seed in range(SPLITS)
@@ -294,7 +294,9 @@ def overhead(data: Set) -> list[dict[str, Any]]:
         for k in (10, 100):
             for lists in (8, 16):
                 # The penalty outgrows the score, so that the rule ends at that very list.
-                rules = {score: StopRule(score, 1e6, 0, 1e12, 0.5, 1e6 * lists) for score in SCORES}
+                rules = {
+                    score: StopRule(score, 1e6, 0, 1e12, 0.5, 1e6 * lists) for score in LIST_SCORES
+                }
                 for rule in rules.values():
                     assert (search_ivf(data.index, test, k, 1, rule=rule).probes == lists).all()
                 runs = {"fixed": run_of(data, test, k, lists, None, together)}
@@ -303,7 +305,7 @@ def overhead(data: Set) -> list[dict[str, Any]]:
                 times = times_of(runs, 25, min, time.process_time)
                 result: dict[str, Any] = {"set": data.name, "together": together}
                 result |= {"k": k, "lists": lists, "ms": round(times["fixed"] / len(test), 4)}
-                for score in SCORES:
+                for score in LIST_SCORES:
                     result[f"{score}_percent"] = round((times[score] / times["fixed"] - 1) * 100, 2)
                 results.append(result)
                 show(result)
@@ -333,7 +335,7 @@ def calibration(data: Set) -> list[dict[str, Any]]:
         ("queries", queries, None),
         ("rows", data.vectors[chosen], chosen),
     ):
-        for score in SCORES:
+        for score in LIST_SCORES:
             start = time.perf_counter()
             searched = Searched(data.index, threads=THREADS)
             calibrate(searched, vectors, (10, 100), (0.05, 0.1), score, 1, own)

@@ -24,7 +24,7 @@ from raydb.kernels.vector.conformal import (
 )
 from raydb.kernels.vector.exact_search import METRICS
 from raydb.kernels.vector.ivf import Ivf, build_ivf, search_ivf
-from raydb.kernels.vector.stop_rule import SCORES, StopRule, greatest_square
+from raydb.kernels.vector.stop_rule import LIST_SCORES, StopRule, greatest_square
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,7 +74,7 @@ def traces() -> tuple[Ivf, dict[int, Trace]]:
     return index, {k: follow(index, every[4_000:], k) for k in (1, 10, 100)}
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", LIST_SCORES)
 @pytest.mark.parametrize("k", [1, 10, 100])
 def test_the_missed_share_is_the_promised_one(k: int, score: Score) -> None:
     index, by_k = traces()
@@ -99,7 +99,7 @@ def test_the_missed_share_is_the_promised_one(k: int, score: Score) -> None:
 
 def test_the_risk_falls_as_the_threshold_grows() -> None:
     index, by_k = traces()
-    for score in SCORES:
+    for score in LIST_SCORES:
         rule = tune(plain_rule(index, score), by_k[10].take(np.arange(100)), 0.1)
         assert rule.score == score
         thresholds = np.linspace(rule.threshold - 1, rule.threshold + 1, 50)
@@ -115,7 +115,7 @@ def test_a_rule_scans_fewer_lists_than_a_fixed_number() -> None:
     index, by_k = traces()
     for k in (1, 10, 100):
         first, rest = (by_k[k].take(part) for part in np.split(np.arange(3_000), [500]))
-        for score in SCORES:
+        for score in LIST_SCORES:
             rule = promise(tune(plain_rule(index, score), first, 0.1), rest, 0.1)
             fixed = fixed_rule(rest, 0.1)
             adaptive, usual = (lists_scanned(each, rest).mean() for each in (rule, fixed))
@@ -176,7 +176,7 @@ def expect_scores(
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", LIST_SCORES)
 def test_a_search_ends_at_the_first_list_that_the_rule_asks_for(
     metric: Metric, score: Score
 ) -> None:
@@ -238,7 +238,7 @@ def test_traces_tell_in_which_list_each_neighbour_lies(metric: Metric) -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", LIST_SCORES)
 def test_searches_miss_what_calibration_says(metric: Metric, score: Score) -> None:
     vectors, queries = make(SEED + 5, 2_000, 8), make(SEED + 6, 200, 8)
     index = build(vectors, 40, metric)
@@ -360,7 +360,7 @@ def test_rows_that_are_all_the_same_are_found_in_one_list() -> None:
     vectors = np.ones((400, 4), np.float32)
     for metric in METRICS:
         index = build(vectors, 8, metric)
-        for score in SCORES:
+        for score in LIST_SCORES:
             (calibration,) = calibrate(Searched(index), vectors[:40], [3], [0.1], score, 1)
             assert calibration.risk == 0
             assert calibration.nprobe_risk == 0
