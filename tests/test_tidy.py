@@ -294,6 +294,7 @@ OPTIONAL = {
     "alembic",
     "boto3",
     "botocore",
+    "cloudpickle",
     "dbt",
     "dbt_common",
     "cuda",
@@ -317,6 +318,7 @@ OPTIONAL = {
 # Imported by the one whom they serve, and by nobody else.
 PLUGINS = {
     CHECKOUT / "engine/cluster/dask_plugin.py",
+    *(CHECKOUT / f"engine/gnn/{name}.py" for name in ("layers", "training", "worker")),
     CHECKOUT / "engine/graphs/pyg.py",
     *(CHECKOUT / "engine/ui").glob("*.py"),
     CHECKOUT / "engine/_root/ibis/backend.py",

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
-    from raydb import flatstor
+    from raydb import flatstor, gnn
     from raydb.engine.api.connection import Connection
     from raydb.engine.api.cursor import Cursor
 
@@ -125,6 +125,7 @@ _LATER = {
     "Connection": "raydb.engine.api.connection",
     "Cursor": "raydb.engine.api.cursor",
     "flatstor": "raydb.flatstor",
+    "gnn": "raydb.gnn",
     "sql": "raydb.sql",
 }
 
@@ -171,6 +172,7 @@ __all__ = [
     "default_connection",
     "execute",
     "flatstor",
+    "gnn",
     "paramstyle",
     "sql",
     "threadsafety",

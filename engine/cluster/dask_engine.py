@@ -76,6 +76,10 @@ class DaskEngine:
         """Ask a worker about itself."""
         return self._run(self._client.rpc(worker).raydb_about())
 
+    def train(self, worker: str, part: str, question: bytes) -> Future[bytes]:
+        """Ask a worker about a part of a training, see `raydb.engine.gnn.worker`."""
+        return self._run(self._client.rpc(worker).raydb_train(part=part, question=question))
+
     def close(self) -> None:
         """Leave the workers."""
         self._ends()

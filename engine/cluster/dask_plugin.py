@@ -1,4 +1,4 @@
-"""A worker of RayDB inside of a worker of Dask: three handlers beside Dask's own.
+"""A worker of RayDB inside of a worker of Dask: some handlers beside Dask's own.
 
 They take and give bytes, run on threads of their own, and are no tasks: the scheduler does not
 hear of them. Dask sends the plugin to each worker there is and to each that comes.
@@ -14,9 +14,12 @@ from typing import Any
 from distributed import WorkerPlugin
 
 from raydb.engine.cluster.worker import Worker
+from raydb.engine.gnn.held import HeldParts
 
 # Coordinators whose calls run at once; others wait.
 _MOST_CALLS = 16
+
+_HANDLERS = ("raydb_call", "raydb_end", "raydb_about", "raydb_train")
 
 
 class RayDBPlugin(WorkerPlugin):
@@ -28,19 +31,20 @@ class RayDBPlugin(WorkerPlugin):
     def setup(self, worker: Any) -> None:
         """Begin to answer."""
         self._worker = Worker()
+        self._parts = HeldParts()
         self._threads = ThreadPoolExecutor(_MOST_CALLS, "raydb")
-        worker.handlers |= {
-            "raydb_call": self._call,
-            "raydb_end": self._end,
-            "raydb_about": self._about,
-        }
+        # An epoch may take long, and questions of SQL are not to wait for it.
+        self._training_threads = ThreadPoolExecutor(_MOST_CALLS, "raydb training")
+        handlers = (self._call, self._end, self._about, self._train)
+        worker.handlers |= dict(zip(_HANDLERS, handlers, strict=True))
 
     def teardown(self, worker: Any) -> None:
         """End what runs."""
-        for name in ("raydb_call", "raydb_end", "raydb_about"):
+        for name in _HANDLERS:
             worker.handlers.pop(name, None)
         self._worker.close()
         self._threads.shutdown(wait=False)
+        self._training_threads.shutdown(wait=False)
 
     async def _call(self, question: bytes) -> bytes:
         loop = asyncio.get_running_loop()
@@ -52,3 +56,9 @@ class RayDBPlugin(WorkerPlugin):
 
     async def _about(self) -> bytes:
         return json.dumps(self._worker.about()).encode()
+
+    async def _train(self, part: str, question: bytes) -> bytes:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(
+            self._training_threads, self._parts.answer, part, question
+        )

@@ -1,0 +1,1 @@
+"""Training of graph neural networks over the parts of a graph: `raydb.gnn.train`."""
