@@ -7,6 +7,7 @@ routes          which address is answered by what
 pages           the pages that are open, and their tabs: a connection each
 runs            a text of a tab: its statements, one after the other, and what is told of them
 plans           how a query runs, and its times with BVHs and without
+tuning          the BVHs that the queries of the history ask for
 downloads       results as files, which are fetched once
 uploads         files that were dropped on a page, until they are imported
 typing_aids     completion and history

@@ -49,7 +49,7 @@ class Tab:
     @property
     def is_busy(self) -> bool:
         """Whether a text runs."""
-        return self._thread is not None and self._thread.is_alive()
+        return self._run is not None and not self._run.is_over
 
     def start(self, run: Run) -> None:
         """Begin to run a text. Raises ProgrammingError where one runs."""

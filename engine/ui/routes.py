@@ -37,6 +37,7 @@ from raydb.engine.ui.downloads import Downloads
 from raydb.engine.ui.pages import GRACE_S
 from raydb.engine.ui.plans import compare, plan_of
 from raydb.engine.ui.runs import sentence_of, temporary_folder
+from raydb.engine.ui.tuning import advise
 from raydb.engine.ui.typing_aids import Typing
 from raydb.engine.ui.uploads import Upload
 from raydb.engine.ui.windows import shown_rows, whole_value
@@ -80,6 +81,7 @@ class Routes:
     def application(self) -> Starlette:
         """Return the application, which answers whoever asks."""
         posts: dict[str, Answer] = {
+            "advise": self._advise,
             "ask": self._ask,
             "cancel": lambda page, asked: page.tab(text_of(asked, "tab")).cancel(),
             "close_tab": lambda page, asked: page.close_tab(text_of(asked, "tab")),
@@ -268,6 +270,10 @@ class Routes:
     def _compare(self, page: Page, asked: dict[str, Any]) -> dict[str, Any]:
         with page.lent() as connection:
             return compare(connection, text_of(asked, "sql"))
+
+    def _advise(self, page: Page, _: dict[str, Any]) -> dict[str, Any]:
+        with page.lent() as connection:
+            return advise(connection, self._typing.history())
 
     def _download(self, page: Page, asked: dict[str, Any]) -> dict[str, Any]:
         result = page.result(text_of(asked, "result"))

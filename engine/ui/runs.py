@@ -72,6 +72,7 @@ class Run:
         self._text = text
         self._tell = tell
         self._keep = keep
+        self.is_over = False
         self._is_cancelled = False
         self._told = 0.0
 
@@ -95,12 +96,17 @@ class Run:
                 self._tell({"event": "statement", "start": self._unit(place)})
                 written = self._run_statement(piece, start)
                 place = end
+            told: Mapping[str, Any] = {
+                "event": "done",
+                "time_ms": _since(start),
+                "written": written,
+            }
         except Exception as error:  # noqa: BLE001  (even our own mistake is shown, and ends no tab)
-            self._tell(self._failure(error, piece, place))
-        else:
-            self._tell({"event": "done", "time_ms": _since(start), "written": written})
-        finally:
-            self._connection.progress = None
+            told = self._failure(error, piece, place)
+        self._connection.progress = None
+        # Whoever hears of the end may begin the next run.
+        self.is_over = True
+        self._tell(told)
 
     def _run_statement(self, piece: Piece, start: float) -> int | None:
         """Run one statement; return how many rows it wrote, None where that says nothing."""

@@ -1,6 +1,7 @@
 // A file that is dropped on the page: what is found in it, and its way into a table.
 
 import { button, el, numberText, quoted, literal, table, timeText } from "./dom.js";
+import { runJob } from "./jobs.js";
 import { ask, post, upload } from "./server.js";
 
 const TYPES = ["BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "DECIMAL(18, 2)", "DATE", "TIMESTAMP", "TIME", "UUID", "VARCHAR"];
@@ -27,7 +28,6 @@ export class Importer {
       },
     }, el("label", { for: "file" }, "Drop a CSV, Parquet, JSON or Excel file here, or choose one: "), choose);
     this.element = el("section", { "aria-label": "Import" }, this.zone, this.said, this.bar, this.found);
-    this.waiting = new Map();
   }
 
   say(text, isBad = false) {
@@ -93,16 +93,15 @@ export class Importer {
 
   async start(fileName, table, columns, start) {
     start.disabled = true;
-    const tab = `import-${crypto.randomUUID()}`;
     try {
       const text = await this.statement(table, columns);
-      const ended = new Promise((resolve) => { this.waiting.set(tab, resolve); });
       this.bar.hidden = false;
       this.bar.removeAttribute("value");
       this.say(`Importing ${fileName} …`);
-      await post("run", { tab, text, is_typed: false });
-      const event = await ended;
-      if (event.event === "failed") throw new Error(event.sentence);
+      const event = await runJob(text, (step, share) => {
+        this.bar.value = share;
+        this.say(`${step}: ${Math.round(share * 100)} %`);
+      });
       this.say(`${event.written === null ? "All" : numberText(event.written)} rows of ${fileName} are in '${table}', ${timeText(event.time_ms)}`);
       this.found.replaceChildren();
       this.drop();
@@ -111,19 +110,7 @@ export class Importer {
     } finally {
       start.disabled = false;
       this.bar.hidden = true;
-      this.waiting.delete(tab);
-      post("close_tab", { tab }).catch(() => {});
       this.done();
-    }
-  }
-
-  /** Hear an event of an import. */
-  hear(event) {
-    if (event.event === "progress") {
-      this.bar.value = event.share;
-      this.say(`${event.step}: ${Math.round(event.share * 100)} %`);
-    } else if (event.event === "done" || event.event === "failed") {
-      this.waiting.get(event.tab)?.(event);
     }
   }
 }

@@ -4,7 +4,7 @@ import { button, el, numberText, timeText } from "./dom.js";
 import { downloadButtons } from "./download.js";
 import { Grid } from "./grid.js";
 
-/** The result of a tab. views: [{name, open(about) -> element}] beside the rows. */
+/** The result of a tab. views: [{name, open(about) -> element, fits(about)?}] beside the rows. */
 export class ResultPanel {
   constructor(views) {
     this.views = views;
@@ -105,9 +105,9 @@ export class ResultPanel {
     this.grid = new Grid(this.about, (text, isGood) => this.tell(text, isGood));
     this.tools.replaceChildren(downloadButtons(event.result, this.grid, (text) => this.tell(text)));
     const rows = { name: "Rows", open: () => this.grid.element };
-    this.choices.replaceChildren(...[rows, ...this.views].map((view, place) =>
+    this.opened = [rows, ...this.views.filter(({ fits }) => !fits || fits(event))];
+    this.choices.replaceChildren(...this.opened.map((view, place) =>
       button(view.name, () => this.choose(place), { role: "tab", "aria-selected": "false" })));
-    this.opened = [rows, ...this.views];
     this.made = [];
     this.choose(0);
     this.say(`${numberText(event.count)} rows so far …`);

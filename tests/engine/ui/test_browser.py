@@ -463,6 +463,94 @@ def test_tables_keys_and_the_star(page):
     expect(page.locator(".status")).to_contain_text("1,000 rows")
 
 
+# -- Tune
+
+
+def test_the_advisor_and_what_there_is(page, con):
+    con.execute(
+        "CREATE TABLE docs (id INTEGER PRIMARY KEY, v FLOAT[4]);"
+        "INSERT INTO docs SELECT i, [sin(i), cos(i), sin(2 * i), i % 7]::FLOAT[4]"
+        " FROM range(3000) t(i);"
+        "CREATE INDEX docs_v ON docs USING ivf (v) WITH (lists = 20);"
+        "CREATE INDEX by_city ON shop (city)"
+    )
+    run(
+        page,
+        "SELECT city, sum(amount) FROM sale JOIN shop ON shop = shop.id"
+        " WHERE country = 'Norway' AND day < DATE '2026-02-01' GROUP BY city",
+    )
+    page.click("nav >> text=Tune")
+    expect(page.locator(".data")).to_contain_text("There is none yet.")
+    expect(page.locator(".data")).to_contain_text("docs_v")
+    expect(page.locator(".data")).to_contain_text("by_city")
+    page.click("text=Ask the advisor")
+    expect(page.locator(".card")).to_contain_text("CREATE BVH sale_1")
+    picture(page, "tune")
+    assert not faults_of(page)
+    page.click("text=Create it")
+    expect(page.locator("caption").first).to_have_text("BVHs of this database")
+    expect(page.locator(".card")).to_have_count(0)
+    con.execute("INSERT INTO sale VALUES ('2026-01-01', 1, 1, 5, NULL)")
+    page.click("nav >> text=Data")
+    page.click("nav >> text=Tune")
+    expect(page.locator(".data")).to_contain_text("1 newer row")
+    picture(page, "tune-bvh")
+    page.click("text=Merge what is newer")
+    expect(page.locator(".data")).to_contain_text("up to date")
+    page.click("[aria-label='Drop sale_1']")
+    expect(page.locator(".data")).to_contain_text("There is none yet.")
+
+
+# -- the pictures of table functions
+
+
+def test_instances_of_a_motif(page, con):
+    con.execute(
+        "CREATE TABLE pays (a VARCHAR, b VARCHAR, t TIMESTAMP);"
+        "INSERT INTO pays VALUES ('ann', 'bob', '2026-03-02 09:00'),"
+        " ('bob', 'cem', '2026-03-02 11:30'), ('cem', 'ann', '2026-03-03 08:00')"
+    )
+    run(
+        page,
+        "SELECT * FROM motif_list(pays, src => 'a', dst => 'b', time => 't',"
+        " motif => 'a->b, b->c, c->a', delta => INTERVAL 1 DAY)",
+    )
+    show(page, "Picture")
+    expect(page.locator("figure")).to_have_count(1)
+    expect(page.locator("figure .edge-of")).to_have_count(3)
+    expect(page.locator("figure")).to_contain_text("b: bob")
+    picture(page, "motif")
+    assert not faults_of(page)
+
+
+def test_states_of_a_series(page, con):
+    con.execute(
+        "CREATE TABLE sensor AS SELECT TIMESTAMP '2026-01-01' + range * INTERVAL 1 MINUTE AS ts,"
+        " CASE WHEN range < 300 OR range BETWEEN 600 AND 1100 THEN sin(range * 0.9)"
+        " WHEN range < 600 THEN sign(sin(range * 0.314159)) ELSE range % 20 / 10.0 - 1 END"
+        " + 0.1 * sin(range * range) AS x FROM range(1400)"
+    )
+    run(page, "SELECT * FROM detect_states(sensor, time => 'ts', window => 40)")
+    show(page, "Picture")
+    expect(page.locator(".states-of")).to_contain_text("segments in 3 states")
+    expect(page.locator(".bands rect").nth(3)).to_be_visible()
+    picture(page, "states")
+    assert not faults_of(page)
+
+
+def test_neighbours_of_a_vector(page, con):
+    con.execute(
+        "CREATE TABLE docs (text VARCHAR, v FLOAT[2]);"
+        "INSERT INTO docs VALUES ('a cat', [1, 2]), ('a dog', [2, 2]), ('a car', [8, 1])"
+    )
+    run(page, "SELECT * FROM vector_search(docs, v, [2, 2], k => 3)")
+    show(page, "Picture")
+    expect(page.locator(".neighbours li")).to_have_count(3)
+    expect(page.locator(".neighbours li").first).to_contain_text("a dog")
+    picture(page, "neighbours")
+    assert not faults_of(page)
+
+
 # -- themes and accessibility
 
 

@@ -8,6 +8,8 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 import raydb
 
 CERTIFICATE, KEY = (
@@ -41,6 +43,7 @@ def test_ctrl_c_ends_it(tmp_path):
     raydb.connect(tmp_path / "shop.raydb").close()
 
 
+@pytest.mark.long
 def test_tls(tmp_path):
     options = ("--certificate", CERTIFICATE, "--key", KEY, "--readonly")
     raydb.connect(tmp_path / "shop.raydb").close()

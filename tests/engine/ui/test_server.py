@@ -248,6 +248,23 @@ def test_uploads_go_with_their_page(client, monkeypatch):
     wait_until(lambda: not path.parent.exists())
 
 
+def test_advice_is_about_the_history(client):
+    assert client.post("advise") == {"queries": [], "proposals": [], "refused": []}
+    client.run("INSERT INTO sale SELECT 1 + i % 2, i % 100 FROM range(50_000) t(i)")
+    client.run(
+        "SELECT city, sum(amount) FROM sale JOIN shop ON shop = id"
+        " WHERE amount BETWEEN 3 AND 5 GROUP BY city; SELECT 1"
+    )
+    client.run("SELECT count(*) FROM another_database GROUP BY x")
+    client.run("SELECT count(*) FROM range(5)")
+    found = client.post("advise")
+    assert len(found["queries"]) == 2
+    assert [each["query"] for each in found["refused"]] == [1], found
+    (proposal,) = found["proposals"]
+    assert proposal["queries"] == [2]
+    assert client.run(proposal["statement"])[-1]["event"] == "done"
+
+
 # -- how things end
 
 
