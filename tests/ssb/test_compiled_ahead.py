@@ -22,6 +22,14 @@ CREATE TABLE doc AS SELECT range AS id, [sin(range), cos(range), range, 1]::FLOA
 SELECT id FROM vector_search(doc, v, [1, 0, 7, 1], k => 3);
 CREATE INDEX doc_v ON doc USING ivf (v) WITH (lists = 20, quantization = 'int8');
 SELECT id FROM vector_search(doc, v, [1, 0, 7, 1], k => 3);
+DROP INDEX doc_v;
+CREATE INDEX doc_v ON doc USING hnsw (v);
+SELECT id FROM vector_search(doc, v, [1, 0, 7, 1], k => 3);
+CALIBRATE INDEX doc_v WITH (fnr = 0.1);
+DELETE FROM doc WHERE id % 9 = 2;
+SELECT a.id, b.id FROM doc a, LATERAL vector_search(doc, v, a.v, k => 3) b;
+VACUUM;
+SELECT id FROM vector_search(doc, v, [1, 0, 7, 1], k => 10, fnr => 0.1);
 CREATE TABLE pays AS SELECT range * 7 % 60 AS s, range * 11 % 53 AS d, range AS t FROM range(900);
 SELECT count FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => 'cycle(3)',
     delta => 60);
