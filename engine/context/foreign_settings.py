@@ -13,6 +13,7 @@ OTHER_NAMES = {
     "statement_timeout": "max_execution_time",
     "hnsw_ef_search": "ef_search",
     "hnsw.ef_search": "ef_search",
+    "ivfflat.probes": "nprobe",
 }
 
 # What tools for PostgreSQL read of its settings, which nothing here changes.

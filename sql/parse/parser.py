@@ -176,6 +176,12 @@ def _show(reader: TokenReader) -> ast.Catalog:
     return ast.ShowOption(reader.word("TABLES or the name of a setting"))
 
 
+def _setting(reader: TokenReader) -> str:
+    """Read the name of a setting; those of PostgreSQL's extensions have two parts."""
+    name = reader.word("the name of a setting")
+    return f"{name}.{reader.word('the rest of a name')}" if reader.accept(".") else name
+
+
 def _set(reader: TokenReader) -> ast.SetOption | ast.Use:
     if scope := reader.accept_any("LOCAL", "GLOBAL"):
         raise NotSupportedError(f"SET {scope} is not supported")
@@ -183,7 +189,7 @@ def _set(reader: TokenReader) -> ast.SetOption | ast.Use:
     if reader.accept("TIME", "ZONE"):
         name = "timezone"
     else:
-        name = reader.word("the name of a setting")
+        name = _setting(reader)
         if not reader.accept("="):
             reader.expect("TO")
         if name in ("schema", "search_path"):
@@ -194,7 +200,7 @@ def _set(reader: TokenReader) -> ast.SetOption | ast.Use:
 def _reset(reader: TokenReader) -> ast.ResetOption:
     if reader.at_any("ALL"):
         raise NotSupportedError("RESET ALL is not supported; name a setting")
-    return ast.ResetOption(reader.word("the name of a setting"))
+    return ast.ResetOption(_setting(reader))
 
 
 def _start(reader: TokenReader) -> ast.Begin:

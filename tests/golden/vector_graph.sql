@@ -186,9 +186,17 @@ CREATE INDEX angles ON docs USING hnsw (emb) WITH (metric = 'cosine');
 DELETE FROM docs WHERE id = 0;
 CREATE INDEX angles ON docs USING hnsw (emb) WITH (metric = 'cosine');
 CREATE INDEX products ON docs USING hnsw (emb) WITH (metric = 'ip', ef_construction = 20);
+DROP INDEX near;
+CREATE INDEX near ON docs USING hnsw (emb vector_ip_ops) WITH (metric = 'l2sq');
+-- error: ProgrammingError: index 'near' is for ip by its operators, not for l2 (line 1, column 14)
+CREATE INDEX near ON docs USING hnsw (emb vector_l2_ops) WITH (metric = 'l2sq', m = 16, ef_construction = 64);
+DROP INDEX angles;
+CREATE INDEX angles ON docs USING ivfflat (emb vector_cosine_ops) WITH (lists = 5);
+SET hnsw.ef_search = 50;
+RESET ef_search;
 SELECT name, method, metric, options FROM vector_indexes() ORDER BY ALL;
--- 'angles' | 'hnsw' | 'cosine' | 'metric = ''cosine'', seed = 0, m = 16, ef_construction = 48'
--- 'near' | 'ivf' | 'l2' | 'lists = 4, metric = ''l2'', seed = 0'
+-- 'angles' | 'ivf' | 'cosine' | 'lists = 5, metric = ''cosine'', seed = 0'
+-- 'near' | 'hnsw' | 'l2' | 'metric = ''l2'', seed = 0, m = 16, ef_construction = 64'
 -- 'products' | 'hnsw' | 'ip' | 'metric = ''ip'', seed = 0, m = 16, ef_construction = 20'
 SELECT id, rank FROM vector_search(docs, emb, [3, 4.1], k => 3, metric => 'cosine') ORDER BY rank;
 -- 75 | 1

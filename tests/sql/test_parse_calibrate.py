@@ -34,7 +34,7 @@ def test_options_are_read_as_they_are_written(fnrs, ks, score, seed, space):
 
 def test_defaults():
     (statement,) = sql.parse('calibrate index "Odd"')
-    assert statement == ast.Calibrate("Odd", None, (0.05, 0.1), (10,), "ratio", 0)
+    assert statement == ast.Calibrate("Odd", None, (0.05, 0.1), (10,), None, 0)
 
 
 PARTS = st.one_of(SHARES.map(repr), st.text("0123456789.eE-+_ x", max_size=6), st.text(max_size=6))

@@ -34,6 +34,10 @@ _DROPPED: dict[str, tuple[ast.DropKind, str]] = {
     "MACRO": ("macro", "a macro"),
     "FUNCTION": ("macro", "a macro"),
 }
+# Methods of vector indexes, by their names and pgvector's; its operator classes say a metric.
+_VECTORS = {"ivf": "ivf", "ivfflat": "ivf", "hnsw": "hnsw"}
+_CLASSES = {"VECTOR_L2_OPS": "l2", "VECTOR_COSINE_OPS": "cosine", "VECTOR_IP_OPS": "ip"}
+
 # Of an hnsw index, where its options do not say it, and at most.
 _USUAL_M, _MOST_M = "16", 128
 
@@ -181,14 +185,19 @@ def _create_index(reader: TokenReader, *, unique: bool) -> ast.CreateIndex:
     reader.expect("ON")
     table = reader.relation("the name of a table")
     method = reader.take().text.lower() if reader.accept("USING") else "btree"
-    if method not in ("btree", "art", "ivf", "hnsw"):
+    method = _VECTORS.get(method, method)
+    if method not in ("btree", "art", *_VECTORS):
         raise NotSupportedError(
             f"CREATE INDEX ... USING {method} is not supported, only ivf and hnsw"
         )
     inside = TokenReader(reader.text, reader.parenthesised())
+    metric = ""
 
     def read_column() -> tuple[str, bool]:
+        nonlocal metric
         column = inside.name("the name of a column")
+        if method in _VECTORS and (operators := inside.accept_any(*_CLASSES)):
+            metric = _CLASSES[operators]
         if inside.at_any("("):
             raise NotSupportedError("an index of an expression is not supported")
         return column, inside.accept_any("ASC", "DESC") == "DESC"
@@ -198,27 +207,32 @@ def _create_index(reader: TokenReader, *, unique: bool) -> ast.CreateIndex:
     if reader.at_any("WHERE"):
         raise NotSupportedError("an index of some rows, CREATE INDEX ... WHERE, is not supported")
     options = None
-    if method in ("ivf", "hnsw"):
+    if method in _VECTORS:
         if unique or len(columns) != 1 or descending[0]:
             raise NotSupportedError(
                 f"the {method} index '{name}' is of one column, not UNIQUE or DESC"
             )
-        options = _ivf_options(name, method, reader)
+        options = _ivf_options(name, method, metric, reader)
     index = Index(name, columns, descending, unique, options)
     return ast.CreateIndex(table, index, if_not_exists)
 
 
-def _ivf_options(name: str, method: str, reader: TokenReader) -> IvfOptions:
+def _ivf_options(name: str, method: str, known: str, reader: TokenReader) -> IvfOptions:
     """Read `[WITH (lists = 1024, metric = 'l2', quantization = 'int8', seed = 1)]`.
 
-    hnsw takes `m` and `ef_construction`, too.
+    hnsw takes `m` and `ef_construction`, too. known: the metric, '' where nothing has said it yet.
     """
     kind = f"an {method} index"
     options: tuple[str, ...] = ("lists", "metric", "quantization", "seed")
     if method == "hnsw":
         options = ("ef_construction", *options[:1], "m", *options[1:])
     given = read_options(reader, options, kind, f"index '{name}'")
-    metric = one_of(f"the metric of {kind}", given.get("metric", "l2"), ("l2", "cosine", "ip"))
+    metric = given.get("metric", known or "l2")
+    # DuckDB's name of what orders rows as l2 does.
+    metric = "l2" if metric.lower() == "l2sq" else metric
+    metric = one_of(f"the metric of {kind}", metric, ("l2", "cosine", "ip"))
+    if known not in ("", metric):
+        raise ProgrammingError(f"index '{name}' is for {known} by its operators, not for {metric}")
     lists = whole_number(f"option 'lists' of {kind}", given["lists"], 1) if "lists" in given else 0
     seed = whole_number(f"option 'seed' of {kind}", given.get("seed", "0"), 0)
     stored = given.get("quantization", "none")
