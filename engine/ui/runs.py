@@ -23,6 +23,7 @@ from raydb.engine.session.settings import TEMP_DIRECTORY
 from raydb.engine.shell.error_display import place_of
 from raydb.engine.shell.script import Piece, Scanner, is_query, read_script
 from raydb.engine.ui.rows_file import RowsFile
+from raydb.engine.ui.windows import shown_columns
 from raydb.errors import NotSupportedError, OperationalError
 from raydb.planner.expressions.aggregates import AGGREGATES
 from raydb.storage.temporary_files import TemporaryFolder
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from raydb.engine.api.connection import Connection
 
     Tell = Callable[[Mapping[str, Any]], None]
+
+# Rows that come with the names of their columns: what a page shows without asking again.
+FIRST_ROWS = 50
 
 # How often the page hears how far a statement is.
 _TELL_S = 0.1
@@ -173,6 +177,7 @@ class Run:
                 "result": result.id,
                 "names": result.names,
                 "types": result.types,
+                "first": shown_columns(result.rows.window(0, FIRST_ROWS)),
                 "count": result.rows.row_count,
                 "time_ms": _since(start),
             }

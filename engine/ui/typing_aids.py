@@ -27,15 +27,16 @@ class Typing:
 
     def __init__(self) -> None:
         self._history, _ = open_history()
+        self._newest = ""
         self._lock = threading.Lock()
 
     def remember(self, text: str) -> None:
-        """Add a text to the history, unless it is the newest already."""
+        """Add a text to the history, unless it is the one that was added last."""
         text = text.strip()
         with self._lock:
-            newest = next(iter(self._history.load_history_strings()), None)
-            if text and text != newest:
+            if text and text != self._newest:
                 self._history.store_string(text)
+                self._newest = text
 
     def history(self) -> list[str]:
         """Return the texts that were run before, the newest first and each once."""

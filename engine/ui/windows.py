@@ -29,8 +29,13 @@ _PICTURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
 
 def shown_rows(rows: pa.RecordBatch) -> pa.RecordBatch:
     """Return rows as texts, whose columns have their numbers for names; NULL stays NULL."""
-    columns = [pa.array(list(_shown_words(column)), pa.string()) for column in rows.columns]
+    columns = [pa.array(words, pa.string()) for words in shown_columns(rows)]
     return pa.RecordBatch.from_arrays(columns, [str(place) for place in range(len(columns))])
+
+
+def shown_columns(rows: pa.RecordBatch) -> list[list[str | None]]:
+    """Return the beginning of each value of rows, one list a column; None stands for NULL."""
+    return [list(_shown_words(column)) for column in rows.columns]
 
 
 def _shown_words(column: pa.Array) -> Iterable[str | None]:

@@ -110,7 +110,8 @@ export class AskView {
     tab.run.disabled = false;
     tab.cancel.disabled = true;
     if (event.start !== undefined && !event.is_cancelled) tab.editor.mark(tab.start + event.start, tab.start + event.end, event.sentence);
-    this.catalog.refresh();
+    // A query alone changes no table.
+    if (!tab.result.about?.is_query || event.event === "failed") this.catalog.refresh();
   }
 
   /** The server has gone: nothing runs any more. */

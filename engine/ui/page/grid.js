@@ -14,10 +14,10 @@ const MAX_COPIED = 200_000;
 let grids = 0;
 
 export class Grid {
-  /** about: {result, names, types}; told: is called with a sentence about what went wrong. */
+  /** about: {result, names, types, first, count}; told: is called with a sentence about what went wrong. */
   constructor(about, told) {
     Object.assign(this, about, { told });
-    this.rows = new Windows(about.result, (error) => { if (error) told(error.message); this.draw(); });
+    this.rows = new Windows(about.result, about.first, (error) => { if (error) told(error.message); this.draw(); });
     this.id = `grid${grids += 1}`;
     this.top = 0;
     this.focus = { row: 0, column: 0 };

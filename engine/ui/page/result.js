@@ -119,7 +119,7 @@ export class ResultPanel {
     this.made[place] ??= this.opened[place].open(this.about);
     this.body.replaceChildren(this.made[place]);
     this.body.tabIndex = place === 0 ? -1 : 0;
-    if (place === 0) this.grid.draw();
+    if (place === 0) this.grid.paint();
   }
 
   tell(text, isGood = false) {

@@ -6,10 +6,11 @@ import { readWindow } from "./server.js";
 const ROWS = 200;
 const MAX_WINDOWS = 60;
 
-/** Rows by their numbers. arrived: is called when rows have come that were missing. */
+/** Rows by their numbers. first: the values of the first ones, a list a column. arrived: is called when rows have come that were missing. */
 export class Windows {
-  constructor(result, arrived) {
+  constructor(result, first, arrived) {
     this.result = result;
+    this.first = first;
     this.arrived = arrived;
     this.count = 0;
     this.windows = new Map();
@@ -18,6 +19,7 @@ export class Windows {
 
   /** A row as a function of the column: text, or null for NULL; undefined while it is not here. */
   row(number) {
+    if (number < (this.first[0]?.length ?? 0)) return (column) => this.first[column][number];
     const place = Math.floor(number / ROWS);
     const found = this.windows.get(place);
     if (found && number - place * ROWS < found.numRows) {

@@ -110,7 +110,7 @@ def test_cancel(client):
     failed = client.wait("failed")
     assert failed["is_cancelled"]
     assert failed["sentence"] == "the statement was interrupted"
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
     assert client.run("SELECT 1")[-1]["event"] == "done"
 
 
@@ -312,7 +312,7 @@ def test_a_server_that_is_closed_leaves_nothing(con, ui, client):
     start = time.monotonic()
     ui.close()
     assert client.has_ended.wait(10)
-    assert time.monotonic() - start < 8
+    assert time.monotonic() - start < 20
     wait_until(lambda: not run_threads())
     assert con.execute("SELECT count(*) FROM shop").fetchone() == (2,)
     with pytest.raises(ConnectionError):
