@@ -14,15 +14,18 @@ const MAX_COPIED = 200_000;
 let grids = 0;
 
 export class Grid {
-  /** about: {result, names, types, first, count}; told: is called with a sentence about what went wrong. */
-  constructor(about, told) {
-    Object.assign(this, about, { told });
+  /**
+   * about: {result, names, types, first, count}. told: is called with a sentence about what went wrong,
+   * titled: with the number of a column whose title was clicked.
+   */
+  constructor(about, told, titled) {
+    Object.assign(this, about, { told, titled });
     this.rows = new Windows(about.result, about.first, (error) => { if (error) told(error.message); this.draw(); });
     this.id = `grid${grids += 1}`;
     this.top = 0;
     this.focus = { row: 0, column: 0 };
     this.anchor = null;
-    this.widths = about.names.map((name, place) => Math.min(Math.max(name.length, about.types[place].length) * 8 + 24, 260));
+    this.widths = about.names.map((name, place) => Math.min(Math.max(name.length * 8.8, about.types[place].length * 7.5) + 24, 260));
     this.isSized = false;
     this.head = el("div", { class: "head", role: "row", "aria-rowindex": "1" });
     this.layer = el("div", { class: "layer", role: "rowgroup" });
@@ -140,9 +143,9 @@ export class Grid {
   }
 
   title(place, lefts) {
-    const made = el("div", { class: isNumber(this.types[place]) ? "cell number" : "cell", role: "columnheader", "aria-colindex": place + 1 },
+    const made = el("div", { class: isNumber(this.types[place]) ? "cell number" : "cell", role: "columnheader", "aria-colindex": place + 1, title: "A click summarizes the column", on: { click: () => this.titled(place) } },
       el("b", {}, this.names[place]), el("span", { class: "type" }, this.types[place]),
-      el("i", { class: "edge", "aria-hidden": "true", on: { pointerdown: (event) => this.resize(event, place) } }));
+      el("i", { class: "edge", "aria-hidden": "true", on: { pointerdown: (event) => this.resize(event, place), click: (event) => event.stopPropagation() } }));
     made.style.left = `${lefts[place]}px`;
     made.style.width = `${this.widths[place]}px`;
     return made;

@@ -102,7 +102,7 @@ export class ResultPanel {
     this.hasRows = true;
     this.about = { ...event, isWhole: false };
     this.firstRows = performance.now() - this.start;
-    this.grid = new Grid(this.about, (text, isGood) => this.tell(text, isGood));
+    this.grid = new Grid(this.about, (text, isGood) => this.tell(text, isGood), (column) => this.summarize(column));
     this.tools.replaceChildren(downloadButtons(event.result, this.grid, (text) => this.tell(text)));
     const rows = { name: "Rows", open: () => this.grid.element };
     this.opened = [rows, ...this.views.filter(({ fits }) => !fits || fits(event))];
@@ -120,6 +120,14 @@ export class ResultPanel {
     this.body.replaceChildren(this.made[place]);
     this.body.tabIndex = place === 0 ? -1 : 0;
     if (place === 0) this.grid.paint();
+  }
+
+  /** Show the summary of a column. */
+  summarize(column) {
+    this.about.column = column;
+    const place = this.opened.findIndex(({ name }) => name === "Summary");
+    this.choose(place);
+    this.made[place].children[column]?.scrollIntoView();
   }
 
   tell(text, isGood = false) {

@@ -19,6 +19,7 @@ async function read(about, element) {
   const { names, rows } = await askRows(about.result, "SUMMARIZE result");
   const cards = rows.map((row, place) => card(about, place, Object.fromEntries(names.map((name, at) => [name, row[at]]))));
   element.replaceChildren(...cards.map(({ made }) => made));
+  if (about.column !== undefined) cards[about.column].made.scrollIntoView();
   for (const { spread } of cards) await spread();
 }
 

@@ -12,7 +12,7 @@ const INDEXES = `
 SELECT index_name, table_name, is_unique, array_to_string(column_names, ', ') FROM duckdb_indexes()
 WHERE database_name = 'raydb' AND index_name NOT IN (SELECT name FROM vector_indexes()) ORDER BY table_name, index_name`;
 const VECTORS = `
-SELECT name, table_name, column_name, metric, lists, vectors, rows_beside, size_bytes FROM vector_indexes() ORDER BY name`;
+SELECT name, table_name, column_name, method, metric, lists, vectors, rows_beside, size_bytes FROM vector_indexes() ORDER BY name`;
 const CALIBRATIONS = `
 SELECT index_name, k, fnr, risk, mean_probes, state, rows_added, searched, recent_probes, log10_martingale, warning
 FROM index_calibrations() ORDER BY index_name, k`;
@@ -66,9 +66,9 @@ export class TuneView {
 
   vectors(rows) {
     if (!rows.length) return [];
-    const lines = rows.map(([name, of, column, metric, lists, vectors, beside, size]) => [
-      name, `${of}.${column}`, metric, lists, vectors, beside, bytesText(size), this.run("REINDEX", `REINDEX INDEX ${quoted(name)}`, `REINDEX ${name}`)]);
-    return [el("h2", {}, "Vector indexes"), table(["name", "column", "metric", "lists", "vectors", "rows beside it", "size", ""], lines, "Indexes of vectors")];
+    const lines = rows.map(([name, of, column, method, metric, lists, vectors, beside, size]) => [
+      name, `${of}.${column}`, method, metric, lists, vectors, beside, bytesText(size), this.run("REINDEX", `REINDEX INDEX ${quoted(name)}`, `REINDEX ${name}`)]);
+    return [el("h2", {}, "Vector indexes"), table(["name", "column", "method", "metric", "lists", "vectors", "rows beside it", "size", ""], lines, "Indexes of vectors")];
   }
 
   /** A button that runs a statement and shows what has changed. */

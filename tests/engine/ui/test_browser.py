@@ -7,6 +7,7 @@ skipped, and say so. RAYDB_SCREENSHOTS names a folder for pictures of the page.
 import os
 import re
 import shutil
+import threading
 import time
 from pathlib import Path
 
@@ -317,6 +318,29 @@ def test_the_server_ends(page, ui):
     expect(page.locator("#notice")).to_contain_text("The server has ended.")
 
 
+def test_a_tab_that_is_killed_ends_its_query(open_page):
+    page = open_page()
+    write(
+        page,
+        "SELECT count(*) FROM range(100_000) a, range(9_000_000) b WHERE a.range * b.range = 7",
+    )
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".status")).to_have_text("Running …")
+    page.close()
+    end = time.monotonic() + 15
+    while any(thread.name == "raydb-ui-run" for thread in threading.enumerate()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_two_windows_at_once(open_page):
+    first, second = open_page(), open_page()
+    run(first, "BEGIN; INSERT INTO shop VALUES (5, 'Rome', 'Italy'); SELECT count(*) FROM shop")
+    expect(cell(first, 0, 0)).to_have_text("5")
+    run(second, "SELECT count(*) FROM shop")
+    expect(cell(second, 0, 0)).to_have_text("4")
+
+
 def test_without_the_token(browser, ui):
     page = browser.new_page()
     page.goto(ui.url.partition("#")[0])
@@ -368,6 +392,9 @@ def test_a_summary_of_columns(page):
     expect(page.locator("[aria-label=discount] rect").first).to_be_attached()
     picture(page, "summary")
     assert not faults_of(page)
+    show(page, "Rows")
+    page.locator("[role=columnheader]").nth(3).click()
+    expect(page.locator("[aria-label=discount] h3")).to_be_in_viewport()
 
 
 # -- Understand
@@ -472,7 +499,12 @@ def test_the_advisor_and_what_there_is(page, con):
         "INSERT INTO docs SELECT i, [sin(i), cos(i), sin(2 * i), i % 7]::FLOAT[4]"
         " FROM range(3000) t(i);"
         "CREATE INDEX docs_v ON docs USING ivf (v) WITH (lists = 20);"
+        "CREATE TABLE asked AS SELECT [sin(i + 0.5), cos(i), 0, i % 7]::FLOAT[4] AS v"
+        " FROM range(300) t(i);"
         "CREATE INDEX by_city ON shop (city)"
+    )
+    con.execute(
+        "CALIBRATE INDEX docs_v USING (SELECT v FROM asked) WITH (fnr = '0.1', k = '10', seed = 1)"
     )
     run(
         page,
@@ -483,6 +515,7 @@ def test_the_advisor_and_what_there_is(page, con):
     expect(page.locator(".data")).to_contain_text("There is none yet.")
     expect(page.locator(".data")).to_contain_text("docs_v")
     expect(page.locator(".data")).to_contain_text("by_city")
+    expect(page.locator(".data")).to_contain_text("evidence of drift")
     page.click("text=Ask the advisor")
     expect(page.locator(".card")).to_contain_text("CREATE BVH sale_1")
     picture(page, "tune")
