@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 import raydb
 from raydb.kernels import code_cache
 from raydb.kernels.backends.cpu import warm
@@ -17,6 +19,8 @@ from raydb.room import size_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from raydb.engine.api.connection import Connection
 
 # Enough rows for each kind of group, list and index; more would compile nothing else.
 _ROWS = 20_000
@@ -214,6 +218,32 @@ def compile_loops(tell: Callable[[str], None]) -> None:
                 for name, text in _parts():
                     tell(f"{name}, {'in memory' if path is None else 'in files'}")
                     con.execute(text)
+    tell("graphs")
+    with raydb.connect() as con:
+        _sample_neighbours(con)
+
+
+def _sample_neighbours(con: Connection) -> None:
+    """Do what a graph's sampler does, which needs torch."""
+    from raydb.kernels.graph.loops import sample_loops  # noqa: PLC0415  (numba takes 0.24 s)
+
+    graph = con.graph(
+        nodes="SELECT range AS id FROM range(9)",
+        edges="SELECT range, (range + 1) % 9 FROM range(9)",
+    )
+    edges, frontier = graph.edges[None], np.arange(3)
+    found = sample_loops.Found(np.zeros(9, np.int64), np.full(9, -1, np.int32))
+    found.local[frontier] = frontier
+    found.nodes[:3] = frontier
+    sample_loops.sample_sources(
+        sample_loops.Edges(edges.starts, edges.sources),
+        frontier,
+        0,
+        sample_loops.Chance(np.ones(1, np.uint64), np.full(8, -1, np.int64), 2, False),
+        found,
+        len(frontier),
+        sample_loops.Drawn(*(np.empty(6, np.int64) for _ in range(3))),
+    )
 
 
 def _parts() -> Iterator[tuple[str, str]]:

@@ -135,26 +135,37 @@ class Sampler(BaseSampler):
         if seed_time is not None:
             raise NotSupportedError("the sampler of a graph knows no times")
         seeds = seed if self._is_hetero else {None: seed}
-        found = _Sample(self._graph, {kind: each.numpy() for kind, each in seeds.items()})
         state = np.array([torch.randint(2**62, (1,)).item()], np.uint64)
+        found = _Sample(
+            self._graph,
+            {kind: each.numpy() for kind, each in seeds.items()},
+            self._local,
+            Chance(state, self._drawn, 0, self._replace),
+        )
         try:
-            found.begin(self._local)
+            found.begin()
             for hop in range(self._hops):
-                found.hop(
-                    {kind: counts[hop] for kind, counts in self._most.items()},
-                    (self._replace, state, self._drawn),
-                    self._local,
-                )
+                found.hop({kind: counts[hop] for kind, counts in self._most.items()})
         finally:
-            found.end(self._local)
+            found.end()
         return found.output(is_hetero=self._is_hetero)
 
 
 class _Sample:
-    """What is drawn for some seeds: nodes by type, those of each hop behind the ones before."""
+    """What is drawn for some seeds: nodes by type, those of each hop behind the ones before.
 
-    def __init__(self, graph: Graph, seeds: dict[NodeType, NDArray[np.int64]]) -> None:
-        self._graph = graph
+    local: by the number of a node its place among those of its type, -1 for none. chance: how
+    edges are drawn, but for how many.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        seeds: dict[NodeType, NDArray[np.int64]],
+        local: dict[NodeType, NDArray[np.int32]],
+        chance: Chance,
+    ) -> None:
+        self._graph, self._local, self._chance = graph, local, chance
         empty = np.empty(0, np.int64)
         for kind, nodes in seeds.items():
             graph.nodes(kind).check(nodes)
@@ -165,43 +176,35 @@ class _Sample:
             kind: [] for kind in graph.edges
         }
 
-    def begin(self, local: dict[NodeType, NDArray[np.int32]]) -> None:
+    def begin(self) -> None:
         """Give the seeds their places."""
         for kind, nodes in self._nodes.items():
-            local[kind][nodes] = np.arange(len(nodes), dtype=np.int32)
+            self._local[kind][nodes] = np.arange(len(nodes), dtype=np.int32)
 
-    def end(self, local: dict[NodeType, NDArray[np.int32]]) -> None:
+    def end(self) -> None:
         """Leave the places as they were."""
         for kind, nodes in self._nodes.items():
-            local[kind][nodes] = -1
+            self._local[kind][nodes] = -1
 
-    def hop(
-        self, most: dict[EdgeType, int], how: Any, local: dict[NodeType, NDArray[np.int32]]
-    ) -> None:
+    def hop(self, most: dict[EdgeType, int]) -> None:
         """Draw edges into the nodes of the last hop."""
         last = {kind: len(nodes) for kind, nodes in self._nodes.items()}
         for kind, edges in self._graph.edges.items():
             first = self._first[edges.target_type]
             frontier = self._nodes[edges.target_type][first : last[edges.target_type]]
-            drawn = self._draw(edges, frontier, first, most[kind], how, local)
+            drawn = self._draw(edges, frontier, first, most[kind])
             self._parts[kind].append(drawn)
         self._first = last
         for node_type, nodes in self._nodes.items():
             self._node_counts[node_type].append(len(nodes) - last[node_type])
 
     def _draw(
-        self,
-        edges: Edges,
-        frontier: NDArray[np.int64],
-        first: int,
-        most: int,
-        how: Any,
-        local: dict[NodeType, NDArray[np.int32]],
+        self, edges: Edges, frontier: NDArray[np.int64], first: int, most: int
     ) -> tuple[NDArray[np.int64], ...]:
-        replace, state, drawn = how
+        chance = self._chance._replace(most=most)
         degree = edges.starts[frontier + 1] - edges.starts[frontier]
         if most >= 0:
-            degree = (degree > 0) * most if replace else np.minimum(degree, most)
+            degree = (degree > 0) * most if chance.replace else np.minimum(degree, most)
         room = int(degree.sum())
         before = self._nodes[edges.source_type]
         nodes = np.empty(len(before) + room, np.int64)
@@ -209,8 +212,7 @@ class _Sample:
         out = Drawn(*(np.empty(room, np.int64) for _ in range(3)))
         count, drawn_count = sample_sources(
             Lists(edges.starts, edges.sources), frontier, first,
-            Chance(state, drawn, most, replace),
-            Found(nodes, local[edges.source_type]), len(before), out,
+            chance, Found(nodes, self._local[edges.source_type]), len(before), out,
         )  # fmt: skip
         self._nodes[edges.source_type] = nodes[:count]
         return tuple(each[:drawn_count] for each in out)

@@ -8,7 +8,8 @@ The first compares with a loop over the whole graph of torch and PyG alone, whos
 seeds and Adam are the same: the share of test nodes that are told right, over 10 seeds. FOLDER has
 the files ind.cora.* and others of planetoid (github.com/kimiyoung/planetoid), pickles, which
 run what they say: only those of that source. The second gives one of four workers a quarter of a
-processor, by a cgroup where that may be made, else by stopping it three quarters of the time. The
+processor (--share: less, where others leave the machine less than that to each), by a cgroup where
+that may be made, else by stopping it the rest of the time. The
 third needs root: four workers of Dask, each in a network namespace whose link has a token bucket.
 Times are those of a clock, and ways take turns.
 """
@@ -173,7 +174,7 @@ def training_processes() -> list[psutil.Process]:
 
 
 @contextmanager
-def quarter_of_a_processor() -> Iterator[Any]:
+def share_of_a_processor(share: float) -> Iterator[Any]:
     """Give a function that slows a process down until the end."""
     folder = Path("/sys/fs/cgroup/cpu/raydb-slow")
     stop = threading.Event()
@@ -183,9 +184,9 @@ def quarter_of_a_processor() -> Iterator[Any]:
         with suppress(psutil.NoSuchProcess):
             while not stop.is_set():
                 process.send_signal(signal.SIGSTOP)
-                time.sleep(0.03)
+                time.sleep(0.04 * (1 - share))
                 process.send_signal(signal.SIGCONT)
-                time.sleep(0.01)
+                time.sleep(0.04 * share)
 
     def slow(process: psutil.Process) -> None:
         if folder.exists():
@@ -197,7 +198,7 @@ def quarter_of_a_processor() -> Iterator[Any]:
     with suppress(OSError):
         folder.mkdir()
         (folder / "cpu.cfs_period_us").write_text("40000")
-        (folder / "cpu.cfs_quota_us").write_text("10000")
+        (folder / "cpu.cfs_quota_us").write_text(f"{int(40000 * share)}")
     try:
         yield slow
     finally:
@@ -213,12 +214,12 @@ def smooth(losses: list[float], width: int = 6) -> np.ndarray:
     return np.array([np.mean(losses[max(0, at - width + 1) : at + 1]) for at in range(len(losses))])
 
 
-def slow_worker(runs: int) -> None:
+def slow_worker(runs: int, share: float) -> None:
     """Print how much sooner partial reduce comes to a loss than waiting for all."""
     case = sbm(16_000, 128, 12)
     ways = {"waiting for all": {"staleness": 1}, "partial reduce": {"staleness": 3, "alpha": 0.5}}
     ratios = []
-    with raydb.connect() as con, quarter_of_a_processor() as slow:
+    with raydb.connect() as con, share_of_a_processor(share) as slow:
         graph = graph_of(con, case)
         for run in range(runs):
             found = {}
@@ -234,7 +235,7 @@ def slow_worker(runs: int) -> None:
                 start = GraphSAGE(case.x.shape[1], 64, 2, 7, dropout=0.3)
                 con.progress = begin
                 found[way] = raydb.gnn.train(
-                    graph, start, "y", train="known", parts=4, epochs=60, combine="partial",
+                    graph, start, "y", train="known", parts=4, epochs=40, combine="partial",
                     dependencies="cache", cluster="local", seed=run, **options,
                 )  # fmt: skip
                 con.progress = None
@@ -305,7 +306,11 @@ def links(rates: list[int], runs: int) -> None:
     with raydb.connect() as con, namespaces(count):
         graph = graph_of(con, case)
         cluster = distributed.LocalCluster(
-            n_workers=0, processes=False, host="10.77.0.1", dashboard_address=None
+            n_workers=0,
+            processes=False,
+            host="10.77.0.1",
+            protocol="tcp://",
+            dashboard_address=":0",
         )
         workers = [
             subprocess.Popen(
@@ -352,6 +357,7 @@ def main() -> None:
     parser.add_argument("--planetoid", type=Path)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--share", type=float, default=0.25)
     parser.add_argument("--rates", type=int, nargs="+", default=[20, 100, 500])
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -362,7 +368,7 @@ def main() -> None:
             cases |= {name: planetoid(options.planetoid, name) for name in names}
         accuracy(cases, options.seeds)
     if "slow" in options.parts:
-        slow_worker(options.runs)
+        slow_worker(options.runs, options.share)
     if "links" in options.parts:
         links(options.rates, options.runs)
 
