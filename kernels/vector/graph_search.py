@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from raydb.kernels.vector.exact_search import Neighbours
     from raydb.kernels.vector.ivf import Ivf
 
-# Queries that are worth a thread, and at most so many until an interrupt is heard.
+# Queries that are worth a thread; at most so many, which look at so many vectors together, until an
+# interrupt is heard.
 _MIN_QUERIES = 16
 _MAX_QUERIES = 1024
+_MAX_LOOKED_AT = 2**17
 
 
 def search_graph(
@@ -52,5 +54,6 @@ def search_graph(
         check_interrupt()
         search(slice(0, 1))
     else:
-        run_slices(search, len(queries), _MIN_QUERIES, _MAX_QUERIES, threads)
+        most = min(max(_MAX_LOOKED_AT // ef, 1), _MAX_QUERIES)
+        run_slices(search, len(queries), _MIN_QUERIES, most, threads)
     return found
