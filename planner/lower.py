@@ -15,6 +15,7 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     conjuncts,
 )
+from raydb.planner.first_numbers import with_most
 from raydb.planner.index_lookup import find_lookup
 from raydb.planner.key_filters import KeySending, send_keys
 from raydb.planner.optimizer import optimize_apart, optimize_unfused
@@ -40,6 +41,7 @@ from raydb.planner.plan.nodes import (
     Star,
     Union,
     Values,
+    Window,
 )
 from raydb.planner.plan.statistics import Statistics
 from raydb.planner.stars.choose import choose_job
@@ -111,6 +113,8 @@ def _lower(plan: Plan, lowering: Lowering) -> PhysicalPlan:
             # Rows of a table are found by a key where the predicate gives it.
             lookup = find_lookup([predicate], lowering.catalog.tables[scan.table])
             return replace(plan, source=replace(scan, lookup=lookup)) if lookup else plan
+        case Filter(source=Window() as window, predicate=predicate):
+            return replace(plan, source=with_most(window, predicate)).map_sources(go)
         case Limit():
             if (ordered := lower_ordered(plan, lowering)) is not None:
                 return ordered

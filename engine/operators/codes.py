@@ -160,6 +160,8 @@ def join_words(words: Sequence[Word], row_count: int) -> Word:
     It leaves room for a row number within 64 bits.
     """
     room = 64 - _row_bits(row_count)
+    if len(words) == 1 and words[0].bits <= room:
+        return words[0]
     whole = Word(np.zeros(row_count, np.uint64), 0)
     for word in words:
         check_interrupt()

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from raydb.engine.operators.codes import (
     Codes,
+    Word,
     encode,
     group_numbers,
     join_words,
@@ -25,6 +26,7 @@ from raydb.engine.operators.codes import (
     sort_rows,
 )
 from raydb.errors import DataError, NotSupportedError
+from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.columns.moments import (
     Intervals,
     keep_infinite,
@@ -49,6 +51,12 @@ Pieces: TypeAlias = list[tuple[Places, Places]]
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
+# An array of so many partitions is never too large.
+_FEW_PARTITIONS = 2**16
+
+# Behind all rows of a partition; words leave room for a row number.
+_NO_ROW = np.uint64(2**64 - 1)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Arrangement:
@@ -71,6 +79,46 @@ def arrange(
     row_count: int,
 ) -> Arrangement:
     """Sort rows by partition and order; equal rows stay in the source's order."""
+    partition, order = _words(partition_by, order_by, values, row_count)
+    whole = join_words([partition, order], row_count)
+    rows = sort_rows(whole)
+    peers = _starts(whole.numbers[rows])
+    if not order_by:
+        return Arrangement(rows, peers, peers)
+    return Arrangement(rows, _starts(partition.numbers[rows]), peers)
+
+
+def first_places(
+    call: WindowCall,
+    values: Mapping[Expression, pa.ChunkedArray | pa.Array],
+    row_count: int,
+    most: int,
+) -> NDArray[np.int64] | None:
+    """Return the places of rows that hold all whose number in their partition is at most `most`.
+
+    None where there are too many partitions for an array of them.
+    """
+    partition, order = _words(call.partition_by, call.order_by, values, row_count)
+    if 2**partition.bits > max(row_count, _FEW_PARTITIONS):
+        return None
+    parts = partition.numbers.astype(np.int64)
+    last = np.full(2**partition.bits, _NO_ROW)
+    np.minimum.at(last, parts, order.numbers)
+    for _ in range(most - 1):
+        check_interrupt()
+        later = order.numbers > last[parts]
+        last = np.full_like(last, _NO_ROW)
+        np.minimum.at(last, parts[later], order.numbers[later])
+    return np.flatnonzero(order.numbers <= last[parts])
+
+
+def _words(
+    partition_by: Sequence[Expression],
+    order_by: Sequence[OrderItem],
+    values: Mapping[Expression, pa.ChunkedArray | pa.Array],
+    row_count: int,
+) -> tuple[Word, Word]:
+    """Return words that sort rows by partition, and by order."""
     partition = join_words(
         [key_word(_partition_codes(values[key]), False, False) for key in partition_by],
         row_count,
@@ -82,12 +130,7 @@ def arrange(
         ],
         row_count,
     )
-    whole = join_words([partition, order], row_count)
-    rows = sort_rows(whole)
-    peers = _starts(whole.numbers[rows])
-    if not order_by:
-        return Arrangement(rows, peers, peers)
-    return Arrangement(rows, _starts(partition.numbers[rows]), peers)
+    return partition, order
 
 
 def _partition_codes(values: pa.ChunkedArray | pa.Array) -> Codes:

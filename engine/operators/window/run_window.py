@@ -10,9 +10,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from raydb.engine.operators.aggregate.run_aggregate import as_relation, guarded
 from raydb.engine.operators.partition import part_count, split_by_hash, work_bytes
 from raydb.engine.operators.relation import Collector, Relation
+from raydb.engine.operators.window.frame import first_places
 from raydb.engine.operators.window.large_partition import fits_files, windows_of_large
 from raydb.engine.operators.window.window import compute_windows
 from raydb.interrupts import beside
@@ -20,8 +23,6 @@ from raydb.planner.expressions.nodes import expressions_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import pyarrow as pa
 
     from raydb.engine.context.memory import Memory
     from raydb.engine.operators.run import Sources
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
 _WINDOW_BYTES = 112
 _BYTES_A_WINDOW = 16
 
+# Numbers of partitions and of order, and what compares them, take so many bytes a row. Fewer rows
+# are sorted as soon, and so are those of which not at least one of two is left out.
+_NUMBERING_BYTES = 40
+_MANY_ROWS = 10_000
+_FEWER = 2
+
 
 def run_window(plan: Window, columns: Sequence[Column], sources: Sources) -> Relation:
     """Return some columns of a plan's rows with those of its window functions."""
@@ -41,7 +48,27 @@ def run_window(plan: Window, columns: Sequence[Column], sources: Sources) -> Rel
     carried = [column for column in plan.source.columns if column in live]
     rows, values = sources.rows_with(plan.source, carried, list(read))
     of_expression = dict(zip(read, values, strict=True))
+    if plan.most is not None and calls:
+        rows, of_expression = _first_rows(calls[0][1], rows, of_expression, plan.most, sources)
     return window_rows(rows, calls, of_expression, sources.memory)
+
+
+def _first_rows(
+    call: WindowCall,
+    rows: Relation,
+    values: Mapping[Expression, pa.ChunkedArray | pa.Array],
+    most: int,
+    sources: Sources,
+) -> tuple[Relation, Mapping[Expression, pa.ChunkedArray | pa.Array]]:
+    """Return rows, and what is computed of them, without those behind the first of partitions."""
+    count = rows.row_count
+    if count < _MANY_ROWS or _NUMBERING_BYTES * count > sources.memory.room():
+        return rows, values
+    places = beside(lambda: first_places(call, values, count, most), count)
+    if places is None or len(places) * _FEWER > count:
+        return rows, values
+    taken = pa.array(places)
+    return rows.take(taken), {each: held.take(taken) for each, held in values.items()}
 
 
 def window_rows(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from raydb.planner.expressions.nodes import expressions_of
 from raydb.planner.expressions.show import show_window
@@ -15,12 +16,15 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import Plan
 
 
-_NUMBERING = ("row_number", "rank", "dense_rank")
+NUMBERING = ("row_number", "rank", "dense_rank")
 
 
 @dataclass(frozen=True, slots=True)
 class Window(Node):
-    """The source's rows with a column more for each window function."""
+    """The source's rows with a column more for each window function.
+
+    most: rows whose number in their partition is greater may be left out, where that is told.
+    """
 
     explain_name = "WindowRows"
     source_fields = ("source",)
@@ -28,17 +32,23 @@ class Window(Node):
 
     source: Plan
     calls: tuple[tuple[Column, WindowCall], ...]
+    most: int | None = None
 
     @property
     def summary(self) -> str:
         return ", ".join(show_window(call) for _, call in self.calls)
 
+    @property
+    def details(self) -> dict[str, Any]:
+        """How many rows of each partition are wanted."""
+        return {} if self.most is None else {"of each partition": f"the first {self.most}"}
+
     def prune(self, needed: frozenset[Column]) -> Plan:
         kept = tuple(item for item in self.calls if item[0] in needed)
         read = read_by(e for _, call in kept for e in expressions_of(call))
         source = self.source.prune(needed | read)
-        return Window(source, kept) if kept else source
+        return replace(self, source=source, calls=kept) if kept else source
 
     def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
-        numbers = frozenset(c for c, call in self.calls if call.function in _NUMBERING)
+        numbers = frozenset(c for c, call in self.calls if call.function in NUMBERING)
         return self.source.never_null(catalog) | numbers
