@@ -38,6 +38,9 @@ _FEW_CODES = 2**16
 # Beyond that codes are addressed directly while there are at most so many a row.
 _CODES_A_ROW = 4
 
+# Numbers of so few bits are sorted digit by digit.
+_RADIX_BITS = 16
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Codes:
@@ -191,6 +194,8 @@ def sort_rows(word: Word) -> NDArray[np.int64]:
     rows = np.arange(count)
     if bool((word.numbers[1:] >= word.numbers[:-1]).all()):
         return rows
+    if word.bits <= _RADIX_BITS:
+        return np.argsort(word.numbers.astype(np.uint16), kind="stable")
     row_bits = np.uint64(_row_bits(count))
     packed = (word.numbers << row_bits) | rows.view(np.uint64)
     packed.sort()

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.engine.operators.recursion import generations
-from raydb.engine.operators.relation import Relation, concatenate
+from raydb.engine.operators.relation import MORSEL_ROWS, Relation, concatenate
 from raydb.engine.operators.scan.scan import fetch_rows, is_decoded, large_scan, scan_slice
 from raydb.engine.operators.sort import SAMPLE_ROWS, early_values, sort
 from raydb.engine.operators.steps import scanned_blocks
@@ -25,6 +25,7 @@ from raydb.planner.expressions.nodes import Attribute, Column, columns_of
 from raydb.planner.plan.nodes import (
     CommonTable,
     Filter,
+    HashJoin,
     KeyFilter,
     Limit,
     Project,
@@ -35,6 +36,8 @@ from raydb.planner.plan.nodes import (
     Sort,
     WorkingTable,
 )
+from raydb.planner.segments.rows import driving
+from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -51,8 +54,16 @@ if TYPE_CHECKING:
 _FIRST_OF_SAMPLE = 8
 _GROWTH = 16
 
-# Rows of LIMIT are sought in so many blocks of a table before all of it is filtered at once.
+# Rows of LIMIT are sought in so many blocks of so many rows of a table, before all of it is
+# filtered at once.
 _FIRST_BLOCKS = 8
+_FIRST_STEPS = (2**12, MORSEL_ROWS)
+
+# And in what comes of so many rows of a table that drives a join, unless all has not many more, or
+# is joined to tables of more rows, which would be read twice where the first ones are too few.
+_DRIVING_ROWS = 2**17
+_FEWER_DRIVING = 8
+_OTHER_ROWS = 2**18
 
 
 def run_limit(plan: Limit, columns: Sequence[Column], sources: Sources) -> Relation:
@@ -93,19 +104,51 @@ def run_limit(plan: Limit, columns: Sequence[Column], sources: Sources) -> Relat
 def _first_matches(
     plan: PhysicalPlan, columns: Sequence[Column], sources: Sources, offset: int, count: int
 ) -> Relation | None:
-    """Return some rows of filters over a large table, where its first blocks have so many."""
-    if not isinstance(plan, Filter | KeyFilter):
+    """Return some rows of filters and joins of a large table, where its first rows give so many."""
+    if sources.trace is not None:
         return None
-    blocks = scanned_blocks(plan, frozenset(columns), sources)
-    if blocks is None:
+    if _joins(plan):
+        return _first_joined(plan, columns, sources, offset, count)
+    if not isinstance(plan, Filter | KeyFilter):
         return None
     from raydb.engine.operators.blocks import limited  # noqa: PLC0415  (a circle)
 
-    with closing(blocks):
-        parts = list(limited(islice(blocks, _FIRST_BLOCKS), offset, count))
-    if sum(part.row_count for part in parts) < count:
+    for step in _FIRST_STEPS:
+        blocks = scanned_blocks(plan, frozenset(columns), sources, step)
+        if blocks is None:
+            return None
+        with closing(blocks):
+            parts = list(limited(islice(blocks, _FIRST_BLOCKS), offset, count))
+        if sum(part.row_count for part in parts) == count:
+            return concatenate(parts, columns)
+    return None
+
+
+def _joins(plan: PhysicalPlan) -> bool:
+    """Tell whether filters and computed columns are over a join."""
+    while isinstance(plan, Filter | KeyFilter | Project):
+        plan = plan.source
+    return isinstance(plan, HashJoin)
+
+
+def _first_joined(
+    plan: PhysicalPlan, columns: Sequence[Column], sources: Sources, offset: int, count: int
+) -> Relation | None:
+    """Return some rows of joins, where the first rows of their driving table give so many."""
+    found = driving(plan, lambda name: sources.tables[name].row_count)
+    if found is None or found.scan.lookup is not None:
         return None
-    return concatenate(parts, columns)
+    table = sources.tables[found.scan.table]
+    is_small = table.row_count < _FEWER_DRIVING * _DRIVING_ROWS
+    if is_small or table.rows.is_streamed or offset + count > _DRIVING_ROWS:
+        return None
+    if any(sources.tables[other].row_count > _OTHER_ROWS for other in found.others):
+        return None
+    if any(column.name == ROW_NUMBER for column in found.scan.columns):
+        return None
+    tables = {**sources.tables, found.scan.table: table.only(((0, _DRIVING_ROWS),))}
+    rows = replace(sources, tables=tables, key_sets={}).rows_of(plan, columns)
+    return rows.slice(offset, count) if rows.row_count >= offset + count else None
 
 
 def _recursion(plan: PhysicalPlan) -> Recursive | None:

@@ -284,9 +284,9 @@ def scan_steps(steps: Steps, sources: Sources) -> Relation | ScanBlocks | None:
 
 
 def scanned_blocks(
-    plan: _Step, live: frozenset[Column], sources: Sources
+    plan: _Step, live: frozenset[Column], sources: Sources, step: int
 ) -> Generator[Relation] | None:
-    """Yield the rows of filters over a large table block by block, for who wants the first ones.
+    """Yield the rows of filters over a large table by so many of it, for who wants the first ones.
 
     None where the table is small, and where rows are found by their keys.
     """
@@ -299,7 +299,7 @@ def scanned_blocks(
         return None
     read = [column for column in node.columns if column in steps.live]
     some = table if steps.lowest is None else without_excluded(table, read, steps.lowest)
-    blocks = ScanBlocks(some, read, steps.lowest, MORSEL_ROWS)
+    blocks = ScanBlocks(some, read, steps.lowest, step)
     return steps.over(blocks, [column for column in plan.columns if column in live])
 
 

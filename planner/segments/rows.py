@@ -89,31 +89,39 @@ class Driving:
     others: tuple[str, ...] = ()
 
 
-def driving(plan: PhysicalPlan, catalog: CatalogInfo) -> Driving | None:
-    """Return the largest table that drives a plan; None where it takes rows together."""
+def driving(plan: PhysicalPlan, row_count: Callable[[str], int]) -> Driving | None:
+    """Return the largest table that drives a plan; None where it takes rows together.
+
+    row_count: tells it of a table.
+    """
     match plan:
         case Scan():
             return Driving(plan)
         case Filter(source=Scan() as scan, predicate=predicate):
             return Driving(scan, (predicate,))
         case Filter(source=source) | Project(source=source) | KeyFilter(source=source):
-            return driving(source, catalog)
+            return driving(source, row_count)
         case HashJoin(kind=kind):
             sides = [
-                _beside(getattr(plan, side), plan.sources, catalog)
+                _beside(getattr(plan, side), plan.sources, row_count)
                 for side in _KEPT_SIDES.get(kind, ())
             ]
             found = [side for side in sides if side is not None]
-            return max(found, key=lambda it: catalog.tables[it.scan.table].row_count, default=None)
+            return max(found, key=lambda it: row_count(it.scan.table), default=None)
         case _:
             return None
 
 
+def rows_in(catalog: CatalogInfo, table: str) -> int:
+    """Return how many rows a table of the catalog has."""
+    return catalog.tables[table].row_count
+
+
 def _beside(
-    side: PhysicalPlan, sides: tuple[PhysicalPlan, ...], catalog: CatalogInfo
+    side: PhysicalPlan, sides: tuple[PhysicalPlan, ...], row_count: Callable[[str], int]
 ) -> Driving | None:
     """Return the table that drives one side of a join, if the other side does not read it."""
-    found = driving(side, catalog)
+    found = driving(side, row_count)
     (other,) = (each for each in sides if each is not side)
     others = tables_of(other)
     is_plain = all(isinstance(each, _PLAIN) for each in nodes_in(other))
@@ -168,7 +176,7 @@ def _asked(
             return plan.function.in_segments(plan, catalog, numbers)
         case _:
             return None
-    found = driving(source, catalog)
+    found = driving(source, partial(rows_in, catalog))
     if found is None:
         return None
     wanted = count + plan.offset

@@ -67,11 +67,13 @@ def _distances(rows: Grouped, number: int) -> tuple[Doubles, Doubles]:
     """Return each row's distance from the mean of its group, and the means."""
     values = as_doubles(rows.arguments[number])
     sizes = np.maximum(rows.members.sizes, 1)
+    places = rows.members.numbers if rows.members.count != 1 else np.zeros(1, np.int64)
     means = rows.members.sums(values) / sizes
-    distances = values - means[rows.members.numbers]
+    distances = values - means[places]
     # The mean is rounded; what is left of the distances' sum corrects it.
     rest = rows.members.sums(distances) / sizes
-    return distances - rest[rows.members.numbers], means + rest
+    distances -= rest[places]
+    return distances, means + rest
 
 
 def _known(values: Doubles, known: NDArray[np.bool_]) -> pa.Array:

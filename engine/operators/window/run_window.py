@@ -47,6 +47,7 @@ def run_window(plan: Window, columns: Sequence[Column], sources: Sources) -> Rel
     read = dict.fromkeys(e for _, call in calls for e in expressions_of(call))
     carried = [column for column in plan.source.columns if column in live]
     rows, values = sources.rows_with(plan.source, carried, list(read))
+    of_expression: Mapping[Expression, pa.ChunkedArray | pa.Array]
     of_expression = dict(zip(read, values, strict=True))
     if plan.most is not None and calls:
         rows, of_expression = _first_rows(calls[0][1], rows, of_expression, plan.most, sources)

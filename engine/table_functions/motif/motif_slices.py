@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ from raydb.engine.table_functions.motif.motif_search import (
 )
 from raydb.interrupts import check_interrupt
 from raydb.planner.plan.nodes import Values
-from raydb.planner.segments.rows import AskedRows, driving
+from raydb.planner.segments.rows import AskedRows, driving, rows_in
 from raydb.planner.stars.table_scan import MIN_ROWS
 from raydb.values import dataclass
 
@@ -101,7 +102,7 @@ class _Slices:
 def count_in_segments(plan: SearchRows, catalog: CatalogInfo) -> AskedRows | str:
     """Return how slices of time give a count, or why they do not."""
     asked: MotifQuestion = plan.options
-    found = driving(plan.right, catalog)
+    found = driving(plan.right, partial(rows_in, catalog))
     if found is None or plan.how is None:
         return "motifs in edges that are not rows of one table, or only those that are new"
     if plan.left.columns or not isinstance(plan.left, Values) or plan.given:

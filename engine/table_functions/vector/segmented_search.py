@@ -16,7 +16,7 @@ from raydb.planner.expressions.nodes import Bound, Frame, Literal, WindowCall
 from raydb.planner.expressions.registry import is_volatile, may_raise
 from raydb.planner.plan.common_tables import nodes_in
 from raydb.planner.plan.nodes import Limit, Project, Scan, SearchRows, Sort, SortKey, Values, Window
-from raydb.planner.segments.rows import AskedRows, Driving, driving
+from raydb.planner.segments.rows import AskedRows, Driving, driving, rows_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,13 +71,13 @@ def _over_rows(plan: SearchRows, catalog: CatalogInfo, numbers: Iterator[int]) -
         return f"'{job.index.name}' finds the rows near one vector sooner"
     if not all(isinstance(each, Literal) for _, each in plan.given):
         return "a vector search whose arguments are not constants"
-    found = Driving(plan.right)
-    if plan.selection is not None and (below := driving(plan.selection, catalog)) is not None:
+    found, rows = Driving(plan.right), partial(rows_in, catalog)
+    if plan.selection is not None and (below := driving(plan.selection, rows)) is not None:
         found = replace(found, predicates=below.predicates)
     # Its rows are those of the whole table by their numbers.
-    rows = replace(plan, how=replace(job, index=None), options=replace(options, offset=0))
+    asked = replace(plan, how=replace(job, index=None), options=replace(options, offset=0))
     cost = _cost_of(plan, float(catalog.tables[plan.right.table].row_count))
-    return AskedRows(rows, _told(rows), found, cost, partial(_nearest_of, plan, numbers))
+    return AskedRows(asked, _told(asked), found, cost, partial(_nearest_of, plan, numbers))
 
 
 def _nearest_of(plan: SearchRows, numbers: Iterator[int], read: SegmentRows) -> PhysicalPlan:
@@ -97,7 +97,7 @@ def _nearest_of(plan: SearchRows, numbers: Iterator[int], read: SegmentRows) -> 
 def _over_questions(plan: SearchRows, catalog: CatalogInfo) -> AskedRows | str:
     """Return a search for the vectors of many rows over segments of these."""
     assert isinstance(plan.right, Scan)
-    found = driving(plan.left, catalog)
+    found = driving(plan.left, partial(rows_in, catalog))
     if found is None:
         return "a vector search for rows that are not those of one table"
     table = found.scan.table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import raydb
-from raydb.engine.operators import limit
+from raydb.engine.operators import limit as first_rows
 
 ROWS = 1_600_000
 
@@ -29,6 +29,9 @@ def con():
             f" CASE WHEN range % 5 > 0 THEN 'w' || range END AS w FROM range({ROWS})"
         )
         con.execute("DELETE FROM t WHERE id % 9 = 4")
+        con.execute("CREATE TABLE s AS SELECT * FROM t WHERE id < 20000")
+        con.execute("CREATE TABLE kinds AS SELECT range AS v, 'k' || range AS name FROM range(5)")
+        con.execute("CREATE TABLE late AS SELECT range AS id FROM range(19000, 19005)")
         yield con
 
 
@@ -49,15 +52,43 @@ def test_rows_are_the_first_in_the_order_of_the_table(con, where, rows):
 
 def test_no_more_than_the_first_blocks_are_read(con, monkeypatch):
     read = []
-    seen = limit.scanned_blocks
+    seen = first_rows.scanned_blocks
 
     def blocks(*given):
         for rows in seen(*given):
             read.append(rows.row_count)
             yield rows
 
-    monkeypatch.setattr(limit, "scanned_blocks", blocks)
+    monkeypatch.setattr(first_rows, "scanned_blocks", blocks)
     assert con.execute("SELECT id FROM t WHERE v = 3 LIMIT 5").fetchall()[0] == (3,)
     assert len(read) == 1
     con.execute("SELECT id FROM t WHERE id % 1500000 = 1499999 LIMIT 5").fetchall()
-    assert len(read) == 1 + limit._FIRST_BLOCKS
+    assert len(read) == 1 + 2 * first_rows._FIRST_BLOCKS
+
+
+JOINS = [
+    "s JOIN kinds USING (v) WHERE id % 3 = 1",
+    "s LEFT JOIN kinds USING (v) WHERE name IS NULL",
+    "kinds RIGHT JOIN s USING (v)",
+    "s WHERE v IN (SELECT v FROM kinds WHERE name <> 'k2')",
+    "s WHERE v NOT IN (SELECT v FROM kinds)",
+    "s JOIN late USING (id)",  # the first rows have none
+    "s JOIN kinds USING (v) JOIN s AS u ON u.id = s.id + 1 WHERE u.v = 3",
+    "s a JOIN s USING (id) WHERE a.v = 3",
+    "s JOIN kinds ON s.v < kinds.v AND s.id > 19000",
+]
+
+
+@pytest.mark.parametrize("source", JOINS)
+@pytest.mark.parametrize("limit", [1, 7, 2_000])
+def test_rows_of_joins_are_rows_of_all(con, source, limit, monkeypatch):
+    monkeypatch.setattr(first_rows, "_DRIVING_ROWS", 2000)
+    query = f"SELECT s.id, s.w FROM {source}"
+    every = con.execute(query).fetchall()
+    found = con.execute(f"{query} LIMIT {limit}").fetchall()
+    assert len(found) == min(limit, len(every))
+    if "<" not in source:  # Each row of s comes once.
+        assert len(set(found)) == len(found)
+    assert set(found) <= set(every)
+    after = con.execute(f"{query} LIMIT {limit} OFFSET 3").fetchall()
+    assert len(after) == max(min(limit, len(every) - 3), 0)
