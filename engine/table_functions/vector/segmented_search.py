@@ -31,6 +31,9 @@ _COMPARE_COST = 0.1
 # A calibrated search looks at about so much of an index.
 _CALIBRATED_SHARE = 0.05
 
+# A walk along a graph compares so many rows for each that it keeps.
+_WALKED = 20.0
+
 # Rows that ask are cut into so many segments.
 _PIECES = 16
 
@@ -57,7 +60,7 @@ def search_in_segments(
 def _told(plan: SearchRows) -> object:
     """Return what tells a search from all others of a text."""
     job = plan.how
-    index = () if job.index is None else (job.index.name, job.index.nprobe)
+    index = () if job.index is None else (job.index.name, job.index.nprobe, job.index.ef)
     how = job.metric, job.exact, index
     searched = plan.right, plan.selection, plan.read, plan.pairs
     return plan.function.name, how, plan.options, plan.given, plan.left, searched, plan.keep
@@ -116,5 +119,8 @@ def _cost_of(plan: SearchRows, row_count: float) -> float:
     index = plan.how.index
     if index is not None and not plan.how.exact:
         share = index.nprobe / max(index.arrays.list_count, 1)
-        row_count *= _CALIBRATED_SHARE if index.calibrated is not None else share
+        if index.calibrated is not None:
+            row_count *= _CALIBRATED_SHARE
+        else:
+            row_count = index.ef * _WALKED if index.ef else row_count * share
     return row_count * float(vector.type.list_size) * _COMPARE_COST

@@ -142,6 +142,15 @@ def test_searches_for_many_vectors_are_shared(con, alone, query):
     agree(con, alone, query)
 
 
+def test_settings_of_searches_are_those_of_the_connection(con, alone):
+    query = "SELECT a, n.id FROM asking q, LATERAL vector_search(few, emb, q.emb, k => 3) n"
+    for nprobe in (1, 9):
+        for each in (con, alone):
+            each.execute(f"SET nprobe = {nprobe}")
+        agree(con, alone, query)
+    alone.execute("RESET nprobe")
+
+
 def test_what_a_search_has_to_tell_comes_from_workers(con, alone, path):
     with raydb.connect(path) as writer:
         writer.execute("CREATE TABLE grown (id INTEGER, emb FLOAT[8])")
@@ -168,6 +177,7 @@ MOTIFS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("motif", MOTIFS)
 @pytest.mark.parametrize("rows", ["edges", "(SELECT * FROM edges WHERE w > 50)"])
 def test_motifs_are_counted_by_slices_of_time(con, alone, rows, motif):
@@ -181,6 +191,7 @@ def test_motifs_are_counted_by_slices_of_time(con, alone, rows, motif):
         assert found == expected
 
 
+@pytest.mark.long
 def test_motifs_over_timestamps_and_two_of_one_text(con, alone):
     call = "motif_count(paid, src => 's', dst => 'd', time => 't', motif => '{}', delta => {})"
     one = call.format("a->b, b->a", "INTERVAL 3 HOUR")
@@ -190,6 +201,7 @@ def test_motifs_over_timestamps_and_two_of_one_text(con, alone):
     agree(con, alone, query)
 
 
+@pytest.mark.long
 def test_estimates_of_slices_are_those_that_are_promised(con, alone):
     call = (
         "FROM motif_count(edges, src => 's', dst => 'd', time => 't', motif => 'a->b, b->c, c->d',"
@@ -210,6 +222,7 @@ def test_estimates_of_slices_are_those_that_are_promised(con, alone):
     assert abs(np.mean(off)) < 1.2, off
 
 
+@pytest.mark.long
 def test_slices_that_tell_too_little_are_asked_as_a_whole(con, alone):
     # Nearly all instances begin in one slice, whose estimate may be twice as far off.
     rows = "(SELECT s % 5 AS s, d % 5 AS d, CASE WHEN t < 20000 THEN t ELSE 100 * t END AS t"

@@ -24,6 +24,7 @@ FORGED = int(os.environ.get("RAYDB_FORGED", "15"))
 SEED = int(os.environ.get("RAYDB_FORGED_SEED", "0"))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_forged_databases_are_refused_or_answer(monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "reliability"))
