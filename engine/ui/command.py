@@ -82,6 +82,9 @@ def open_page(
         ) from None
     from raydb.engine.ui.server import UiServer  # noqa: PLC0415  (it imports these)
 
+    if port is not None and not (isinstance(port, int) and 0 <= port < 2**16):
+        raise OperationalError(f"{port!r} is no port")
+
     return UiServer(base, host=host, port=port, title=title, certificate=certificate, key=key)
 
 
@@ -106,8 +109,6 @@ def _check(options: argparse.Namespace) -> None:
             f"'{options.host}' can be reached from other machines: give --certificate and --key,"
             " or --insecure"
         )
-    if options.port is not None and not 0 <= options.port < 2**16:
-        raise OperationalError(f"{options.port} is no port")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -10,12 +10,13 @@ import threading
 import time
 from typing import IO, TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyarrow import parquet
 
 from raydb.engine.shell.render.answer import Answer, Layout
 from raydb.engine.shell.render.modes import MODES
 from raydb.engine.ui.runs import temporary_folder
-from raydb.errors import InterfaceError, ProgrammingError, did_you_mean
+from raydb.errors import InterfaceError, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -121,6 +122,14 @@ def _write_text(result: Result, name: str, file: IO[bytes], folder: TemporaryFol
 
 
 def _write_parquet(result: Result, file: IO[bytes]) -> None:
-    with parquet.ParquetWriter(file, result.rows.schema) as writer:
+    try:
+        writer = parquet.ParquetWriter(file, result.rows.schema)
+    except pa.ArrowNotImplementedError:
+        listed = zip(result.names, result.types, strict=True)
+        which = [f"'{name}'" for name, kind in listed if "INTERVAL" in kind]
+        raise NotSupportedError(
+            f"Parquet has no INTERVAL, which column {' and '.join(which)} has; CSV and JSON do"
+        ) from None
+    with writer:
         for batch in result.rows.batches():
             writer.write_batch(batch)

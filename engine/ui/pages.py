@@ -187,7 +187,8 @@ class Page:
 
     def ask_rows(self, result_id: str, sql: str) -> dict[str, Any]:
         """Return the rows of a query over a result, which is called `result` in it."""
-        table = self.result(result_id).rows.table()
+        result = self.result(result_id)
+        table = result.rows.table().rename_columns(result.keys)
         # A database of its own: the tab may be at work, and a transaction is none of its business.
         with raydb.connect(external_access=False) as connection:
             connection.register("result", table)

@@ -225,7 +225,7 @@ class Routes:
                 raise ProgrammingError("the text is too long for the page; the shell takes it")
         try:
             asked = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             asked = None
         if not isinstance(asked, dict):
             raise ProgrammingError("the question is no object of JSON")

@@ -25,11 +25,12 @@ from raydb.engine.shell.script import Piece, Scanner, is_query, read_script
 from raydb.engine.ui.rows_file import RowsFile
 from raydb.engine.ui.windows import shown_columns
 from raydb.errors import NotSupportedError, OperationalError
+from raydb.names import fold
 from raydb.planner.expressions.aggregates import AGGREGATES
 from raydb.storage.temporary_files import TemporaryFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -50,14 +51,29 @@ _LATE = {"GROUP", "ORDER", "HAVING", "DISTINCT"}
 
 
 class Result:
-    """The rows of a query: id, names and SQL types, and the file that they are in."""
+    """The rows of a query: id, names and SQL types, and the file that they are in.
+
+    keys: names that SQL tells apart, for a query may give two columns one name.
+    """
 
     def __init__(self, schema: pa.Schema, connection: Connection) -> None:
         self.id = secrets.token_urlsafe(12)
         self.names = list(schema.names)
+        self.keys = _told_apart(self.names)
         self.types = list(sql_types(schema))
         self.rows = RowsFile(schema, temporary_folder(connection))
         self.is_whole = False
+
+
+def _told_apart(names: Sequence[str]) -> list[str]:
+    """Return names, numbered where they are those of earlier ones, whatever their letters' case."""
+    found: dict[str, str] = {}
+    for name in names:
+        key, number = name, 1
+        while fold(key) in found:
+            key, number = f"{name}_{number}", number + 1
+        found[fold(key)] = key
+    return list(found.values())
 
 
 def temporary_folder(connection: Connection) -> TemporaryFolder:
@@ -176,6 +192,7 @@ class Run:
                 "event": "columns",
                 "result": result.id,
                 "names": result.names,
+                "keys": result.keys,
                 "types": result.types,
                 "first": shown_columns(result.rows.window(0, FIRST_ROWS)),
                 "count": result.rows.row_count,

@@ -66,19 +66,26 @@ class UiServer:
         gate = Gate(
             self._routes.application(), names_of(host), token, is_secure=certificate is not None
         )
-        self._server = uvicorn.Server(
-            uvicorn.Config(
-                gate,
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                ws="none",
-                server_header=False,
-                ssl_certfile=certificate,
-                ssl_keyfile=key,
-                timeout_graceful_shutdown=_STOP_S,
-            )
+        config = uvicorn.Config(
+            gate,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            ws="none",
+            server_header=False,
+            ssl_certfile=certificate,
+            ssl_keyfile=key,
+            timeout_graceful_shutdown=_STOP_S,
         )
+        try:
+            config.load()
+        except OSError as error:  # ssl.SSLError is one.
+            self._socket.close()
+            self._base.close()
+            raise OperationalError(
+                f"'{certificate}' and '{key}' are no certificate and its key: {error}"
+            ) from error
+        self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
             target=self._server.run, args=([self._socket],), name="raydb-ui", daemon=True
         )

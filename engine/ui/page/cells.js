@@ -43,7 +43,9 @@ async function picture(cell, at) {
     }
   }
   try {
-    cell.append(el("img", { src: await pictures.get(key), alt: `picture of row ${at.row + 1}` }));
+    const picture = el("img", { src: await pictures.get(key), alt: `picture of row ${at.row + 1}` });
+    picture.addEventListener("error", () => picture.replaceWith("not a whole picture"));
+    cell.append(picture);
   } catch (error) {
     cell.textContent = error.message;
   }

@@ -32,7 +32,7 @@ export function choose({ types }) {
 
 /** A column as a number, moments as seconds. */
 function number(about, place) {
-  const name = quoted(about.names[place]);
+  const name = quoted(about.keys[place]);
   return isMoment(about.types[place]) ? `epoch(${name}::TIMESTAMP)::DOUBLE` : `${name}::DOUBLE`;
 }
 
@@ -42,7 +42,7 @@ function isAxis(about, place) {
 
 function measure(about, { aggregate, y }) {
   if (aggregate === "count" || y < 0) return "count(*)";
-  if (isNumber(about.types[y])) return `${aggregate}(${quoted(about.names[y])}::DOUBLE)`;
+  if (isNumber(about.types[y])) return `${aggregate}(${quoted(about.keys[y])}::DOUBLE)`;
   throw new Error(`'${about.names[y]}' is no number: choose another column, or count`);
 }
 
@@ -66,7 +66,7 @@ const READ = {
     const value = number(about, chosen.x);
     const x = width ? `floor(${value} / ${width}) * ${width}` : value;
     const names = await seriesOf(about, chosen);
-    const series = chosen.series < 0 ? "''" : `coalesce(${quoted(about.names[chosen.series])}::VARCHAR, 'NULL')`;
+    const series = chosen.series < 0 ? "''" : `coalesce(${quoted(about.keys[chosen.series])}::VARCHAR, 'NULL')`;
     const { rows } = await askRows(about.result,
       `SELECT ${x} AS x, ${series} AS s, ${measure(about, chosen)} AS y FROM result WHERE ${value} IS NOT NULL GROUP BY 1, 2 ORDER BY 1`);
     const places = new Map([...new Set(rows.map(([at]) => at))].map((at, place) => [at, place]));
@@ -77,7 +77,7 @@ const READ = {
   },
 
   async bar(about, chosen) {
-    const name = quoted(about.names[chosen.x]);
+    const name = quoted(about.keys[chosen.x]);
     const order = isAxis(about, chosen.x) ? "1" : "2 DESC, 1";
     const { rows, count } = await askRows(about.result,
       `SELECT ${name} AS x, ${measure(about, chosen)} AS y FROM result GROUP BY 1 ORDER BY ${order}`);
@@ -117,12 +117,12 @@ const READ = {
 async function seriesOf(about, chosen) {
   if (chosen.series < 0) return [""];
   const { rows } = await askRows(about.result,
-    `SELECT coalesce(${quoted(about.names[chosen.series])}::VARCHAR, 'NULL'), count(*) FROM result GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${MAX_SERIES}`);
+    `SELECT coalesce(${quoted(about.keys[chosen.series])}::VARCHAR, 'NULL'), count(*) FROM result GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${MAX_SERIES}`);
   return rows.map(([name]) => name);
 }
 
 async function binned(about, place) {
-  if (!isAxis(about, place)) return { sql: `coalesce(${quoted(about.names[place])}::VARCHAR, 'NULL')`, isNumber: false };
+  if (!isAxis(about, place)) return { sql: `coalesce(${quoted(about.keys[place])}::VARCHAR, 'NULL')`, isNumber: false };
   const { low, high, distinct, isMoment: isTime } = await range(about, place);
   const value = number(about, place);
   if (distinct <= HEAT_BINS) return { sql: value, isNumber: true, isTime, width: 0 };

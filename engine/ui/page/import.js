@@ -79,22 +79,23 @@ export class Importer {
       shown);
   }
 
-  /** The statement: a new table, or more rows of one that is there. */
+  /** The statement: a new table, or more rows of one that is there; and what to say of its rows. */
   async statement(table, columns) {
+    if (!table) throw new Error("The table needs a name.");
     const { rows: [[exists]] } = await ask("SELECT count(*) FROM duckdb_tables() WHERE database_name = 'raydb' AND schema_name = 'main' AND table_name = ?", [table]);
     const items = columns.map(({ column, found, name, type }) => {
       const value = type.value === found ? quoted(column) : `CAST(${quoted(column)} AS ${type.value})`;
       return `${value} AS ${quoted(name.value)}`;
     });
     const select = `SELECT ${items.join(", ")} FROM ${literal(this.path)}`;
-    if (!exists) return `CREATE TABLE ${quoted(table)} AS ${select}`;
-    return `INSERT INTO ${quoted(table)} (${columns.map(({ name }) => quoted(name.value)).join(", ")}) ${select}`;
+    if (!exists) return { text: `CREATE TABLE ${quoted(table)} AS ${select}`, said: "are in" };
+    return { text: `INSERT INTO ${quoted(table)} (${columns.map(({ name }) => quoted(name.value)).join(", ")}) ${select}`, said: "were added to" };
   }
 
   async start(fileName, table, columns, start) {
     start.disabled = true;
     try {
-      const text = await this.statement(table, columns);
+      const { text, said } = await this.statement(table, columns);
       this.bar.hidden = false;
       this.bar.removeAttribute("value");
       this.say(`Importing ${fileName} …`);
@@ -102,7 +103,7 @@ export class Importer {
         this.bar.value = share;
         this.say(`${step}: ${Math.round(share * 100)} %`);
       });
-      this.say(`${event.written === null ? "All" : numberText(event.written)} rows of ${fileName} are in '${table}', ${timeText(event.time_ms)}`);
+      this.say(`${event.written === null ? "All" : numberText(event.written)} rows of ${fileName} ${said} '${table}', ${timeText(event.time_ms)}`);
       this.found.replaceChildren();
       this.drop();
     } catch (error) {

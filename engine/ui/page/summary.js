@@ -28,7 +28,8 @@ function card(about, place, facts) {
   const line = (name, value) => (value === null || value === undefined ? [] : [el("dt", {}, name), el("dd", {}, String(value))]);
   const made = el("section", { class: "card", "aria-label": about.names[place] },
     el("h3", {}, about.names[place], " ", el("span", { class: "type" }, about.types[place])),
-    el("dl", {}, ...line("NULL", `${facts.null_percentage} %`), ...line("distinct, about", numberText(facts.approx_unique)),
+    el("dl", {}, ...line("NULL", facts.null_percentage === null ? null : `${facts.null_percentage} %`),
+      ...line("distinct, about", facts.approx_unique === null ? null : numberText(facts.approx_unique)),
       ...line("from", facts.min), ...line("to", facts.max), ...line("mean", facts.avg && numberText(Number(facts.avg))), ...line("median", facts.q50)),
     picture);
   const spread = async () => {
@@ -50,7 +51,7 @@ async function bins(about, place) {
 }
 
 async function top(about, place) {
-  const name = quoted(about.names[place]);
+  const name = quoted(about.keys[place]);
   const { rows } = await askRows(about.result, `SELECT ${name}::VARCHAR, count(*) FROM result GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${TOP}`);
   const most = Math.max(...rows.map(([, count]) => count), 1);
   return el("ul", { class: "top" }, ...rows.map(([value, count]) => {

@@ -397,6 +397,16 @@ def test_a_summary_of_columns(page):
     expect(page.locator("[aria-label=discount] h3")).to_be_in_viewport()
 
 
+def test_a_summary_of_nested_values_and_of_columns_of_one_name(page):
+    run(page, "SELECT [1, 2] AS a, {'b': 1} AS A, INTERVAL 1 DAY AS a FROM range(3)")
+    show(page, "Summary")
+    expect(page.locator(".card")).to_have_count(3)
+    expect(page.locator(".card .top li")).to_have_count(3)
+    expect(page.locator(".bad")).to_have_count(0)
+    show(page, "Chart")
+    expect(page.locator(".bad")).to_have_count(0)
+
+
 # -- Understand
 
 

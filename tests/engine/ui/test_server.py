@@ -369,3 +369,44 @@ def test_a_body_that_is_too_long(client):
         return  # The server has closed before all was sent.
     assert answer.status == 400
     assert b"too long" in answer.read()
+
+
+def test_columns_of_one_name_are_told_apart_in_sql_over_a_result(client):
+    about = client.result("SELECT 1 AS a, 2 AS A, 3 AS a_1, 4 AS a")
+    assert about["names"] == ["a", "A", "a_1", "a"]
+    assert about["keys"] == ["a", "A_1", "a_1_1", "a_2"]
+    asked = 'SELECT "A_1", "a_2" FROM result'
+    assert client.post("ask", result=about["result"], sql=asked)["rows"] == [[2, 4]]
+
+
+def test_every_type_has_a_summary(client):
+    texts = "[1, 2] AS l, {'a': 1} AS s, MAP {'k': 1} AS m, INTERVAL 1 DAY AS i, NULL AS n"
+    about = client.result(f"SELECT {texts}, [1, 2]::FLOAT[2] AS v FROM range(3)")
+    told = client.post("ask", result=about["result"], sql="SUMMARIZE result")
+    assert [row[0] for row in told["rows"]] == about["names"]
+
+
+def test_parquet_of_an_interval_is_refused_with_its_column(client):
+    result = client.result("SELECT 1 AS a, INTERVAL 1 DAY AS b, [INTERVAL 1 DAY] AS c")["result"]
+    assert client.refused("download", result=result, format="parquet") == (
+        "Parquet has no INTERVAL, which column 'b' and 'c' has; CSV and JSON do"
+    )
+
+
+def test_json_that_is_too_deep_is_refused(client):
+    status, _, contents = client.send("POST", "/api/ask", "[" * 100_000)
+    assert (status, json.loads(contents)["kind"]) == (400, "ProgrammingError")
+
+
+@pytest.mark.parametrize("port", [-1, 2**16, 99_999, "x"])
+def test_a_number_that_is_no_port(con, port):
+    with pytest.raises(raydb.OperationalError, match=f"{port!r} is no port"):
+        con.ui(port=port, browser=False)
+
+
+def test_a_certificate_that_is_none(con, tmp_path):
+    file = tmp_path / "bad.pem"
+    file.write_text("hello")
+    with pytest.raises(raydb.OperationalError, match="are no certificate and its key"):
+        open_page(con, port=0, certificate=str(file), key=str(file))
+    assert con.execute("SELECT 1").fetchall() == [(1,)]
