@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from raydb.errors import ProgrammingError, did_you_mean
@@ -14,49 +15,29 @@ if TYPE_CHECKING:
 _COMBINES = ("average", "partial")
 _DEPENDENCIES = ("auto", "communicate", "cache")
 
-_DEFAULTS: Mapping[str, Any] = {
-    "features": "x",
-    "train": None,
-    "parts": 1,
-    "epochs": 10,
-    "combine": "average",
-    "dependencies": "auto",
-    "every": 1,
-    "lr": 0.01,
-    "weight_decay": 0.0,
-    "alpha": 0.5,
-    "staleness": 3,
-    "seed": 1,
-    "cluster": None,
-    "cluster_insecure": False,
-    "checkpoint": None,
-    "checkpoint_every": 10,
-    "resume": False,
-}
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Asked:
     """The arguments of `raydb.gnn.train`, which tells what they are."""
 
     target: str
-    features: str
-    train: Any
-    parts: int
-    epochs: int
-    combine: str
-    dependencies: str
-    every: int
-    lr: float
-    weight_decay: float
-    alpha: float
-    staleness: int
-    seed: int
-    cluster: Any
-    cluster_insecure: bool
-    checkpoint: str | None
-    checkpoint_every: int
-    resume: bool
+    features: str = "x"
+    train: Any = None
+    parts: int = 1
+    epochs: int = 10
+    combine: str = "average"
+    dependencies: str = "auto"
+    every: int = 1
+    lr: float = 0.01
+    weight_decay: float = 0.0
+    alpha: float = 0.5
+    staleness: int = 3
+    seed: int = 1
+    cluster: Any = None
+    cluster_insecure: bool = False
+    checkpoint: str | None = None
+    checkpoint_every: int = 10
+    resume: bool = False
 
     def check(self) -> None:
         """Raise ProgrammingError for arguments that mean nothing."""
@@ -94,9 +75,10 @@ class Asked:
 
 def asked_of(target: str, options: Mapping[str, Any]) -> Asked:
     """Return what is asked for. Raises ProgrammingError for what is no option, or means nothing."""
+    known = [each.name for each in fields(Asked) if each.name != "target"]
     for name in options:
-        if name not in _DEFAULTS:
-            raise ProgrammingError(f"train() has no option '{name}'{did_you_mean(name, _DEFAULTS)}")
-    asked = Asked(target=target, **{**_DEFAULTS, **options})
+        if name not in known:
+            raise ProgrammingError(f"train() has no option '{name}'{did_you_mean(name, known)}")
+    asked = Asked(target, **options)
     asked.check()
     return asked

@@ -2,7 +2,7 @@
 
     raydb ui shop.raydb
     raydb ui shop.raydb --readonly --port 8080 --no-browser
-    raydb ui shop.raydb --host 0.0.0.0 --certificate cert.pem --key key.pem
+    raydb ui shop.raydb --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
 
 Ctrl-C and SIGTERM end it: statements that run are ended, what is not committed is undone, and what
 was acknowledged is durable already.
@@ -47,8 +47,8 @@ def main(given: Sequence[str]) -> int:
             host=options.host,
             port=options.port,
             title=options.database or "",
-            certificate=options.certificate,
-            key=options.key,
+            certificate=options.tls_cert,
+            key=options.tls_key,
         )
         name = options.database or "a database in memory"
         sys.stdout.write(f"RayDB shows {name} at {server.url}\nCtrl-C ends it\n")
@@ -99,14 +99,14 @@ def show(url: str) -> None:
 
 def _check(options: argparse.Namespace) -> None:
     """Refuse what would let strangers read along, where nobody has said so plainly."""
-    if (options.certificate is None) != (options.key is None):
-        raise ProgrammingError("--certificate and --key go together")
-    for path in (options.certificate, options.key):
+    if (options.tls_cert is None) != (options.tls_key is None):
+        raise ProgrammingError("--tls-cert and --tls-key go together")
+    for path in (options.tls_cert, options.tls_key):
         if path is not None:
             contents_of(path)
-    if options.certificate is None and not (options.insecure or is_loopback(options.host)):
+    if options.tls_cert is None and not (options.insecure or is_loopback(options.host)):
         raise ProgrammingError(
-            f"'{options.host}' can be reached from other machines: give --certificate and --key,"
+            f"'{options.host}' can be reached from other machines: give --tls-cert and --tls-key,"
             " or --insecure"
         )
 
@@ -131,8 +131,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--no-browser", dest="browser", action="store_false", help="open no browser"
     )
-    parser.add_argument("--certificate", metavar="FILE", help="a certificate (chain) in PEM")
-    parser.add_argument("--key", metavar="FILE", help="its private key in PEM")
+    parser.add_argument("--tls-cert", metavar="FILE", help="a certificate (chain) in PEM")
+    parser.add_argument("--tls-key", metavar="FILE", help="its private key in PEM")
     parser.add_argument(
         "--insecure", action="store_true", help="listen to other machines without TLS"
     )

@@ -155,9 +155,9 @@ def test_other_machines_only_with_tls_or_insecure():
     with pytest.raises(raydb.ProgrammingError, match="reached from other machines"):
         main(["--host", "0.0.0.0"])
     with pytest.raises(raydb.ProgrammingError, match="go together"):
-        main(["--certificate", "cert.pem"])
+        main(["--tls-cert", "cert.pem"])
     with pytest.raises(raydb.OperationalError, match="cannot be read"):
-        main(["--certificate", "/nowhere/cert.pem", "--key", "/nowhere/key.pem"])
+        main(["--tls-cert", "/nowhere/cert.pem", "--tls-key", "/nowhere/key.pem"])
 
 
 def test_external_access_is_that_of_the_connection():

@@ -45,7 +45,7 @@ def test_ctrl_c_ends_it(tmp_path):
 
 @pytest.mark.long
 def test_tls(tmp_path):
-    options = ("--certificate", CERTIFICATE, "--key", KEY, "--readonly")
+    options = ("--tls-cert", CERTIFICATE, "--tls-key", KEY, "--readonly")
     raydb.connect(tmp_path / "shop.raydb").close()
     with showing(tmp_path / "shop.raydb", *options) as (process, url):
         assert url.startswith("https://127.0.0.1:")
