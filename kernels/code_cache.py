@@ -9,6 +9,8 @@ put other code into this process anyway. So a place may be shared by users, proc
 kinds of processors. A toolchain is a hash of the sources of all loops and of what
 compiles them for which processor; a file is one loop for arguments of some types. It comes into
 being whole, under its last name, and is checked by its hash when it is read.
+
+Of a user's processes that want a loop at once one compiles it, and the others wait for its file.
 """
 
 from __future__ import annotations
@@ -18,10 +20,20 @@ import hashlib
 import os
 import stat
 import tempfile
+import time
 from logging import getLogger
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from raydb.values import dataclass
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]  (each process compiles for itself)
+
+if TYPE_CHECKING:
+    from io import BufferedWriter
 
 VARIABLE = "RAYDB_CACHE_DIR"
 
@@ -32,6 +44,10 @@ _HASH_BYTES = 32
 # Others may read what was compiled, as when an image is built by another user, and not write it.
 _FILE_MODE, _FOLDER_MODE = 0o644, 0o755
 _OTHERS_WRITE = 0o022
+
+# Longer than a loop takes on a busy machine: a process that was stopped stops no other for good.
+_WAIT_SECONDS = 60.0
+_PAUSE_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +103,56 @@ def save(toolchain: str, loop: str, code: bytes) -> None:
         except OSError as error:
             obstacles.append(f"'{place}' ({_reason(error)})")
     _warn_once(" and ".join(obstacles))
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A loop that this process compiles. The system ends it when the process dies."""
+
+    path: Path
+    file: BufferedWriter
+
+    def end(self) -> None:
+        """Let those go on that wait."""
+        with self.file:
+            self.path.unlink(missing_ok=True)
+            # A process that was forked meanwhile has the file open, too.
+            fcntl.flock(self.file, fcntl.LOCK_UN)
+
+
+def claim(toolchain: str, loop: str) -> Claim | None:
+    """Wait until no other process compiles a loop, which may be kept then.
+
+    Returns None, and the loop is compiled beside others, where nothing can be written or locked, or
+    another process has compiled it for a minute.
+    """
+    if fcntl is None:
+        return None
+    for place in places():
+        try:
+            path = _own_folder(place, toolchain) / f"{loop}.lock"
+            file = path.open("ab")
+        except OSError:
+            continue
+        if _locked(file):
+            return Claim(path, file)
+        file.close()
+        return None
+    return None
+
+
+def _locked(file: BufferedWriter) -> bool:
+    until = time.monotonic() + _WAIT_SECONDS
+    while time.monotonic() < until:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_PAUSE_SECONDS)
+        except OSError:
+            return False  # A file system without locks.
+        else:
+            return True
+    return False
 
 
 @functools.cache

@@ -23,6 +23,7 @@ import hashlib
 import pickle
 import platform
 import sys
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import llvmlite
@@ -54,10 +55,15 @@ class _Kept(NullCache):
         assert "<" not in function.__qualname__, function
         self._name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         self._of = f"{function.__module__} {sorted(options.items())}"
+        self._claims: dict[tuple[int, Any], code_cache.Claim | None] = {}
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
-        code = code_cache.load(toolchain(), self._loop(sig))
+        loop = self._loop(sig)
+        code = code_cache.load(toolchain(), loop)
+        if code is None:
+            self._claims[get_ident(), sig] = code_cache.claim(toolchain(), loop)
+            code = code_cache.load(toolchain(), loop)  # Another process may have compiled it.
         if code is None:
             return None
         return CompileResult._rebuild(target_context, *pickle.loads(code))  # noqa: S301, SLF001  (files of those who may write the program)
@@ -65,6 +71,19 @@ class _Kept(NullCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         assert not data.library.has_dynamic_globals, self._name
         code_cache.save(toolchain(), self._loop(sig), dumps(data._reduce()))  # noqa: SLF001
+
+    def ending_claims(self, compile_loop: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return what compiles a loop, and lets other processes have it whatever happened."""
+
+        def compile_claimed(sig: Any) -> Any:
+            try:
+                return compile_loop(sig)
+            finally:
+                claim = self._claims.pop((get_ident(), sig), None)
+                if claim is not None:
+                    claim.end()
+
+        return compile_claimed
 
     def _loop(self, sig: Any) -> str:
         """Return a name for the loop with arguments of these types."""
@@ -89,7 +108,8 @@ def _keeping(**options: Any) -> Any:
     def decorate(function: Callable[..., Any]) -> Any:
         loop = njit(function)
         if hasattr(loop, "_cache"):  # NUMBA_DISABLE_JIT leaves a function as it is.
-            loop._cache = _Kept(function, options)  # noqa: SLF001
+            kept = loop._cache = _Kept(function, options)  # noqa: SLF001
+            loop.compile = kept.ending_claims(loop.compile)
         return loop
 
     return decorate

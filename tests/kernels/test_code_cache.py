@@ -5,8 +5,12 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+import subprocess
+import sys
+import time
 from typing import TYPE_CHECKING
 
+import numba
 import pytest
 
 from raydb.kernels import code_cache
@@ -107,6 +111,60 @@ def test_a_loop_of_each_type_is_compiled_once(place, tmp_path):
     again = load_loop(path)
     assert (again(2), again(0.5), type(again(0.5))) == (4, 1.0, float)
     assert not again.stats.cache_misses
+
+
+PROCESS = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from some_loop import twice
+Path(sys.argv[1], f"ready-{sys.argv[2]}").touch()
+while not Path(sys.argv[1], "go").exists():
+    time.sleep(0.001)
+assert twice(21) == 42
+print(sum(twice.stats.cache_misses.values()))
+"""
+
+
+def test_processes_that_want_a_loop_at_once_compile_it_once(place, tmp_path):
+    (tmp_path / "some_loop.py").write_text(LOOP)
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROCESS, str(tmp_path), str(number)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(3)
+    ]
+    while len(list(tmp_path.glob("ready-*"))) < 3:
+        assert all(each.poll() is None for each in started)
+        time.sleep(0.01)
+    (tmp_path / "go").touch()
+    assert sorted(each.communicate()[0].strip() for each in started) == ["0", "0", "1"]
+    assert only_file(place).suffix == ".nbc"
+
+
+def test_a_claim_is_waited_for_and_no_longer_than_a_minute(place, monkeypatch):
+    first = code_cache.claim("tools", "scan")
+    assert code_cache.claim("tools", "other scan") is not None
+    monkeypatch.setattr(code_cache, "_WAIT_SECONDS", 0.1)
+    assert code_cache.claim("tools", "scan") is None
+    first.end()
+    second = code_cache.claim("tools", "scan")
+    assert second is not None
+    second.end()
+
+
+def test_a_loop_that_fails_is_free_for_others(place, tmp_path, monkeypatch):
+    path = tmp_path / "some_loop.py"
+    path.write_text(LOOP.replace("value + value", "value.unknown"))
+    ended = []
+    monkeypatch.setattr(code_cache.Claim, "end", lambda claim: ended.append(claim.path.name))
+    loop = load_loop(path)
+    with pytest.raises(numba.TypingError):
+        loop(1)
+    (name,) = ended
+    assert name.startswith("some_loop.twice-")
 
 
 def test_loops_run_without_a_place(tmp_path, monkeypatch, caplog):
