@@ -19,6 +19,7 @@ import functools
 import hashlib
 import os
 import stat
+import sys
 import tempfile
 import time
 from logging import getLogger
@@ -27,10 +28,8 @@ from typing import TYPE_CHECKING
 
 from raydb.values import dataclass
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:
-    fcntl = None  # type: ignore[assignment]  (each process compiles for itself)
 
 if TYPE_CHECKING:
     from io import BufferedWriter
@@ -126,7 +125,7 @@ def claim(toolchain: str, loop: str) -> Claim | None:
     Returns None, and the loop is compiled beside others, where nothing can be written or locked, or
     another process has compiled it for a minute.
     """
-    if fcntl is None:
+    if sys.platform == "win32":  # Each process compiles for itself.
         return None
     for place in places():
         try:
