@@ -64,10 +64,4 @@ def _take(column: pa.ChunkedArray, row_ids: NDArray[np.uint32]) -> pa.ChunkedArr
     """Return a column's values in some rows, in the order of their numbers."""
     if len(row_ids) * FEW_OF > len(column):
         return column.take(pa.array(row_ids))
-    if (row_ids[1:] >= row_ids[:-1]).all():
-        return take_rows(column, row_ids.astype(np.int64))
-    order = np.argsort(row_ids)
-    found = take_rows(column, row_ids[order].astype(np.int64))
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
-    return found.take(pa.array(places))
+    return take_rows(column, row_ids.astype(np.int64))

@@ -96,7 +96,8 @@ class Nodes:
         return self._table.rows.take(name, rows)
 
     def _read(self, name: str, numbers: NDArray[np.int64]) -> NDArray[Any]:
-        values = self._take(name, numbers).combine_chunks()
+        taken = self._take(name, numbers)
+        values = taken.chunk(0) if taken.num_chunks == 1 else taken.combine_chunks()
         if pa.types.is_fixed_size_list(values.type):
             if values.null_count:
                 raise self._none(name, numbers, np.asarray(values.is_null()), "NULL")
@@ -104,10 +105,8 @@ class Nodes:
         if values.null_count:
             raise self._none(name, numbers, np.asarray(values.is_null()), "NULL")
         found = _as_numpy(values)
-        if found.dtype.kind == "f" and np.isnan(found).any():
+        if found.dtype.kind == "f" and _may_have_nan(found) and np.isnan(found).any():
             raise self._none(name, numbers, np.isnan(found), "NaN")
-        if not found.flags.writeable:  # It is Arrow's, and a tensor may be written.
-            found = found.copy()
         return found.reshape(len(numbers), *self.shape(name)[1:])
 
     def _none(
@@ -133,4 +132,17 @@ def _as_numpy(values: pa.Array) -> NDArray[Any]:
     elif pa.types.is_float16(kind):
         values = pc.cast(values, pa.float32())
     found: NDArray[Any] = values.to_numpy(zero_copy_only=False)
-    return found
+    if found.flags.writeable:
+        return found
+    # It shows Arrow's memory, and a tensor may be written: nobody else has what was just taken.
+    memory = values.buffers()[1]
+    if not memory.is_mutable:
+        return found.copy()
+    start = values.offset * found.itemsize
+    return np.frombuffer(memory, found.dtype, len(found), start)
+
+
+def _may_have_nan(values: NDArray[Any]) -> bool:
+    """Tell in one pass whether a float may be NaN; infinite ones may hide that none is."""
+    with np.errstate(all="ignore"):
+        return bool(np.isnan(np.add.reduce(values)))

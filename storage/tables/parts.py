@@ -160,7 +160,7 @@ class Part:
         return int(self.columns([name])[0].null_count)
 
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
-        """Return a column's values in some rows, given by their ascending numbers."""
+        """Return a column's values in some rows, given by their numbers in any order."""
         return take_rows(self.columns([name])[0], row_numbers)
 
     def matching_rows(self, comparisons: Sequence[Comparison]) -> NDArray[np.int64] | None:  # noqa: ARG002

@@ -17,7 +17,7 @@ from raydb.storage.flat.bring import bring_tables
 from raydb.storage.tables.decoded import decoded_columns
 from raydb.storage.tables.parts import ArrowPart, RestPart
 from raydb.storage.tables.zones import ZONE_ROWS, Zones, ranges_of, zones_of
-from raydb.storage.take_rows import take_rows
+from raydb.storage.take_rows import in_any_order, take_rows
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -194,10 +194,15 @@ class Rows:
         return sum(column.nbytes for column in list(self._columns.values())) if encoded else 0
 
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
-        """Return a column's values in some rows, given by their ascending numbers."""
+        """Return a column's values in some rows, given by their numbers in any order."""
         kept = self._columns.get(name)
         if kept is not None:
             return take_rows(kept, row_numbers)
+        if len(self.parts) == 1:
+            return self.parts[0].take(name, row_numbers)
+        return in_any_order(lambda ascending: self._take_ascending(name, ascending), row_numbers)
+
+    def _take_ascending(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
         chunks = []
         first = 0
         for part in self.parts:

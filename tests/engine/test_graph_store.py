@@ -76,6 +76,32 @@ def test_little_memory_gives_the_same(con):
         ).all()
 
 
+@pytest.mark.parametrize("where", ["memory", "disk"])
+def test_nodes_come_in_the_order_that_is_asked_for(tmp_path, where):
+    path = ":memory:" if where == "memory" else tmp_path / "graph.raydb"
+    with raydb.connect(path) as con:
+        con.execute("CREATE TABLE paper (id VARCHAR, number BIGINT, x FLOAT[2])")
+        for first in (0, 2_000, 4_000):
+            con.execute(
+                "INSERT INTO paper SELECT 'p' || range, range, [range, -range]"
+                f" FROM range({first}, {first + 2_000})"
+            )
+            if first == 2_000:
+                con.execute("CHECKPOINT")
+        con.execute("CREATE TABLE cites AS SELECT id, id AS other FROM paper")
+        con.execute("FROM paper").fetchall()  # Its columns are kept.
+        con.execute("SET memory_limit = '16KB'")
+        graph = con.graph(nodes="paper", edges="SELECT * FROM cites LIMIT 9")
+        for count in (30, 300, 3_000):
+            numbers = np.random.default_rng(count).integers(0, 6_000, count)
+            assert graph.keys(numbers).to_pylist() == [f"p{number}" for number in numbers]
+            assert (graph.all_nodes[None].take("number", numbers) == numbers).all()
+            vectors = graph.all_nodes[None].take("x", numbers)
+            assert (vectors == np.stack([numbers, -numbers], axis=1)).all()
+            vectors[0] = 0  # They are the caller's.
+            assert graph.all_nodes[None].take("x", numbers)[0].tolist() == [numbers[0], -numbers[0]]
+
+
 def test_nodes_of_several_kinds(con):
     con.execute("CREATE VIEW author AS SELECT range::INTEGER AS id, range / 2.0 AS v FROM range(9)")
     graph = con.graph(

@@ -47,9 +47,13 @@ def column_of(kind: pa.DataType, *, has_nulls: bool) -> pa.ChunkedArray:
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 @pytest.mark.parametrize("has_nulls", [False, True])
 @pytest.mark.parametrize("count", [0, 1, 64, 65, 2_000])
-def test_rows_are_those_that_arrow_takes(kind: pa.DataType, has_nulls: bool, count: int) -> None:
+@pytest.mark.parametrize("is_ascending", [True, False])
+def test_rows_are_those_that_arrow_takes(
+    kind: pa.DataType, has_nulls: bool, count: int, is_ascending: bool
+) -> None:
     column = column_of(kind, has_nulls=has_nulls)
-    rows = np.sort(np.random.default_rng(count).integers(0, ROWS, count))
+    rows = np.random.default_rng(count).integers(0, ROWS, count)
+    rows = np.sort(rows) if is_ascending else rows
     found = take_rows(column, rows)
     found.validate(full=True)
     assert found.to_pylist() == column.take(pa.array(rows)).to_pylist()
