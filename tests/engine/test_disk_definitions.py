@@ -98,6 +98,7 @@ def sums(con):
     return found[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "more", ["", "INSERT INTO f VALUES (3, 32, 'f'); DELETE FROM f WHERE m = 1"]
 )

@@ -155,6 +155,7 @@ LARGE = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sql", LARGE)
 def test_groups_and_partitions_may_be_larger_than_the_memory(con, spilled, sql):
     expected = con.execute(sql).to_arrow_table()

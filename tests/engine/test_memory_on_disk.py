@@ -86,6 +86,7 @@ QUERIES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sql", QUERIES)
 def test_blocks_give_the_rows_of_whole_columns(made, blocks, sql):
     expected = raydb.connect(made, read_only=True).execute(sql).to_arrow_table()
@@ -165,6 +166,7 @@ WRITES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sql", WRITES)
 def test_writes_are_the_same_with_little_memory(con, spilled, tmp_path, sql):
     con.execute(sql)

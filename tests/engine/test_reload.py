@@ -158,6 +158,7 @@ def fill_descriptors(opened, left):
         os.close(number)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="/proc is Linux's")
 def test_a_reader_keeps_nothing_of_earlier_versions(path):
     def held():

@@ -8,6 +8,8 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+import pytest
+
 import raydb
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ with raydb.connect(database, read_only=True) as con:
 """
 
 
+@pytest.mark.long
 def test_backups_beside_a_writer_hold_whole_commits(tmp_path: Path) -> None:
     path = tmp_path / "bank.raydb"
     script = tmp_path / "backup.py"

@@ -120,6 +120,7 @@ def test_keys_and_indexes(inspector: Any) -> None:
     assert (pairs["unique"], pairs["column_names"]) == (True, ["amount", "item"])
 
 
+@pytest.mark.long
 def test_tables_are_reflected_and_queried(inspector: Any) -> None:
     tables = sa.MetaData()
     tables.reflect(inspector.bind, views=True)

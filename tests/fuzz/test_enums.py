@@ -134,6 +134,7 @@ def comparable(rows: list[tuple[Any, ...]], query: str) -> list[Any]:
     return rows if "ORDER BY" in query.rpartition("FROM")[2] else sorted(rows, key=repr)
 
 
+@pytest.mark.long
 def test_random_queries(
     databases: tuple[raydb.Connection, duckdb.DuckDBPyConnection],
 ) -> None:

@@ -96,6 +96,7 @@ def rows(con: Any) -> list[list[tuple[Any, ...]]]:
     return [sorted(map(tuple, each), key=repr) for each in found]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(SCHEMAS))
 def test_the_rows_are_those_of_sqlite(number: int) -> None:
     rng = Random(f"{SEED} foreign keys {number}")

@@ -60,6 +60,7 @@ class Run:
         return len(list((self.path / "data").glob("*.flat")))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(RUN_COUNT), ids="run-{}".format)
 def test_merged_files_have_the_rows(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -32,6 +32,7 @@ QUERIES = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rows", [4, 300, 20_000])
 def test_row_ids_as_in_duckdb(rows: int) -> None:
     rng = random.Random(f"{SEED} {rows}")

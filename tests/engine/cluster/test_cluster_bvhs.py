@@ -22,6 +22,7 @@ def free_calls(monkeypatch):
     monkeypatch.setattr(queries, "CALL_COST", 0.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.usefixtures("free_calls")
 def test_random_stars_with_bvhs(workers, tmp_path, seed):

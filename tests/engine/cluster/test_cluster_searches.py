@@ -107,6 +107,7 @@ NEAREST = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("query", NEAREST)
 @pytest.mark.parametrize("vector", [VECTORS[11], VECTORS[11].tolist()], ids=["array", "list"])
 def test_rows_near_a_vector_are_those_of_one_process(con, alone, query, vector):
@@ -116,6 +117,7 @@ def test_rows_near_a_vector_are_those_of_one_process(con, alone, query, vector):
         agree(con, alone, query, [vector])
 
 
+@pytest.mark.long
 def test_an_exact_search_beside_an_index_is_shared(con, alone):
     for call in ("exact => true", "k => 3, exact => true"):
         query = f"SELECT id, rank, guarantee FROM vector_search(few, emb, $1, {call})"
@@ -234,6 +236,7 @@ def test_slices_that_tell_too_little_are_asked_as_a_whole(con, alone):
     assert cursor.fetchall() == [(True,)]
 
 
+@pytest.mark.long
 def test_rows_that_workers_see_otherwise_are_the_coordinators(con, alone, monkeypatch):
     monkeypatch.setattr(coordinator, "identity_of", lambda *_: "another")
     for query in (

@@ -59,6 +59,7 @@ def test_groups_of_a_list_are_counts_by_vertex(con: raydb.Connection) -> None:
     assert sum(count for _, count in expected) > 1000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("split", ["by => 'c'", "every => 500", "by => 'a', every => 1500"])
 def test_estimates_of_parts_are_near_their_counts(con: raydb.Connection, split: str) -> None:
     call = f"motif_count(e, {ARGUMENTS}, motif => 'a->b, b->c, c->a', delta => 200, {split}"

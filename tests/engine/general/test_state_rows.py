@@ -67,6 +67,7 @@ def test_a_row_has_the_answer_of_a_call_of_its_own(con, answer):
     assert sorted(found) == sorted((*row, k) for row in answer for k in (1, 5))
 
 
+@pytest.mark.long
 def test_states_do_not_depend_on_threads(con):
     many = [waves((each % 3, 1 + each % 2, each % 3), each) for each in range(5)]
     named = [
@@ -92,6 +93,7 @@ def test_states_do_not_depend_on_threads(con):
     assert all(len(each) > 2 for each in found[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
 def test_states_of_several_channels_are_those_that_are_planted(order):
     """Their scales differ, and one never changes."""

@@ -64,6 +64,7 @@ def plan_of(connection: Any, sql: str) -> str:
     return "\n".join(line for (line,) in connection.execute(f"EXPLAIN {sql}").fetchall())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("column", "infsdmb")
 def test_the_first_rows_are_those_of_a_whole_sort(pair: tuple[Any, Any], column: str) -> None:
     ours, theirs = pair

@@ -138,6 +138,7 @@ def check(edges: list[Edge], motif: Motif, delta: int, ties: Ties, asked: Condit
     return len(expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ties", TIES)
 def test_random_conditions_on_random_motifs(ties: Ties) -> None:
     counts = []

@@ -167,6 +167,7 @@ def spans(motif: Motif, edges: tuple[int, ...]) -> bool:
     return len(reached) == motif.vertex_count
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ties", ["strict", "index"])
 @pytest.mark.parametrize("name", MOTIFS)
 def test_matches_of_all_tree_instances_are_the_exact_count(name: str, ties: Ties) -> None:

@@ -66,6 +66,7 @@ def test_what_is_forged_is_found(tmp_path):
     assert kinds >= {".bvh", ".ivf", ".cal", ".keys", ".man", ".log"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "place", "value"),
     [
