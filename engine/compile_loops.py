@@ -145,6 +145,16 @@ DELETE FROM doc WHERE id > 9999;
 DROP INDEX {metric}_graph;
 """
 
+_TEXTS = """
+CREATE TABLE said (id INTEGER, body VARCHAR);
+INSERT INTO said SELECT range, 'one two ' || range % 7 FROM range(2000);
+CREATE INDEX words ON said USING fts (body);
+INSERT INTO said VALUES (3000, 'two');
+DELETE FROM said WHERE id % 9 = 2;
+SELECT id FROM text_search(said, body, 'two 3');
+SELECT id FROM text_search((FROM said WHERE id > 99), body, 'one two');
+"""
+
 _MOTIFS = """
 CREATE TABLE pays (s INTEGER, d INTEGER, t INTEGER);
 INSERT INTO pays SELECT range * 7 % 60, range * 11 % 53, range FROM range(4000);
@@ -259,6 +269,7 @@ def _parts() -> Iterator[tuple[str, str]]:
         for kind in ("none", "int8"):
             yield f"vectors ({metric}, {kind})", _SEARCHES.format(metric=metric, kind=kind)
         yield f"vectors ({metric}, graph)", _WALKS.format(metric=metric)
+    yield "texts", _TEXTS
     yield "motifs", _MOTIFS
     for motif in _PATTERNS:
         text = "".join(_MOTIF.format(motif=motif, method=method) for method in _METHODS)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from raydb.kernels.bvh.bvh import Bvh
     from raydb.kernels.stored.deferred import Deferred
+    from raydb.kernels.text.text_index import TextIndex
     from raydb.kernels.vector.conformal import Calibration
     from raydb.kernels.vector.ivf import Ivf
     from raydb.planner.expressions.nodes import Attribute, Expression
@@ -268,7 +269,8 @@ class CatalogInfo:
     """One version of the database as the binder and the planner see it.
 
     `views` maps a view's name to the text of its query; `vector_indexes` has the arrays of each
-    index with `ivf`, by its name, and `calibrations` those of each that has any. What is in an
+    index with `ivf`, by its name, `text_indexes` those of each with `text`, and `calibrations`
+    those of each that has any. What is in an
     attached database is there under a key, see `Relations`; `attached` has the keys of its tables
     and views by name, `attached_types` its named types, `attached_macros` the keys of its macros,
     `schemas` are those of each database, and `current` is the place of names that name none.
@@ -280,6 +282,7 @@ class CatalogInfo:
     views: Mapping[str, str] = field(default_factory=dict)
     bvhs: Mapping[str, BvhInfo] = field(default_factory=dict)
     vector_indexes: Mapping[str, Deferred[Ivf]] = field(default_factory=dict)
+    text_indexes: Mapping[str, Deferred[TextIndex]] = field(default_factory=dict)
     calibrations: Mapping[str, Sequence[CalibrationInfo]] = field(default_factory=dict)
     sequences: Mapping[str, NumberSequence] = field(default_factory=dict)
     types: Mapping[str, pa.DataType] = field(default_factory=dict)

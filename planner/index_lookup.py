@@ -72,7 +72,9 @@ def _keys(definition: TableDefinition) -> list[tuple[tuple[str, ...], str, bool]
         if isinstance(constraint, UniqueKey)
     ]
     keys += [
-        (index.columns, index.name, index.unique) for index in definition.indexes if not index.ivf
+        (index.columns, index.name, index.unique)
+        for index in definition.indexes
+        if index.is_of_keys
     ]
     schema = definition.schema
     return [

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raydb.engine.catalog.indexes.vector_index import check_change
 from raydb.engine.catalog.snapshot import Snapshot
 from raydb.engine.catalog.stored_bvh import columns_read
-from raydb.engine.catalog.vector_index import check_change
 from raydb.errors import ConflictError
 from raydb.interrupts import beside
 from raydb.storage.tables.changes import Append, Load
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _KINDS = {
     "bvhs": "BVH",
     "vector_indexes": "index",
+    "text_indexes": "index",
     "calibrations": "the calibrations of index",
     "comments": "the comment on",
 }

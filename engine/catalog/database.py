@@ -13,7 +13,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from raydb.engine.catalog.vector_index import check_change, drop_lost_indexes, renumber_rows
+from raydb.engine.catalog.indexes.table_indexes import drop_lost_indexes, renumber_rows
+from raydb.engine.catalog.indexes.vector_index import check_change
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.interrupts import beside
 from raydb.storage.tables.changes import compact_tables

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from raydb.engine.catalog.indexes.vector_index import check_change
 from raydb.engine.catalog.stored_sequence import replay_position
-from raydb.engine.catalog.vector_index import check_change
 from raydb.errors import DataError, IntegrityError, NotSupportedError
 from raydb.kernels.stored.described import Described
 from raydb.kernels.stored.ipc import read_table

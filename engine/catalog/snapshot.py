@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from raydb.engine.catalog.indexes.stored_calibration import DescribedCalibrations
 from raydb.engine.catalog.row_rules import ROW_RULES
 from raydb.engine.catalog.stored_bvh import (
     StoredBvh,
@@ -18,7 +19,6 @@ from raydb.engine.catalog.stored_bvh import (
     rebuilt,
     with_dead,
 )
-from raydb.engine.catalog.stored_calibration import DescribedCalibrations
 from raydb.planner.catalog import (
     CATALOG,
     MAIN,
@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from raydb.engine.catalog.stored_calibration import Calibrations
+    from raydb.engine.catalog.indexes.stored_calibration import Calibrations
     from raydb.engine.context.statement_context import StatementContext
     from raydb.kernels.stored.deferred import Deferred
+    from raydb.kernels.text.text_index import TextIndex
     from raydb.kernels.vector.ivf import Ivf
     from raydb.planner.catalog import Relations
     from raydb.storage.tables.changes import Change
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Snapshot:
-    """All tables, views (as the text of their query), BVHs, vector indexes and sequences, by name.
+    """All tables, views (as the text of their query), BVHs, indexes and sequences, by name.
 
     macros: the text of each definition; `sql.macro_key` has the names. comments: those of COMMENT
     ON, by the kind of what they are on, its name, and the column that it is of, '' for none.
@@ -62,6 +63,7 @@ class Snapshot:
     views: Mapping[str, str] = field(default_factory=dict)
     bvhs: Mapping[str, StoredBvh] = field(default_factory=dict)
     vector_indexes: Mapping[str, Deferred[Ivf]] = field(default_factory=dict)
+    text_indexes: Mapping[str, Deferred[TextIndex]] = field(default_factory=dict)
     calibrations: Mapping[str, Deferred[Calibrations]] = field(default_factory=dict)
     sequences: Mapping[str, Sequence] = field(default_factory=dict)
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
@@ -87,6 +89,7 @@ class Snapshot:
             views=self.views,
             bvhs={name: described(bvh, self.tables) for name, bvh in self.bvhs.items()},
             vector_indexes=self.vector_indexes,
+            text_indexes=self.text_indexes,
             calibrations=DescribedCalibrations(self.calibrations, self.tables),
             sequences=self.sequences,
             types=self.types,

@@ -5,7 +5,7 @@
     .flat    rows of a table (FlatStor)        .keys   the rows that its foreign keys point to
     .live    which of a table's rows are visible
     .bvh     the arrays of a BVH               .ivf    those of a vector index
-    .cal     the calibrations of a vector index
+    .cal     the calibrations of a vector index  .fts   the arrays of a text index
     log      small changes of rows since the manifest
 
 A statement that only changes a few rows is one log record; everything else is a new manifest.
@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 
-from raydb.engine.catalog import stored_calibration
 from raydb.engine.catalog.bvh_file import bvh_content, load_bvh
+from raydb.engine.catalog.indexes import stored_calibration
+from raydb.engine.catalog.indexes.vector_index import load_index
 from raydb.engine.catalog.log_records import encode_changes, replay, size_bytes
 from raydb.engine.catalog.snapshot import Snapshot
 from raydb.engine.catalog.stored_rows import Files, write_rows
@@ -39,12 +40,12 @@ from raydb.engine.catalog.stored_table import (
     load_schemas,
     load_types,
 )
-from raydb.engine.catalog.vector_index import load_index
 from raydb.errors import NotSupportedError, OperationalError
 from raydb.interrupts import hold_interrupt
 from raydb.kernels.stored.deferred import Deferred, DeferredValues
 from raydb.kernels.stored.described import Described
 from raydb.kernels.stored.stored_arrays import between, flags
+from raydb.kernels.text import text_index
 from raydb.kernels.vector import ivf
 from raydb.storage.durable.sections import read_sections, write_sections
 from raydb.storage.flat import open_table
@@ -60,9 +61,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.engine.catalog.indexes.stored_calibration import Calibrations
     from raydb.engine.catalog.stored_bvh import StoredBvh
-    from raydb.engine.catalog.stored_calibration import Calibrations
     from raydb.kernels.bvh.bvh import Bvh
+    from raydb.kernels.text.text_index import TextIndex
     from raydb.kernels.vector.ivf import Ivf
     from raydb.planner.catalog import BvhInfo
     from raydb.storage.durable.database_directory import DatabaseDirectory
@@ -127,6 +129,7 @@ class Store:
         snapshot = replace(snapshot, schemas=load_schemas(state), macros=load_macros(state))
         snapshot = replace(snapshot, comments=load_comments(state))
         snapshot = self._load_vector_indexes(snapshot, state)
+        snapshot = self._load_text_indexes(snapshot, state)
         for described in state["bvhs"].items():
             snapshot = self._load_bvh(snapshot, described)
         return replay(shown.records, snapshot, log)
@@ -220,6 +223,10 @@ class Store:
             name: self._write_once("ivf", index, partial(_index_content, index))
             for name, index in snapshot.vector_indexes.items()
         }
+        text_indexes = {
+            name: self._write_once("fts", index, partial(_text_content, index))
+            for name, index in snapshot.text_indexes.items()
+        }
         calibrations = {
             name: self._write_once("cal", known, partial(_calibration_content, known))
             for name, known in snapshot.calibrations.items()
@@ -230,12 +237,14 @@ class Store:
             "views": dict(snapshot.views),
             "bvhs": bvhs,
             "vector_indexes": vector_indexes,
+            "text_indexes": text_indexes,
             "calibrations": calibrations,
         }
         files = [name for table in described for name, *_ in table["files"]]
         files += [table[kind] for table in described for kind in ("keys", "live") if table[kind]]
         files += [bvh["file"] for bvh in bvhs]
         files += vector_indexes.values()
+        files += text_indexes.values()
         files += calibrations.values()
         return snapshot, state, files
 
@@ -364,7 +373,24 @@ class Store:
         self._files[id(found)] = (found, described["keys"].text())
         return replace(table, foreign_rows=found)
 
-    # -- vector indexes and their calibrations
+    # -- text indexes, vector indexes and their calibrations
+
+    def _load_text_indexes(self, snapshot: Snapshot, state: Described) -> Snapshot:
+        """Return a snapshot with its text indexes, which are read when they are first asked for."""
+        files = state.find("text_indexes")
+        known = {} if files is None else files.entries()
+        indexes: dict[str, Deferred[TextIndex]] = {}
+        for table in snapshot.tables.values():
+            for index in table.definition.text_indexes:
+                if index.name not in known or index.name in indexes:
+                    raise state.fault(f"a state with one index '{index.name}'")
+                sections = self._open(known[index.name], read_sections)
+                given = (sections.arrays, sections.properties, table.row_count)
+                indexes[index.name] = found = Deferred(partial(text_index.from_arrays, *given))
+                self._files[id(found)] = (found, known[index.name].text())
+        if indexes.keys() != known.keys():
+            raise state["text_indexes"].fault("the indexes of its tables")
+        return replace(snapshot, text_indexes=indexes)
 
     def _load_vector_indexes(self, snapshot: Snapshot, state: Described) -> Snapshot:
         """Return a snapshot with its indexes, which are read when they are first asked for."""
@@ -444,6 +470,10 @@ class Store:
 
 def _index_content(index: Deferred[Ivf]) -> tuple[Arrays, Properties]:
     return ivf.to_arrays(index.get())
+
+
+def _text_content(index: Deferred[TextIndex]) -> tuple[Arrays, Properties]:
+    return text_index.to_arrays(index.get())
 
 
 def _calibration_content(known: Deferred[Calibrations]) -> tuple[Arrays, Properties]:

@@ -31,6 +31,7 @@ from raydb.storage.tables.table import (
     IvfOptions,
     Table,
     TableDefinition,
+    TextOptions,
     UniqueKey,
 )
 
@@ -220,7 +221,7 @@ def _generated(described: Described) -> Generated:
 def _index(described: Described) -> Index:
     """Return an index of its fields; version 4 has no options, version 5 no quantization.
 
-    Up to 0.1.0a4 there are no options of hnsw.
+    Up to 0.1.0a4 there are no options of hnsw and fts.
     """
 
     def flags(each: Described) -> tuple[bool, ...]:
@@ -234,12 +235,18 @@ def _index(described: Described) -> Index:
         readers = (_metric, integer, integer, _quantization, _degree, integer)
         return IvfOptions(*_fields(found, 3, *readers))
 
+    def words(each: Described) -> TextOptions | None:
+        found = each.or_none()
+        return None if found is None else TextOptions(*_fields(found, 1, Described.text))
+
     text = Described.text
-    index = Index(*_fields(described, 4, text, _columns, flags, Described.flag, options))
+    index = Index(*_fields(described, 4, text, _columns, flags, Described.flag, options, words))
     if len(index.descending) != len(index.columns):
         raise described.fault("an index with a direction for each column")
     if index.ivf is not None and len(index.columns) != 1:
         raise described.fault("an ivf index on one column")
+    if index.text is not None and (len(index.columns) != 1 or index.ivf is not None):
+        raise described.fault("an fts index on one column")
     return index
 
 

@@ -165,6 +165,7 @@ def under_prefix(snapshot: Snapshot, prefix: str) -> Snapshot:
         views={prefix + name: text for name, text in snapshot.views.items()},
         bvhs={prefix + name: _bvh(each, prefix) for name, each in snapshot.bvhs.items()},
         vector_indexes={prefix + name: each for name, each in snapshot.vector_indexes.items()},
+        text_indexes={prefix + name: each for name, each in snapshot.text_indexes.items()},
         calibrations={prefix + name: each for name, each in snapshot.calibrations.items()},
         macros={prefix + name: text for name, text in snapshot.macros.items()},
         comments={

@@ -49,6 +49,7 @@ SELECT place || table_name, table_name, constraint_name, constraint_type, expres
     referenced_column_names, delete_rule, update_rule
 FROM known
 """
+_TEXT_INDEXES = "SELECT name, 'fts', concat('stemmer = ''', stemmer, '''') FROM text_indexes()"
 _INDEXES = """
 WITH known AS (
     SELECT *, CASE schema_name WHEN 'main' THEN '' ELSE schema_name || '.' END AS place
@@ -203,6 +204,7 @@ def schema_parts(
     written = partial(quoted_in, schemas=schemas)
     views = dict(connection.execute(_VIEWS))
     known = connection.execute("SELECT name, method, options FROM vector_indexes()").fetchall()
+    known += connection.execute(_TEXT_INDEXES).fetchall()
     options = {name: (method, given) for name, method, given in known}
     indexes, own = [], []
     for whole, name, table, is_unique, *listed in connection.execute(_INDEXES):

@@ -308,7 +308,7 @@ def _set_type(alteration: alter.SetType, table: Table, context: StatementContext
     """Convert a column; its keys and all checks are verified on the new values."""
     definition, snapshot = table.definition, context.snapshot
     name = _column(alteration.column, definition)
-    for index in definition.ivf_indexes:
+    for index in (*definition.ivf_indexes, *definition.text_indexes):
         if name in index.columns:
             raise NotSupportedError(
                 f"the type of column '{name}' cannot be changed: "

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raydb import sql
-from raydb.engine.catalog.stored_calibration import StoredCalibration
-from raydb.engine.catalog.vector_index import check_vectors, vector_blocks
+from raydb.engine.catalog.indexes.stored_calibration import StoredCalibration
+from raydb.engine.catalog.indexes.vector_index import check_vectors, vector_blocks
 from raydb.engine.context.progress import report, report_compiling
 from raydb.engine.session.statement_sources import open_sources
 from raydb.errors import ProgrammingError
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.engine.catalog.indexes.stored_calibration import Calibrations
     from raydb.engine.catalog.snapshot import Snapshot
-    from raydb.engine.catalog.stored_calibration import Calibrations
     from raydb.engine.context.statement_context import StatementContext
     from raydb.kernels.vector.ivf import Ivf
     from raydb.kernels.vector.stop_rule import Score

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from raydb import sql
+from raydb.engine.catalog.indexes import text_index, vector_index
+from raydb.engine.catalog.indexes.table_indexes import renumber_rows
 from raydb.engine.catalog.stored_bvh import rebuilt
-from raydb.engine.catalog.vector_index import check_alone, renumber_rows, with_vector_index
 from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.alter import alter_table, drop_references
 from raydb.engine.statements.calibrate import calibrate_index, recalibrated
@@ -384,14 +385,17 @@ def _create_index(statement: ast.CreateIndex, context: StatementContext) -> Snap
         sql.check_bare(name, snapshot.schemas)
     after = _with_indexes(table, (*table.definition.indexes, statement.index), snapshot)
     index = after.tables[table.name].definition.indexes[-1]
-    if index.ivf is None:
-        return after
-    check_alone(index, table.definition)
-    return with_vector_index(after, table.name, index, context)
+    if index.text is not None:
+        text_index.check_alone(index, table.definition)
+        return text_index.with_text_index(after, table.name, index, context)
+    if index.ivf is not None:
+        vector_index.check_alone(index, table.definition)
+        return vector_index.with_vector_index(after, table.name, index, context)
+    return after
 
 
 def _reindex(statement: ast.Reindex, context: StatementContext) -> Snapshot:
-    """Build and calibrate vector indexes anew; of other indexes there is nothing to build."""
+    """Build indexes beside rows anew, and calibrate them; of others there is nothing to build."""
     name, snapshot = statement.name, context.snapshot
     if name is not None:
         if statement.kind == "table":
@@ -399,10 +403,15 @@ def _reindex(statement: ast.Reindex, context: StatementContext) -> Snapshot:
         else:
             name = known_object(name, _indexes(snapshot), "index")
     for table in snapshot.tables.values():
-        for index in table.definition.ivf_indexes:
-            if name in (None, table.name if statement.kind == "table" else index.name):
+        for index in table.definition.indexes:
+            if name not in (None, table.name if statement.kind == "table" else index.name):
+                continue
+            if index.text is not None:
+                snapshot = text_index.with_text_index(snapshot, table.name, index, context)
+            if index.ivf is not None:
                 before = snapshot.vector_indexes[index.name].get()
-                snapshot = with_vector_index(snapshot, table.name, index, context, before)
+                of_table = (snapshot, table.name, index, context, before)
+                snapshot = vector_index.with_vector_index(*of_table)
                 snapshot = recalibrated(snapshot, index.name, table, context)
     return snapshot
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.engine.operators.relation import Relation, concatenate, joined
-from raydb.engine.table_functions.paired_rows import PairedRows
+from raydb.engine.table_functions.search.paired_rows import PairedRows
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.cast import literal_value
 from raydb.planner.expressions.nodes import Literal

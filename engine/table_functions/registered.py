@@ -15,6 +15,8 @@ from raydb.engine.table_functions.secret_functions import SECRET_FUNCTIONS
 from raydb.engine.table_functions.series import SeriesFunction
 from raydb.engine.table_functions.states.states_function import STATES_FUNCTIONS
 from raydb.engine.table_functions.summary import SummarizeFunction
+from raydb.engine.table_functions.text.text_function import TextFunction
+from raydb.engine.table_functions.text.text_indexes import TextIndexes
 from raydb.engine.table_functions.vector.index_calibrations import IndexCalibrations
 from raydb.engine.table_functions.vector.vector_function import VectorFunction
 from raydb.engine.table_functions.vector.vector_indexes import VectorIndexes
@@ -45,6 +47,8 @@ for _function in (
     SeriesFunction("range", includes_stop=False),
     *STATES_FUNCTIONS,
     SummarizeFunction(),
+    TextFunction(),
+    TextIndexes(),
     VectorFunction(),
     VectorIndexes(),
     Workers(),

@@ -15,7 +15,7 @@ import pyarrow.types as pt
 from raydb.engine.operators.partition import pieces_of
 from raydb.engine.operators.relation import Relation
 from raydb.engine.operators.sort import sort
-from raydb.engine.table_functions.paired_rows import PairedRows
+from raydb.engine.table_functions.search.paired_rows import PairedRows
 from raydb.engine.table_functions.summary import SUMMARY
 from raydb.interrupts import beside
 from raydb.planner.expressions.casts.cast import cast_values

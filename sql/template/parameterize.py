@@ -79,10 +79,12 @@ class Slots:
 
 
 def _is_searched_for(node: exp.Expr) -> bool:
-    """Tell whether a constant is the vector of a search; its other arguments have names."""
+    """Tell whether a constant is what a search is for; its other arguments have names."""
     call = node.parent
-    return isinstance(call, exp.Anonymous) and call.name.lower() == "vector_search"
+    return isinstance(call, exp.Anonymous) and call.name.lower() in _SEARCHES
 
+
+_SEARCHES = ("vector_search", "text_search")
 
 # The parts of a query that a condition, or a query with a condition, may stand in.
 _ABOVE_CONDITIONS = ("where", "having", "joins", "from_", "with_", "this", "expression")

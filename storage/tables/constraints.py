@@ -253,7 +253,7 @@ def check_columns(definition: TableDefinition) -> None:
         raise ProgrammingError(f"a column cannot have the name '{ROW_NUMBER}', which is reserved")
     keys = [(f"a {_kind_of(key, definition)}", key.columns) for key in definition.keys]
     keys += [("a foreign key", key.columns) for key in definition.foreign_keys]
-    keys += [("an index", index.columns) for index in definition.indexes if index.ivf is None]
+    keys += [("an index", index.columns) for index in definition.indexes if index.is_of_keys]
     check_generated(definition)
     for kind, columns in keys:
         _check_known(columns, definition)
@@ -276,6 +276,15 @@ def check_columns(definition: TableDefinition) -> None:
             raise NotSupportedError(
                 f"column '{column}' of table '{name}' is {sql_type_name(data_type)}, "
                 f"but an {index.ivf.method} index needs FLOAT[n] or DOUBLE[n]"
+            )
+    for index in definition.text_indexes:
+        _check_known(index.columns, definition)
+        (column,) = index.columns
+        data_type = schema.field(column).type
+        if not pa.types.is_string(data_type):
+            raise NotSupportedError(
+                f"column '{column}' of table '{name}' is {sql_type_name(data_type)}, "
+                "but an fts index needs VARCHAR"
             )
 
 

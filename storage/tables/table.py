@@ -113,11 +113,18 @@ class IvfOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class TextOptions:
+    """CREATE INDEX ... USING fts (column) WITH (stemmer = 'english'); '' for words as they are."""
+
+    stemmer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Index:
     """CREATE [UNIQUE] INDEX name; `descending` has one entry a column.
 
     A unique one is enforced. Rows are found by its columns as by those of a key (key_index.py), in
-    any order; vectors are looked up in one that has `ivf`.
+    any order; vectors are looked up in one that has `ivf`, words in one that has `text`.
     """
 
     name: str
@@ -125,6 +132,12 @@ class Index:
     descending: tuple[bool, ...]
     unique: bool
     ivf: IvfOptions | None = None
+    text: TextOptions | None = None
+
+    @property
+    def is_of_keys(self) -> bool:
+        """Whether rows are found by values that are equal to those of its columns."""
+        return self.ivf is None and self.text is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +207,11 @@ class TableDefinition:
     def ivf_indexes(self) -> tuple[Index, ...]:
         """The indexes in which vectors are looked up."""
         return tuple(index for index in self.indexes if index.ivf is not None)
+
+    @property
+    def text_indexes(self) -> tuple[Index, ...]:
+        """The indexes in which words are looked up."""
+        return tuple(index for index in self.indexes if index.text is not None)
 
     @property
     def keys(self) -> tuple[UniqueKey, ...]:

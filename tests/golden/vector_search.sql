@@ -281,7 +281,7 @@ CREATE INDEX i ON docs USING ivf (emb DESC);
 CREATE UNIQUE INDEX i ON docs USING ivf (emb);
 -- error: NotSupportedError: the ivf index 'i' is of one column, not UNIQUE or DESC (line 1, column 21)
 CREATE INDEX i ON docs USING rtree (emb);
--- error: NotSupportedError: CREATE INDEX ... USING rtree is not supported, only ivf and hnsw
+-- error: NotSupportedError: CREATE INDEX ... USING rtree is not supported, only ivf, hnsw and fts
 CREATE INDEX r ON raw USING ivf (v);
 -- error: DataError: table 'raw', row 2: the vector in 'v' has NaN or infinity
 CREATE INDEX i ON docs USING ivf (emb) WITH (list = 3);

@@ -30,6 +30,13 @@ DELETE FROM doc WHERE id % 9 = 2;
 SELECT a.id, b.id FROM doc a, LATERAL vector_search(doc, v, a.v, k => 3) b;
 VACUUM;
 SELECT id FROM vector_search(doc, v, [1, 0, 7, 1], k => 10, fnr => 0.1);
+CREATE TABLE said AS SELECT range AS id, 'red ' || range AS body FROM range(2000);
+SELECT id FROM text_search(said, body, 'red 5');
+CREATE INDEX said_body ON said USING fts (body);
+INSERT INTO said VALUES (9000, 'red');
+SELECT id FROM text_search(said, body, 'red 5', all_words => true);
+DELETE FROM said WHERE id % 9 = 2;
+SELECT id FROM text_search((FROM said WHERE id > 70), body, 'red 5');
 CREATE TABLE pays AS SELECT range * 7 % 60 AS s, range * 11 % 53 AS d, range AS t FROM range(900);
 SELECT count FROM motif_count(pays, src => 's', dst => 'd', time => 't', motif => 'cycle(3)',
     delta => 60);

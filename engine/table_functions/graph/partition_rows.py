@@ -24,7 +24,7 @@ from raydb.engine.table_functions.graph.edge_stream import (
     blocks_read,
     kept_array,
 )
-from raydb.engine.table_functions.paired_rows import PairedRows
+from raydb.engine.table_functions.search.paired_rows import PairedRows
 from raydb.errors import DataError, NotSupportedError
 from raydb.interrupts import beside, check_interrupt
 from raydb.kernels.graph.numbering import Numbers

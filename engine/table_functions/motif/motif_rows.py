@@ -23,7 +23,7 @@ from raydb.engine.table_functions.motif.motif_conditions import conditions_of
 from raydb.engine.table_functions.motif.motif_instances import listed
 from raydb.engine.table_functions.motif.motif_question import question_of_row
 from raydb.engine.table_functions.motif.motif_search import Clock
-from raydb.engine.table_functions.paired_rows import PairedRows
+from raydb.engine.table_functions.search.paired_rows import PairedRows
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.cast import literal_value
 from raydb.planner.expressions.nodes import Column, Literal

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from raydb.engine.context.progress import report, report_compiling
 from raydb.engine.operators.relation import Relation, joined
-from raydb.engine.table_functions.paired_rows import PairedRows
+from raydb.engine.table_functions.search.paired_rows import PairedRows
 from raydb.engine.table_functions.states.picture import Drawn, draw
 from raydb.engine.table_functions.states.series import Rows, numbers_of, series_of, text_of
 from raydb.interrupts import beside, check_interrupt

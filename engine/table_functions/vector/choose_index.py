@@ -13,11 +13,10 @@ from dataclasses import replace
 from math import isclose, sqrt
 from typing import TYPE_CHECKING, cast
 
-import pyarrow as pa
-
+from raydb.engine.table_functions.search.found_rows import over_table
 from raydb.errors import ProgrammingError
 from raydb.kernels.vector.graph import MOST_EF, USUAL_EF
-from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, columns_of
+from raydb.planner.expressions.nodes import Column
 from raydb.planner.plan.nodes import Plan, Project, Scan, SearchRows
 from raydb.planner.plan.table_rows import rows_of_table
 from raydb.values import dataclass
@@ -135,19 +134,10 @@ def lower_vector_search(plan: Search, lowering: Lowering) -> PhysicalPlan:
     if index is None and name is None:
         lack = f"no ivf index of '{vector.name}' of '{scan.table}' for {metric}"
         reason, note = f"all rows are compared ({lack})", _note(options, f"there is {lack}")
-    read = {c for expression in rows.definitions.values() for c in columns_of(expression)}
-    source = Scan(scan.table, tuple(c for c in scan.columns if c in read))
     # Nobody knows what a filter leaves in lists that are far: only all of it keeps a promise.
     is_exact = options.exact or (options.fnr is not None and selection is not None)
     job = VectorJob(metric, is_exact, index, reason, note)
-    nearest = SearchRows.of(plan, lowering, job, right=source, read=(vector,), selection=selection)
-    if all(column == expression for column, expression in rows.definitions.items()):
-        return nearest
-    definitions = rows.definitions
-    if plan.keep:
-        definitions = {c: _where_found(e, plan.found[0]) for c, e in definitions.items()}
-    items = [(column, definitions.get(column, column)) for column in plan.columns]
-    return Project(nearest, tuple(items))
+    return over_table(plan, lowering, rows, job, selection)
 
 
 def _note(options: SearchOptions, why: str) -> str:
@@ -165,15 +155,6 @@ def _note_of_walk(options: SearchOptions, index: VectorIndex) -> str:
     if index.arrays.graph is not None:
         why = f"among filtered rows, and for more than {_MOST_WALKED}, lists are scanned"
     return f"ef => {options.ef} has no effect: {why}"
-
-
-def _where_found(expression: Expression, rank: Column) -> Expression:
-    """Return an expression that is NULL where nothing was found, as a constant would not be."""
-    if isinstance(expression, Column):
-        return expression
-    kind = expression.type
-    is_missing = Call("is_null", (rank,), pa.bool_())
-    return Call("case", (is_missing, Literal(None, kind), expression), kind)
 
 
 def stored_column(plan: Plan, column: Column) -> tuple[str, str] | None:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.engine.catalog.stored_calibration import described
+from raydb.engine.catalog.indexes.stored_calibration import described
 from raydb.errors import ProgrammingError
 from raydb.names import known_object
 from raydb.planner.plan.function_arguments import NAME, Argument
 from raydb.planner.plan.table_function import OpenedFunction
 
 if TYPE_CHECKING:
-    from raydb.engine.catalog.stored_calibration import StoredCalibration
+    from raydb.engine.catalog.indexes.stored_calibration import StoredCalibration
     from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.table_functions.vector.search_drift import SearchDrift
     from raydb.planner.plan.table_function import FunctionCall

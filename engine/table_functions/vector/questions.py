@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.catalog.vector_index import check_vectors, column_text, vector_blocks
+from raydb.engine.catalog.indexes.vector_index import check_vectors, column_text, vector_blocks
 from raydb.engine.operators.relation import joined
 from raydb.engine.operators.scan.scan import fetch_rows, scan_table
 from raydb.errors import ProgrammingError
@@ -130,27 +130,6 @@ def vector_of(plan: SearchRows) -> Column:
     (vector,) = plan.read
     assert isinstance(vector, Column)
     return vector
-
-
-def selected_rows(plan: SearchRows, sources: Sources) -> NDArray[np.int64] | None:
-    """Return the numbers of the rows that count, None for all."""
-    if plan.selection is None:
-        return None
-    ((number, _),) = plan.selection.items
-    chosen, _ = sources.rows_with(plan.selection, [number], ())
-    numbers: NDArray[np.int64] = joined(chosen.columns[number]).to_numpy().astype(np.int64)
-    return numbers
-
-
-def allowed_rows(table: Table, selected: NDArray[np.int64] | None) -> NDArray[np.bool_] | None:
-    """Return whether each row of a table counts, by its number; None where all do."""
-    if selected is None:
-        allowed: NDArray[np.bool_] | None = table.live
-        return allowed
-    # Visible rows alone are selected.
-    chosen = np.zeros(table.row_count, np.bool_)
-    chosen[selected] = True
-    return chosen
 
 
 def table_blocks(

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.engine.operators.relation import joined
-from raydb.engine.table_functions.paired_rows import PairedRows
+from raydb.engine.table_functions.search.found_rows import allowed_rows
+from raydb.engine.table_functions.search.paired_rows import PairedRows
 from raydb.engine.table_functions.vector.questions import (
     Hits,
-    allowed_rows,
     checked,
     rows_beside,
     table_blocks,

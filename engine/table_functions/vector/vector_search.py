@@ -18,16 +18,15 @@ from raydb.engine.context.devices import search_graph, search_ivf
 from raydb.engine.context.progress import report_compiling
 from raydb.engine.operators.relation import Relation, joined
 from raydb.engine.operators.scan.scan import fetch_rows, scan_table
-from raydb.engine.table_functions.paired_rows import PairedRows
+from raydb.engine.table_functions.search.found_rows import allowed_rows, selected_rows, with_found
+from raydb.engine.table_functions.search.paired_rows import PairedRows
 from raydb.engine.table_functions.vector.questions import (
     Hits,
     Questions,
-    allowed_rows,
     checked,
     hits_of,
     read_questions,
     rows_beside,
-    selected_rows,
     table_blocks,
     tell_beside,
     vector_of,
@@ -113,14 +112,7 @@ def nearest_rows(plan: SearchRows, columns: Sequence[Column], sources: Sources) 
         probes: lambda: pa.array(hits.probes[hits.queries]),
         guarantee: lambda: pa.array(hits.guarantees, pa.string()).take(pa.array(hits.queries)),
     }
-    more = {column: make() for column, make in made.items() if column in columns}
-    found = Relation({**partners.columns, **more}, len(hits.rows))
-    row_numbers = places[hits.queries]
-    if plan.keep:
-        row_numbers, hit_numbers = _with_missing(row_numbers, rows.row_count)
-        found = found.take(hit_numbers)
-    every = {**rows.take(pa.array(row_numbers)).columns, **found.columns}
-    return Relation({column: every[column] for column in columns}, len(row_numbers))
+    return with_found(plan, columns, rows, places[hits.queries], partners, made)
 
 
 def _search_table(
@@ -201,16 +193,6 @@ def _search_own_rows(
         blocks = checked(plan, column.take(pa.array(numbers)), numbers)
         nearest(blocks, asked.vectors[asking], asked.k, plan.how.metric, some)
         found.rows[asking], found.distances[asking] = some.rows, some.distances
-
-
-def _with_missing(
-    row_numbers: NDArray[np.int64], row_count: int
-) -> tuple[NDArray[np.int64], pa.Array]:
-    """Return the rows of hits, and those without a hit, in order; and the hit of each, or NULL."""
-    missing = np.setdiff1d(np.arange(row_count), row_numbers)
-    every = np.concatenate((row_numbers, missing))
-    order = np.argsort(every, kind="stable")
-    return every[order], pa.array(order, mask=order >= len(row_numbers))
 
 
 def _nearest_of_table(

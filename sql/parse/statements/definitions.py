@@ -21,7 +21,7 @@ from raydb.sql.parse.stored_expressions import stored_text
 from raydb.sql.parse.written import text_of
 from raydb.sql.types import data_type_of
 from raydb.storage.enums import enum_of
-from raydb.storage.tables.table import Index, IvfOptions
+from raydb.storage.tables.table import Index, IvfOptions, TextOptions
 
 _DROPPED: dict[str, tuple[ast.DropKind, str]] = {
     "SCHEMA": ("schema", "a schema"),
@@ -186,9 +186,9 @@ def _create_index(reader: TokenReader, *, unique: bool) -> ast.CreateIndex:
     table = reader.relation("the name of a table")
     method = reader.take().text.lower() if reader.accept("USING") else "btree"
     method = _VECTORS.get(method, method)
-    if method not in ("btree", "art", *_VECTORS):
+    if method not in ("btree", "art", "fts", *_VECTORS):
         raise NotSupportedError(
-            f"CREATE INDEX ... USING {method} is not supported, only ivf and hnsw"
+            f"CREATE INDEX ... USING {method} is not supported, only ivf, hnsw and fts"
         )
     inside = TokenReader(reader.text, reader.parenthesised())
     metric = ""
@@ -206,15 +206,26 @@ def _create_index(reader: TokenReader, *, unique: bool) -> ast.CreateIndex:
     inside.finish()
     if reader.at_any("WHERE"):
         raise NotSupportedError("an index of some rows, CREATE INDEX ... WHERE, is not supported")
-    options = None
+    options = text = None
+    if method in ("fts", *_VECTORS) and (unique or len(columns) != 1 or descending[0]):
+        raise NotSupportedError(f"the {method} index '{name}' is of one column, not UNIQUE or DESC")
     if method in _VECTORS:
-        if unique or len(columns) != 1 or descending[0]:
-            raise NotSupportedError(
-                f"the {method} index '{name}' is of one column, not UNIQUE or DESC"
-            )
         options = _ivf_options(name, method, metric, reader)
-    index = Index(name, columns, descending, unique, options)
+    if method == "fts":
+        text = _text_options(name, reader)
+    index = Index(name, columns, descending, unique, options, text)
     return ast.CreateIndex(table, index, if_not_exists)
+
+
+def _text_options(name: str, reader: TokenReader) -> TextOptions:
+    """Read `[WITH (stemmer = 'english')]`; 'none' and '' are words as they are."""
+    given = read_options(reader, ("stemmer",), "an fts index", f"index '{name}'")
+    language = given.get("stemmer", "none").lower()
+    if language in ("", "none"):
+        return TextOptions()
+    from raydb.kernels.text.words import stemmer_names  # noqa: PLC0415  (few indexes)
+
+    return TextOptions(one_of("the stemmer of an fts index", language, stemmer_names()))
 
 
 def _ivf_options(name: str, method: str, known: str, reader: TokenReader) -> IvfOptions:

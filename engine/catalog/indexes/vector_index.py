@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.catalog.stored_calibration import renumbered
 from raydb.engine.context.progress import report, report_compiling
 from raydb.errors import DataError, ProgrammingError
 from raydb.kernels.bvh.build_input import BuildControl, Room
 from raydb.kernels.stored.deferred import Deferred
 from raydb.kernels.vector.exact_search import first_unusable
-from raydb.kernels.vector.graph_build import renumber, with_graph
+from raydb.kernels.vector.graph_build import with_graph
 from raydb.kernels.vector.ivf import build_from, from_arrays
 from raydb.storage.tables.changes import Load, Remove
 
@@ -195,29 +194,6 @@ def check_change(change: Change, snapshot: Snapshot) -> None:
         where = f"index '{index.name}', new row"
         for vectors, numbers in vector_blocks(change.rows.column(column), column_text(column)):
             check_vectors(vectors, numbers, metric, where, column_text(column))
-
-
-def renumber_rows(snapshot: Snapshot, table: str, live: NDArray[np.bool_]) -> Snapshot:
-    """Return the snapshot with a table's indexes once only the rows in `live` are left."""
-    known, calibrations = dict(snapshot.vector_indexes), dict(snapshot.calibrations)
-    for index in snapshot.tables[table].definition.ivf_indexes:
-        known[index.name] = Deferred.of(renumber(known[index.name].get(), live))
-        if index.name in calibrations:
-            those = renumbered(calibrations[index.name].get(), live)
-            calibrations[index.name] = Deferred.of(those)
-    return replace(snapshot, vector_indexes=known, calibrations=calibrations)
-
-
-def drop_lost_indexes(snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot without the vector indexes that no table has any more."""
-    names = {
-        index.name for table in snapshot.tables.values() for index in table.definition.ivf_indexes
-    }
-    if names == snapshot.vector_indexes.keys():
-        return snapshot
-    kept = {name: index for name, index in snapshot.vector_indexes.items() if name in names}
-    calibrations = {name: each for name, each in snapshot.calibrations.items() if name in names}
-    return replace(snapshot, vector_indexes=kept, calibrations=calibrations)
 
 
 def load_index(arrays: StoredArrays, properties: Described, index: Index, table: Table) -> Ivf:

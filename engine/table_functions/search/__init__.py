@@ -1,0 +1,1 @@
+"""What searches share: the rows that they find, and those that there are for each row that asks."""

@@ -1,0 +1,1 @@
+"""text_search() and what tells of its indexes."""
