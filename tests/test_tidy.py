@@ -45,8 +45,8 @@ HOT_LOOPS = {
 }
 # What the bundle of the page's libraries is made with.
 BUILD_FILES = {"build.mjs", "package.json", "package-lock.json"}
-# One rule a file.
-LARGE_FOLDERS = {"planner/rules"}
+# One rule, or one encoding, a file.
+LARGE_FOLDERS = {"planner/rules", "storage/flat/encodings"}
 ROOT_PACKAGE = Path("engine/_root")
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from raydb.storage.flat.encodings.encoding import Chunk, Gather
     from raydb.storage.flat.metadata.column import Column
 
-# Codes of so many bytes are decoded in one call: few enough to be held twice.
+# Codes, or values, of so many bytes are decoded in one call: few enough to be held twice.
 _DECODED_AT_ONCE = 2**26
 
 
@@ -144,6 +144,7 @@ class ColumnReader:
         arrays: list[Any] = []
         run: list[Piece] = []
         run_key, run_bytes = None, 0
+        values_bytes = self.column.dtype.itemsize
         for number, start, stop in self.pieces(ranges):
             check_interrupt()
             chunk = self.chunk(number)
@@ -155,7 +156,8 @@ class ColumnReader:
                 arrays += arrays_of(read_rows(chunk, slice(start, stop)))
             else:
                 run.append(Piece(number, chunk, start, stop))
-                run_key, run_bytes = key, run_bytes + chunk.entry.payload_length
+                run_key = key
+                run_bytes += max(chunk.entry.payload_length, (stop - start) * values_bytes)
         return arrays + (self._decode(run) if run else [])
 
     def _decode(self, run: list[Piece]) -> list[Any]:

@@ -87,12 +87,14 @@ def _encode_values(
 def _filled(
     values: NDArray[Any], mask: NDArray[np.bool_] | None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the values with the first valid one in place of each NULL, and the valid ones."""
+    """Return the values with the valid one before it in place of each NULL, and the valid ones.
+
+    Runs and lines go on across NULLs then; those before all others get the first one.
+    """
     if mask is None:
         return values, values
-    filled = values.copy()
-    filled[~mask] = values[mask.argmax()]
-    return filled, values[mask]
+    rows = np.where(mask, np.arange(len(mask)), mask.argmax())
+    return values[np.maximum.accumulate(rows)], values[mask]
 
 
 def _check_size(plan: ColumnPlan, first: int, encoded: Encoded) -> None:

@@ -173,16 +173,16 @@ class FlatTable:
     @property
     def metadata(self) -> TableMetadata:
         """The three metadata tiers; reads the metadata of all columns, but no chunk."""
+        self._file.source.need([(0, HEADER.size)])
         columns = tuple(
             describe_column(self.reader(name).column, self._shared) for name in self.schema.names
         )
-        sections = [column.metadata_bytes for column in columns]
         return TableMetadata(
             path=self.path,
-            format_version=FORMAT_VERSION,
+            format_version=int.from_bytes(self._file.view[8:12], "little"),
             size_bytes=len(self._file.view),
             row_count=self.row_count,
-            metadata_bytes=self._metadata_bytes + sum(sections),
+            metadata_bytes=self._metadata_bytes + sum(each.metadata_bytes for each in columns),
             shared_dictionaries=tuple(dictionary.entry_count for dictionary in self._shared),
             columns=columns,
         )
@@ -452,10 +452,10 @@ def _check_header(file: File) -> None:
     digest = xxh3_64_intdigest(file.view[:HEADER_CHECKED_BYTES])
     if checksum != digest:
         raise damaged(file.path, 0, f"a header with checksum {checksum:016x}", f"{digest:016x}")
-    if version != FORMAT_VERSION:
+    if not 1 <= version <= FORMAT_VERSION:
         raise NotSupportedError(
             f"file '{file.path}' has the format version {version}; "
-            f"this RayDB reads version {FORMAT_VERSION}"
+            f"this RayDB reads versions 1 to {FORMAT_VERSION}"
         )
     if size != HEADER.size:
         raise damaged(file.path, 12, f"a header of {HEADER.size} bytes", size)

@@ -16,7 +16,7 @@ import numpy as np
 
 MAGIC = b"FLATSTOR"
 TAIL_MAGIC = b"FLATTAIL"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 # magic, format version, header size, reserved, XXH3-64 of the 24 bytes before; then zeros.
 HEADER = struct.Struct("<8sIIQQ32x")
@@ -88,6 +88,8 @@ class Flags:
     MAXIMUM_EXACT = 8
     MAXIMUM_UNBOUNDED = 16
     LENGTHS = 32
+    RUNS = 64
+    NARROW = 128
 
 
 class Section(NamedTuple):

@@ -67,6 +67,8 @@ if TYPE_CHECKING:
 _BUFFER_BYTES = 2**20
 # A filter for each chunk pays only where there are chunks to skip.
 _MIN_BLOOM_CHUNKS = 4
+# Filters are read as a whole to look for one key: they are to be far less than the column.
+_LARGEST_BLOOMS = 0.25
 # The chunks that a thread encodes at a time, 131,072 numbers: 1 to 3 ms.
 _RUN_CHUNKS = 8
 # Filters of a column of so many rows take 10 ms without a compiled loop.
@@ -297,11 +299,17 @@ def _write_parts(output: _Output, parts: Iterable[Any]) -> int:
 
 
 def _write_blooms(output: _Output, drafts: Sequence[_Draft]) -> None:
-    """Write a bloom filter for each chunk of a column of many distinct integers or texts."""
+    """Write a bloom filter for each chunk of a column of many distinct integers or texts.
+
+    Not where filters take more than a part of the chunks that they may leave out.
+    """
     drafts = [draft for draft in drafts if _has_blooms(draft)]
     filters = _computed(_filters_of_run, [draft.plan for draft in drafts])
     for draft in drafts:
         some = [each for found in islice(filters, len(_runs(draft.plan))) for each in found]
+        chunk_bytes = sum(entry.length for entry in draft.entries)
+        if sum(each.nbytes for each in some) > _LARGEST_BLOOMS * chunk_bytes:
+            continue
         starts = np.cumsum([0, *map(len, some)]).astype("<u4")
         draft.blooms = output.write_section(np.concatenate(some).astype("<u4").tobytes())
         draft.bloom_starts = starts.tobytes()
@@ -340,7 +348,8 @@ def _zones_overlap(draft: _Draft) -> bool:
             assert bounds is not None
             zones.append((bounds.minimum, bounds.maximum))
     zones.sort()
-    overlaps: int = sum(before[1] >= after[0] for before, after in pairwise(zones))
+    # What two neighbours have in common is in both of them, and no filter leaves one out.
+    overlaps: int = sum(before[1] > after[0] for before, after in pairwise(zones))
     return 2 * overlaps > len(zones)
 
 

@@ -13,7 +13,10 @@ from raydb.storage.flat.encodings.constant import CONSTANT
 from raydb.storage.flat.encodings.dictionary import DICTIONARY
 from raydb.storage.flat.encodings.frame import FRAME
 from raydb.storage.flat.encodings.fsst import FSST
+from raydb.storage.flat.encodings.line import LINE
 from raydb.storage.flat.encodings.run_length import RUN_LENGTH
+from raydb.storage.flat.encodings.runs import RUNS
+from raydb.storage.flat.encodings.stride import STRIDE
 from raydb.storage.flat.encodings.verbatim import VERBATIM
 
 if TYPE_CHECKING:
@@ -29,7 +32,19 @@ def register(encoding: Encoding) -> None:
     assert taken is encoding, f"{taken.name} has the code {encoding.code}"
 
 
-for _encoding in (DICTIONARY, CONSTANT, RUN_LENGTH, FRAME, FSST, VERBATIM, ARROW, ALL_NULL):
+for _encoding in (
+    DICTIONARY,
+    CONSTANT,
+    RUN_LENGTH,
+    RUNS,
+    LINE,
+    STRIDE,
+    FRAME,
+    FSST,
+    VERBATIM,
+    ARROW,
+    ALL_NULL,
+):
     register(_encoding)
 
 
@@ -39,12 +54,22 @@ def encodings_of(kind: Kind) -> list[Encoding]:
 
 
 def encode(values: Values) -> Encoded:
-    """Return a chunk in the encoding that is asked for where it takes the values, or the best."""
+    """Return a chunk in the encoding that is asked for where it takes the values, or the best.
+
+    The best is the first one that takes them; else the smallest of those that compete by size.
+    """
     wanted = values.plan.wanted
     encoded = None if wanted is None else wanted.encode(values, is_wanted=True)
-    for encoding in encodings_of(values.plan.kind):
-        if encoded is not None:
-            return encoded
-        encoded = encoding.encode(values, is_wanted=False)
+    known = encodings_of(values.plan.kind)
+    for encoding in known:
+        if encoded is None and not encoding.competes:
+            encoded = encoding.encode(values, is_wanted=False)
+    if encoded is None:
+        _, place = min(
+            (size, place)
+            for place, encoding in enumerate(known)
+            if encoding.competes and (size := encoding.size(values)) is not None
+        )
+        encoded = known[place].encode(values, is_wanted=False)
     assert encoded is not None, f"no encoding takes {values.plan.kind.name}"
     return encoded

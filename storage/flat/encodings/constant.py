@@ -8,11 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.room import check_room
-from raydb.storage.flat.encodings.bits import (
-    add_reference,
-    packed_bytes,
-    signed_64,
-)
+from raydb.storage.flat.encodings.bits import packed_bytes, signed_64
 from raydb.storage.flat.encodings.decimals import check_decimal, check_wide_decimals
 from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk, unreadable
 from raydb.storage.flat.encodings.texts import arrays_of, check_texts, text_array, text_parts
@@ -68,7 +64,7 @@ class _Constant(Encoding):
     def read_values(self, chunk: Chunk, rows: Rows, count: int) -> NDArray[Any]:
         column, entry = chunk.column, chunk.entry
         if not entry.payload_length:
-            return add_reference(np.zeros(count, np.uint8), entry.reference, column.dtype)
+            return np.full(count, np.array(entry.reference, np.int64).astype(column.dtype))
         if column.kind is Kind.DECIMAL:
             return np.tile(np.frombuffer(chunk.payload, "<i8"), (count, 1))
         return np.full(count, np.frombuffer(chunk.payload, column.dtype)[0])

@@ -6,31 +6,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydb.storage.flat.encodings.bits import add_reference, unpack
+from raydb.storage.flat.encodings.bits import unpack_line
 from raydb.storage.flat.encodings.encoding import bad_chunk
 from raydb.storage.flat.layout import Kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from raydb.storage.flat.encodings.bits import Line
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
 
 
 def check_packed_decimals(
-    column: Column, entry: ChunkEntry, packed: memoryview, count: int
+    column: Column, entry: ChunkEntry, packed: memoryview, count: int, line: Line
 ) -> None:
-    """Raise OperationalError unless `count` packed values fit the precision of their column.
+    """Raise OperationalError unless `count` values of a line fit the precision of their column.
 
     Columns of other kinds pass.
     """
     if column.kind is not Kind.DECIMAL:
         return
     most = 10**column.field.type.precision
-    least, greatest = entry.reference, entry.reference + 2**entry.width - 1
-    if -most < least and greatest < min(most, 2**63):
+    ends = (line.reference, line.reference + (line.step + 1) * count)
+    if -most < min(ends) and max(ends) + 2**entry.width < min(most, 2**63):
         return  # Whatever the packed bits are: most chunks need no more than this.
-    values = add_reference(unpack(packed, entry.width, count), entry.reference, column.dtype)
+    values = unpack_line(packed, entry.width, count, line, slice(None), column.dtype)
     _check_bounds(column, entry, int(values.min()), int(values.max()))
 
 

@@ -29,6 +29,7 @@ from raydb.storage.flat.encodings.bits import (
     unpack,
 )
 from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk
+from raydb.storage.flat.encodings.runs import SLOWER, Runs, pack_runs, read_runs, runs_bytes
 from raydb.storage.flat.encodings.texts import (
     narrow_texts,
     pack_entries,
@@ -36,7 +37,7 @@ from raydb.storage.flat.encodings.texts import (
     unpack_entries,
 )
 from raydb.storage.flat.kinds import has_large_offsets, valid_mask, value_dtype, values_of
-from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Kind, Tier
+from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Flags, Kind, Tier
 from raydb.storage.take_rows import take_rows
 from raydb.values import dataclass
 
@@ -100,6 +101,43 @@ class ColumnDictionary:
         return pack_dictionary(self.kind, self.entries.take(pa.array(self.shared)))
 
 
+class _Codes(NamedTuple):
+    """The codes of a chunk, one a row or one a run, and the entries that they mean."""
+
+    entries: Any
+    packed: memoryview
+    width: int
+    code_count: int
+    runs: Runs | None
+
+    def of(self, rows: Rows) -> NDArray[Any]:
+        """Return the codes of some rows."""
+        if self.runs is None:
+            return unpack(self.packed, self.width, self.code_count, rows)
+        if not isinstance(rows, slice):
+            return unpack(self.packed, self.width, self.code_count, self.runs.runs_of(rows))
+        codes = unpack(self.packed, self.width, self.code_count)
+        return self.runs.spread(codes, rows)
+
+    def reader(self) -> Callable[[int], int]:
+        """Return the function from a row to its code."""
+        code_of = packed_reader(self.packed, self.width)
+        if self.runs is None:
+            return code_of
+        run_of = self.runs.reader()
+        return lambda row: code_of(run_of(row))
+
+
+def _pack_codes(codes: NDArray[Any], bits: int) -> tuple[Any, int]:
+    """Return packed codes, of all rows or of runs, whichever take less, and the flags of that."""
+    starts = np.ones(len(codes), np.bool_)
+    np.not_equal(codes[1:], codes[:-1], out=starts[1:])
+    in_runs = runs_bytes(len(codes)) + packed_bytes(int(np.count_nonzero(starts)), bits)
+    if in_runs * SLOWER > packed_bytes(len(codes), bits):
+        return pack(codes, bits), 0
+    return pack_runs(starts) + pack(codes[starts], bits).tobytes(), Flags.RUNS
+
+
 class _Dictionary(Encoding):
     code, name, shows_width = 5, "dictionary", True
     kinds = frozenset({Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT, Kind.BYTES})
@@ -145,10 +183,12 @@ class _Dictionary(Encoding):
             places[missing] = dictionary.shared_count + np.searchsorted(own, codes[missing])
         bits = bits_for(dictionary.shared_count + len(own) - 1)
         entries = dictionary.entries.take(pa.array(own)) if len(own) else None
+        payload, flags = _pack_codes(places, bits)
         return Encoded(
             self,
             bits,
-            payload=pack(places, bits),
+            flags=flags,
+            payload=payload,
             dictionary=b"" if entries is None else pack_dictionary(dictionary.kind, entries),
             dictionary_count=len(own),
             uses_shared=True,
@@ -166,17 +206,22 @@ class _Dictionary(Encoding):
             else:
                 entries = np.concatenate([entries, own])
         count = column.dictionary_count + own_count
-        check_packed(column, entry, len(sections.payload), entry.row_count, 32)
-        greatest = int(unpack(sections.payload, entry.width, entry.row_count).max())
+        runs, packed, code_count = None, sections.payload, entry.row_count
+        if entry.flags & Flags.RUNS:
+            runs, packed = read_runs(column, entry, packed)
+            code_count = runs.run_count
+        check_packed(column, entry, len(packed), code_count, 32)
+        greatest = int(unpack(packed, entry.width, code_count).max())
         if greatest >= count:
             raise bad_chunk(column, entry, entry.starts()[1], f"codes below {count}", greatest)
-        return None, entries
+        return None, _Codes(entries, packed, entry.width, code_count, runs)
 
     def read_values(self, chunk: Chunk, rows: Rows, count: int) -> NDArray[Any]:
-        return np.asarray(chunk.shared[self._codes(chunk)[rows]])
+        codes: _Codes = chunk.shared
+        return np.asarray(codes.entries[codes.of(rows)])
 
     def read_texts(self, chunk: Chunk, rows: Rows, count: int, validity: Any) -> Any:
-        column, entries, codes = chunk.column, chunk.shared, self._codes(chunk)[rows]
+        column, entries, codes = chunk.column, chunk.shared.entries, chunk.shared.of(rows)
         is_long = False
         if count * self._longest(column, chunk.entry.dictionary_length) > _SURE_BYTES:
             need = _bytes_of(entries, codes)
@@ -196,30 +241,27 @@ class _Dictionary(Encoding):
         return np.asarray(rows * self._longest(column, entries["dictionary_length"]))
 
     def exact_text_bytes(self, chunk: Chunk) -> float:
-        return float(_bytes_of(chunk.shared, self._codes(chunk)))
+        return float(_bytes_of(chunk.shared.entries, chunk.shared.of(slice(None))))
 
     def _longest(self, column: Column, own_bytes: Any) -> Any:
         """Return the most bytes of an entry of chunks with so many bytes of their own ones."""
         return np.maximum(column.longest_entry, own_bytes)
 
     def number_reader(self, chunk: Chunk) -> Callable[[int], Any]:
-        code_of, entries = packed_reader(chunk.payload, chunk.entry.width), chunk.shared
+        code_of, entries = chunk.shared.reader(), chunk.shared.entries
         return lambda row: entries[code_of(row)].item()
 
     def text_reader(self, chunk: Chunk) -> Callable[[int], Any]:
-        code_of, entries = packed_reader(chunk.payload, chunk.entry.width), chunk.shared
+        code_of, entries = chunk.shared.reader(), chunk.shared.entries
         return lambda row: entries[code_of(row)].as_py()
 
     def match(self, chunk: Chunk, value: bytes, start: int, stop: int) -> NDArray[np.int64]:
         is_text = chunk.column.is_text
-        entries = chunk.shared.cast("string" if is_text else "binary")
+        entries = chunk.shared.entries.cast("string" if is_text else "binary")
         code = entries.index(value.decode() if is_text else value).as_py()
         if code < 0:
             return np.empty(0, np.int64)
-        return np.flatnonzero(self._codes(chunk)[start:stop] == code) + start
-
-    def _codes(self, chunk: Chunk) -> NDArray[Any]:
-        return unpack(chunk.payload, chunk.entry.width, chunk.entry.row_count)
+        return np.flatnonzero(chunk.shared.of(slice(start, stop)) == code) + start
 
 
 DICTIONARY = _Dictionary()

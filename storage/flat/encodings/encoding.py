@@ -7,6 +7,7 @@ or `read_texts`.
 
 from __future__ import annotations
 
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,9 +43,10 @@ INTEGERS = frozenset({Kind.BOOLEAN, Kind.SIGNED, Kind.UNSIGNED, Kind.DECIMAL})
 class Values:
     """The rows of a chunk to be encoded, of which at least one is not NULL.
 
-    array: an Arrow array. numbers: the values of a fixed width with the first one in place of each
+    array: an Arrow array. numbers: the values of a fixed width with a valid one in place of each
     NULL, shape (count,), or (count, 2) for decimals as they are in Arrow; None for bytes and nested
-    values. least, greatest: the bounds of numbers that are integers of 64 bits.
+    values. least, greatest: the bounds of numbers that are integers of 64 bits. kept: what an
+    encoding has found out while its size was asked for.
     """
 
     plan: ColumnPlan
@@ -53,6 +55,32 @@ class Values:
     numbers: NDArray[Any] | None = None
     least: int | None = None
     greatest: int | None = None
+    kept: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return len(self.array)
+
+    @property
+    def span(self) -> int:
+        """The greatest integer less the least."""
+        assert self.least is not None
+        assert self.greatest is not None
+        return self.greatest - self.least
+
+    @cached_property
+    def run_starts(self) -> NDArray[np.bool_]:
+        """Which rows have another number than the row before."""
+        assert self.numbers is not None
+        starts = np.ones(len(self.numbers), np.bool_)
+        np.not_equal(self.numbers[1:], self.numbers[:-1], out=starts[1:])
+        return starts
+
+    @cached_property
+    def run_count(self) -> int:
+        """How many rows have another number than the row before, the first one counted."""
+        return int(np.count_nonzero(self.run_starts))
 
     @cached_property
     def texts(self) -> Any:
@@ -125,7 +153,7 @@ class Encoding:
 
     code, name: what files and people call it. kinds: the columns whose chunks it may have.
     choices: those for which `encodings=` may ask for it. shows_width: whether a drawing tells the
-    bits of a value.
+    bits of a value. competes: whether it is chosen by its `size`, where no other takes the values.
     """
 
     code: int
@@ -133,11 +161,19 @@ class Encoding:
     kinds: frozenset[Kind]
     choices: frozenset[Kind] = frozenset()
     shows_width = False
+    competes = False
 
     # Writing
 
     def prepare(self, column: Any, kind: Kind, chunk_rows: int, is_wanted: bool) -> Any:
         """Return what the chunks of a column will share (`plan.prepared`); None if it won't pay."""
+
+    def size(self, values: Values) -> int | None:
+        """Return the bytes of values for which several encodings compete.
+
+        Those that are slower to read ask for more than they take. None where it does not take them.
+        """
+        raise NotImplementedError
 
     def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
         """Return the values in this encoding; None if it does not take them or does not pay.
@@ -161,6 +197,10 @@ class Encoding:
         Shape (count,), or (count, 2) for wide decimals.
         """
         raise NotImplementedError
+
+    def read_into(self, chunk: Chunk, start: int, out: NDArray[Any]) -> None:
+        """Write the values of a chunk of numbers from row `start` on, in the column's dtype."""
+        out[:] = self.read_values(chunk, slice(start, start + len(out)), len(out))
 
     def read_texts(self, chunk: Chunk, rows: Rows, count: int, validity: Any) -> Any:
         """Return the Arrow array of some rows of a chunk of bytes.

@@ -1,21 +1,24 @@
-"""FRAME: the difference of each integer to the chunk's least one, in 1 to 64 bits."""
+"""FRAME: the difference of each integer to the chunk's least one, in 1 to 57 or 64 bits."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from raydb.storage.flat.encodings.bits import (
-    add_reference,
+    Line,
     bits_for,
     check_packed,
+    line_reader,
     pack_above,
-    packed_reader,
+    packed_bytes,
     signed_64,
-    unpack,
+    unpack_into,
+    unpack_line,
 )
 from raydb.storage.flat.encodings.decimals import check_packed_decimals
-from raydb.storage.flat.encodings.encoding import INTEGERS, Encoded, Encoding
-from raydb.storage.flat.encodings.gather import number_gather
+from raydb.storage.flat.encodings.encoding import Encoded
+from raydb.storage.flat.encodings.gather import Form, number_gather
+from raydb.storage.flat.encodings.integers import IntegerEncoding
 from raydb.storage.flat.layout import Kind
 
 if TYPE_CHECKING:
@@ -28,38 +31,46 @@ if TYPE_CHECKING:
     from raydb.storage.flat.metadata.column import Column
 
 
-class _Frame(Encoding):
-    code, name, kinds, shows_width = 3, "frame", INTEGERS, True
-    choices = INTEGERS - {Kind.BOOLEAN}
+class _Frame(IntegerEncoding):
+    code, name, shows_width = 3, "frame", True
+
+    def integers_size(self, values: Values) -> int | None:
+        bits = bits_for(values.span)
+        if bits >= values.plan.bits:
+            return None
+        return packed_bytes(values.count, bits)
 
     def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
-        numbers, least, greatest = values.numbers, values.least, values.greatest
-        if numbers is None or least is None or greatest is None:
+        if values.numbers is None or values.least is None:
             return None
-        bits = bits_for(greatest - least)
-        if bits >= values.plan.bits and not is_wanted:
-            return None
-        return Encoded(self, bits, signed_64(least), payload=pack_above(numbers, least, bits))
+        bits = bits_for(values.span)
+        payload = pack_above(values.numbers, values.least, bits)
+        return Encoded(self, bits, signed_64(values.least), payload=payload)
 
     def open(self, column: Column, entry: ChunkEntry, sections: Sections) -> tuple[Any, Any]:
         most_bits = min(column.bits, 64)
         check_packed(column, entry, len(sections.payload), entry.row_count, most_bits)
-        check_packed_decimals(column, entry, sections.payload, entry.row_count)
+        line = Line(entry.reference)
+        check_packed_decimals(column, entry, sections.payload, entry.row_count, line)
         return None, None
 
     def read_values(self, chunk: Chunk, rows: Rows, count: int) -> NDArray[Any]:
         entry = chunk.entry
-        deltas = unpack(chunk.payload, entry.width, entry.row_count)[rows]
-        return add_reference(deltas, entry.reference, chunk.column.dtype)
+        line = Line(entry.reference)
+        return unpack_line(
+            chunk.payload, entry.width, entry.row_count, line, rows, chunk.column.dtype
+        )
+
+    def read_into(self, chunk: Chunk, start: int, out: NDArray[Any]) -> None:
+        unpack_into(chunk.payload, chunk.entry.width, start, Line(chunk.entry.reference), out)
 
     def number_reader(self, chunk: Chunk) -> Callable[[int], Any]:
-        unpacked, reference = packed_reader(chunk.payload, chunk.entry.width), chunk.entry.reference
-        if chunk.column.kind is Kind.UNSIGNED:
-            return lambda row: (unpacked(row) + reference) % 2**64
-        return lambda row: unpacked(row) + reference
+        entry = chunk.entry
+        unsigned = chunk.column.kind is Kind.UNSIGNED
+        return line_reader(chunk.payload, entry.width, Line(entry.reference), unsigned=unsigned)
 
     def gather(self, column: Column, width: int) -> Gather | None:
-        return number_gather(column, width, has_reference=True)
+        return number_gather(column, width, Form.FRAME)
 
 
 FRAME = _Frame()

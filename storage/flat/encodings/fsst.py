@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 from raydb.kernels.codecs import fsst
 from raydb.room import check_room
 from raydb.storage.damage import damaged
-from raydb.storage.flat.encodings.bits import unpack
 from raydb.storage.flat.encodings.constant import CONSTANT
 from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk, unreadable
 from raydb.storage.flat.encodings.gather import text_gather
+from raydb.storage.flat.encodings.integers import run_validity
 from raydb.storage.flat.encodings.texts import (
     build_index,
     check_utf8,
@@ -178,7 +178,7 @@ class _Fsst(Encoding):
             )
             if not is_checked:
                 check_utf8(column.field.type, offsets, data)
-            return text_array(column.field.type, offsets, data, _read_bits(run))
+            return text_array(column.field.type, offsets, data, run_validity(run))
         except (ValueError, pa.ArrowInvalid) as error:
             found = f"others ({error})"
             raise damaged(column.file.path, int(starts[0]), "readable texts", found) from None
@@ -199,19 +199,6 @@ def _code_bounds(run: Sequence[Piece]) -> tuple[NDArray[np.int64], NDArray[np.in
     bases = np.repeat(np.array(begins, np.int64), [len(index) - 1 for index in indexes])
     starts = np.concatenate([index[:-1] for index in indexes]) + bases
     return starts, np.concatenate([index[1:] for index in indexes]) + bases
-
-
-def _read_bits(run: Sequence[Piece]) -> Any:
-    """Return the validity of rows of several chunks as a buffer; None where all are valid."""
-    if all(piece.chunk.validity is None for piece in run):
-        return None
-    bits = [
-        np.ones(piece.stop - piece.start, np.uint8)
-        if piece.chunk.validity is None
-        else unpack(piece.chunk.validity, 1, piece.stop)[piece.start :]
-        for piece in run
-    ]
-    return pa.py_buffer(np.packbits(np.concatenate(bits), bitorder="little"))
 
 
 FSST = _Fsst()

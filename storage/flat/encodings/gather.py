@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from raydb.storage.damage import damaged
+from raydb.storage.flat.encodings.bits import load_words
 from raydb.storage.flat.encodings.texts import text_array
 from raydb.storage.flat.kinds import array_of
 from raydb.storage.flat.layout import Kind
@@ -24,35 +26,66 @@ if TYPE_CHECKING:
     Join = Callable[[NDArray[np.uint8], NDArray[Any], NDArray[Any]], tuple[Any, NDArray[np.int64]]]
 
 _WORD_BITS = frozenset({8, 16, 32, 64})
+LINE_HEAD_BYTES = 16
 
 
-def number_gather(column: Column, width: int, has_reference: bool) -> Gather | None:
-    """Return the function for numbers of whole bytes; None for others.
+class Form(Enum):
+    """What packed words are: the values themselves, or distances to a reference or to a line."""
 
-    has_reference: whether values are kept as differences to the reference of their chunk.
-    """
-    if column.kind not in {Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT} or width not in _WORD_BITS:
+    VALUES = 0
+    FRAME = 1
+    LINE = 2
+
+
+def number_gather(column: Column, width: int, form: Form) -> Gather | None:
+    """Return the function for numbers of a width; None for kinds whose values are no numbers."""
+    if column.kind not in {Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT}:
         return None
-    data, entries, size, dtype = column.file.bytes_, column.entries, width // 8, column.dtype
-    words = data[: len(data) // size * size].view(f"<u{size}")
-    if not has_reference:
-        words = words.view(dtype)
+    data, entries, dtype = column.file.bytes_, column.entries, column.dtype
     # Chunks and their sections are aligned to 8 bytes: places are whole words.
     payloads = _aligned(entries, "validity_length", "index_length")
     payloads += entries["offset"].astype(np.int64)
-    bases = payloads // size - entries["first_row"].astype(np.int64)
+    firsts = entries["first_row"].astype(np.int64)
     references = entries["reference"].astype(dtype)
+    begins = payloads + LINE_HEAD_BYTES if form is Form.LINE else payloads
+    read_words = _word_reader(data, width, begins, firsts)
+    heads = data[: len(data) // 8 * 8].view("<u8")
     read_validity = _validity_gather(column)
     kind, data_type = column.kind, column.field.type
 
     def gather(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
-        values = words[rows + bases[numbers]]
-        if has_reference:
+        values = read_words(rows, numbers)
+        if form is Form.VALUES:
+            values = values.view(dtype)
+        else:
             values = values.astype(dtype)
             values += references[numbers]
+        if form is Form.LINE:
+            places, local = payloads[numbers] >> 3, (rows - firsts[numbers]).astype(np.uint64)
+            rise = heads[places] * local
+            rise += (heads[places + 1] * local) >> np.uint64(32)
+            values += rise.astype(dtype)
         return array_of(data_type, kind, values, read_validity and read_validity(rows, numbers))
 
     return gather
+
+
+def _word_reader(
+    data: NDArray[np.uint8], width: int, begins: NDArray[np.int64], firsts: NDArray[np.int64]
+) -> Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[Any]]:
+    """Return the function from rows and their chunks to their packed integers.
+
+    begins: where the packed integers of each chunk begin; behind them are more bytes of the file.
+    """
+    if width in _WORD_BITS:
+        size = width // 8
+        words = data[: len(data) // size * size].view(f"<u{size}")
+        bases = begins // size - firsts
+        return lambda rows, numbers: words[rows + bases[numbers]]
+    if not width:
+        return lambda rows, _numbers: np.zeros(len(rows), np.uint8)
+    bit_bases = begins * 8 - firsts * width
+    return lambda rows, numbers: load_words(data, rows * width + bit_bases[numbers], width)
 
 
 def text_gather(column: Column, join: Join) -> Gather:

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raydb.storage.flat.encodings.bits import (
-    add_reference,
+    Line,
     bits_for,
     check_packed,
+    line_reader,
     pack_above,
     packed_bytes,
-    packed_reader,
     signed_64,
-    unpack,
+    unpack_line,
 )
 from raydb.storage.flat.encodings.decimals import check_packed_decimals
-from raydb.storage.flat.encodings.encoding import INTEGERS, Encoded, Encoding, bad_chunk
+from raydb.storage.flat.encodings.encoding import Encoded, bad_chunk
+from raydb.storage.flat.encodings.integers import IntegerEncoding
 from raydb.storage.flat.layout import Kind, align
 
 if TYPE_CHECKING:
@@ -34,26 +35,28 @@ if TYPE_CHECKING:
 _MIN_RUN_BYTES = 64
 
 
-class _RunLength(Encoding):
-    code, name, kinds, choices = 4, "run_length", INTEGERS, INTEGERS
+class _RunLength(IntegerEncoding):
+    code, name = 4, "run_length"
+    choices = IntegerEncoding.kinds
+
+    def integers_size(self, values: Values) -> int | None:
+        bits = bits_for(values.span)
+        frame_bytes = packed_bytes(values.count, bits)
+        if frame_bytes <= _MIN_RUN_BYTES:
+            return None
+        run_bytes = 8 + 4 * values.run_count + packed_bytes(values.run_count, bits)
+        return run_bytes if 2 * run_bytes < frame_bytes else None
 
     def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
-        numbers, least, greatest = values.numbers, values.least, values.greatest
-        if numbers is None or least is None or greatest is None:
+        numbers, least = values.numbers, values.least
+        if numbers is None or least is None:
             return None
-        bits = bits_for(greatest - least)
-        frame_bytes = packed_bytes(len(numbers), bits)
-        if frame_bytes <= _MIN_RUN_BYTES and not is_wanted:
-            return None
-        changes = np.flatnonzero(numbers[1:] != numbers[:-1])
-        run_count = len(changes) + 1
-        run_bytes = 8 + 4 * run_count + packed_bytes(run_count, bits)
-        if 2 * run_bytes >= frame_bytes and not is_wanted:
-            return None
-        ends = np.append(changes + 1, len(numbers)).astype("<u4")
+        bits = bits_for(values.span)
+        starts = np.flatnonzero(values.run_starts)
+        ends = np.append(starts[1:], len(numbers)).astype("<u4")
         head = np.array([len(ends)], "<u4").tobytes() + ends.tobytes()
         head += bytes(align(len(head)) - len(head))
-        runs = pack_above(numbers[ends - 1], least, bits).tobytes()
+        runs = pack_above(numbers[starts], least, bits).tobytes()
         return Encoded(self, bits, signed_64(least), payload=head + runs)
 
     def open(self, column: Column, entry: ChunkEntry, sections: Sections) -> tuple[Any, Any]:
@@ -67,14 +70,14 @@ class _RunLength(Encoding):
             expected = f"run ends that rise to {entry.row_count}"
             raise bad_chunk(column, entry, place, expected, int(ends[-1]))
         check_packed(column, entry, len(packed), len(ends), min(column.bits, 64))
-        check_packed_decimals(column, entry, packed, len(ends))
+        check_packed_decimals(column, entry, packed, len(ends), Line(entry.reference))
         return None, None
 
     def read_values(self, chunk: Chunk, rows: Rows, count: int) -> NDArray[Any]:
         entry = chunk.entry
         ends, packed = _run_layout(chunk.payload)
-        deltas = unpack(packed, entry.width, len(ends))
-        values = add_reference(deltas, entry.reference, chunk.column.dtype)
+        line, dtype = Line(entry.reference), chunk.column.dtype
+        values = unpack_line(packed, entry.width, len(ends), line, slice(None), dtype)
         if isinstance(rows, slice):
             start, stop, _ = rows.indices(entry.row_count)
             first, last = np.searchsorted(ends, (start, stop - 1), "right")
@@ -85,11 +88,10 @@ class _RunLength(Encoding):
 
     def number_reader(self, chunk: Chunk) -> Callable[[int], Any]:
         ends, packed = _run_layout(chunk.payload)
-        reference = chunk.entry.reference
-        unpacked, run_ends = packed_reader(packed, chunk.entry.width), ends.data
-        if chunk.column.kind is Kind.UNSIGNED:
-            return lambda row: (unpacked(bisect_right(run_ends, row)) + reference) % 2**64
-        return lambda row: unpacked(bisect_right(run_ends, row)) + reference
+        entry, run_ends = chunk.entry, ends.data
+        unsigned = chunk.column.kind is Kind.UNSIGNED
+        value_of = line_reader(packed, entry.width, Line(entry.reference), unsigned=unsigned)
+        return lambda row: value_of(bisect_right(run_ends, row))
 
 
 def _run_layout(payload: memoryview) -> tuple[NDArray[np.uint32], memoryview]:

@@ -17,7 +17,7 @@ from raydb.storage.flat.encodings.bits import (
 from raydb.storage.flat.encodings.constant import CONSTANT
 from raydb.storage.flat.encodings.decimals import check_wide_decimals
 from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk, unreadable
-from raydb.storage.flat.encodings.gather import join_items, number_gather, text_gather
+from raydb.storage.flat.encodings.gather import Form, join_items, number_gather, text_gather
 from raydb.storage.flat.encodings.texts import (
     build_index,
     check_texts,
@@ -43,7 +43,11 @@ _FLOAT_FORMATS = {32: "f", 64: "d"}
 
 class _Verbatim(Encoding):
     code, name, kinds = 2, "verbatim", frozenset(Kind) - {Kind.NESTED}
+    competes = True
     choices = kinds
+
+    def size(self, values: Values) -> int:
+        return packed_bytes(values.count, values.plan.bits)
 
     def encode(self, values: Values, is_wanted: bool) -> Encoded:
         # Integers are kept as asked; of others, equal ones are kept once whatever is asked for.
@@ -136,7 +140,7 @@ class _Verbatim(Encoding):
     def gather(self, column: Column, width: int) -> Gather | None:
         if column.kind is Kind.BYTES:
             return text_gather(column, join_items)
-        return number_gather(column, width, has_reference=False)
+        return number_gather(column, width, Form.VALUES)
 
 
 VERBATIM = _Verbatim()

@@ -108,6 +108,11 @@ def _base_tables() -> dict[str, tuple[pa.Table, dict[str, Any]]]:
     temporal = (pa.date32(), pa.time32("s"), pa.timestamp("us"), pa.duration("ms"))
     numbers = _cast(ints, pa.int8(), pa.int64(), pa.uint32(), pa.uint64(), pa.decimal128(21, 2))
     frames = dict.fromkeys(numbers.column_names, "frame")
+    lines = _cast(
+        [row * 3 + row % 2 for row in rows], pa.int32(), pa.uint64(), pa.decimal128(21, 2)
+    )
+    short = _cast([row // 3 * 7 % 10 for row in rows], pa.int16(), pa.int64(), pa.decimal128(21, 2))
+    strides = _cast([row % 5 * 1000 for row in rows], pa.int64(), pa.decimal128(21, 2))
     runs = _cast([row // 9 for row in rows], pa.int32(), pa.decimal128(21, 2), pa.bool_())
     floats = _cast(ints, pa.int64(), pa.float32(), pa.float64())
     wide = pa.array([10**30 + row for row in rows], pa.decimal128(38, 4))
@@ -136,6 +141,9 @@ def _base_tables() -> dict[str, tuple[pa.Table, dict[str, Any]]]:
         "frame": (numbers, {"encodings": frames, "chunk_rows": 8}),
         "verbatim": (_cast(ints, *temporal), {}),
         "floats": (floats.append_column("wide", wide), {"encodings": {"c0": "verbatim"}}),
+        "lines": (lines, {"encodings": dict.fromkeys(lines.column_names, "line")}),
+        "short runs": (short, {"encodings": dict.fromkeys(short.column_names, "runs")}),
+        "strides": (strides, {"encodings": dict.fromkeys(strides.column_names, "stride")}),
         "runs": (runs, {"encodings": dict.fromkeys(runs.column_names, "run_length")}),
         "words": (words_table, {"encodings": chosen, "chunk_rows": 6}),
         "word": (words_table.select([0]), {"encodings": {"word": "dictionary"}}),
@@ -290,7 +298,7 @@ def _some_chunk(model: Model, random: Random) -> Chunk | None:
 def _change_entry(model: Model, random: Random) -> None:
     if chunk := _some_chunk(model, random):
         name = random.choice(ENTRY_NAMES)
-        most = {"encoding": 8, "width": 65, "flags": 64}.get(name)
+        most = {"encoding": 12, "width": 65, "flags": 256}.get(name)
         right = chunk.fields.get(name, len(chunk.sections.get(name.removesuffix("_length"), b"")))
         chunk.lies[name] = random.randint(0, most) if most else _number(random, right)
 
@@ -302,7 +310,7 @@ def _change_field(model: Model, random: Random) -> None:
         return
     chunk = random.choice(column.chunks)
     name = random.choice(("reference", "row_count", "null_count", "width", "flags", "encoding"))
-    limit = {"width": 65, "flags": 64, "encoding": 8}.get(name)
+    limit = {"width": 65, "flags": 256, "encoding": 12}.get(name)
     most = 2**63 if name == "reference" else 2**32
     number = _number(random, chunk.fields[name]) % most
     chunk.fields[name] = random.randint(0, limit) if limit else number
@@ -417,7 +425,7 @@ def _change_chunks(model: Model, random: Random) -> None:
         case 1:
             other.lies["offset"] = 64
         case 2:
-            one.fields["encoding"], other.fields["encoding"] = random.randint(0, 7), 2
+            one.fields["encoding"], other.fields["encoding"] = random.randint(0, 12), 2
         case _:
             column.chunks.append(copy.deepcopy(one))
 

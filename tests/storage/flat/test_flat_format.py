@@ -20,6 +20,7 @@ from flatstor_schema.GlobalVTable import GlobalVTable
 from flatstor_schema.TableMetadata import TableMetadata
 
 from raydb.storage.flat import inspect, open_table, write_table
+from raydb.storage.flat.encodings import ENCODINGS
 from raydb.storage.flat.layout import MAGIC, TAIL, TAIL_MAGIC
 from raydb.storage.flat.modality import media_type
 
@@ -74,6 +75,7 @@ def test_version_1_is_read() -> None:
     table = table_of_version_1()
     with open_table(DATA / "version_1.flat") as flat:
         flat.verify()
+        assert flat.metadata.format_version == 1
         assert flat.schema.equals(table.schema, check_metadata=True)
         assert flat.scan().equals(table)
         assert flat.take([7, 0, 0]).equals(table.take([7, 0, 0]))
@@ -90,11 +92,55 @@ def test_version_1_is_read() -> None:
     }
 
 
+def table_of_version_2() -> pa.Table:
+    """Return the table that version_2.flat was written from, with the settings below."""
+    table = table_of_version_1()
+    columns = {
+        "three bits": [5, 9, None, 7, 5, 3, 4, 8],
+        "57 bits": [2**56, 0, 2**57 - 1, 1, None, 3, 4, 5],
+        "line": [100, 107, 114, None, 128, 135, 142, 149],
+        "steps": pa.array([2**63 + 10 * row + row % 2 for row in range(8)], pa.uint64()),
+        "short": [4, 4, 1, 1, 1, 9, 9, 9],
+        "seconds": [n * 10**6 + 1 for n in (5, 9, 7, 5, 3, 0, 4, 8)],
+    }
+    for name, values in columns.items():
+        table = table.append_column(name, pa.array(values))
+    return table
+
+
+SETTINGS_OF_VERSION_2 = {
+    "chunk_rows": {**SETTINGS_OF_VERSION_1["chunk_rows"], "short": 5},
+    "encodings": {
+        **SETTINGS_OF_VERSION_1["encodings"],
+        "57 bits": "frame",
+        "line": "line",
+        "steps": "line",
+        "short": "runs",
+        "seconds": "stride",
+    },
+    "offset_index": SETTINGS_OF_VERSION_1["offset_index"],
+}
+
+
+def test_version_2_is_read() -> None:
+    table = table_of_version_2()
+    with open_table(DATA / "version_2.flat") as flat:
+        flat.verify()
+        assert flat.metadata.format_version == 2
+        assert flat.schema.equals(table.schema, check_metadata=True)
+        assert flat.scan().equals(table)
+        assert flat.take([7, 0, 0]).equals(table.take([7, 0, 0]))
+        encodings = {name for column in flat.metadata.columns for name in column.encodings}
+        rows = [{name: flat.item(row, name) for name in table.column_names} for row in range(8)]
+    assert rows == table.to_pylist()
+    assert encodings == {each.name for each in ENCODINGS.values()}
+
+
 def test_the_ends_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "x.flat"
     write_table(pa.table({"a": [1, 2]}), path)
     data = path.read_bytes()
-    assert data[:16] == MAGIC + struct.pack("<II", 1, 64)
+    assert data[:16] == MAGIC + struct.pack("<II", 2, 64)
     offset, length, _, magic = TAIL.unpack(data[-32:])
     assert (offset + length, magic) == (len(data) - 32, TAIL_MAGIC)
 

@@ -67,11 +67,11 @@ TYPES: list[tuple[pa.DataType, st.SearchStrategy[Any]]] = [
 
 FORCED = {
     "bool": ("verbatim", "run_length"),
-    "int64": ("verbatim", "frame", "run_length", "dictionary"),
-    "uint64": ("verbatim", "frame", "run_length", "dictionary"),
-    "int8": ("verbatim", "frame", "run_length", "dictionary"),
+    "int64": ("verbatim", "frame", "run_length", "dictionary", "line", "runs", "stride"),
+    "uint64": ("verbatim", "frame", "run_length", "dictionary", "line", "runs", "stride"),
+    "int8": ("verbatim", "frame", "run_length", "dictionary", "line", "runs", "stride"),
     "double": ("verbatim", "dictionary"),
-    "decimal128(12, 2)": ("verbatim", "frame", "run_length"),
+    "decimal128(12, 2)": ("verbatim", "frame", "run_length", "line", "runs", "stride"),
     "string": ("verbatim", "dictionary", "fsst"),
     "large_binary": ("verbatim", "dictionary", "fsst"),
 }
@@ -208,7 +208,7 @@ def test_many_rows_in_every_encoding(tmp_path: Path) -> None:
     check_everything(table, flat, random.integers(0, count, 200).tolist())
     found = {column.name: set(column.encodings) for column in flat.metadata.columns}
     assert found == {
-        "id": {"frame"},
+        "id": {"line"},
         "number": {"frame"},
         "bits": {"frame"},
         "flag": {"verbatim"},

@@ -1,0 +1,124 @@
+"""Loops over packed integers of any width: each is one unaligned load of 8 bytes and a shift.
+
+Every index is unsigned, as in `fsst_loops`: LLVM makes one load of eight bytes then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raydb.kernels.jit import compiled, inlined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@inlined
+def _load(data: NDArray[np.uint8], place: np.uint64) -> np.uint64:
+    """Return the 8 bytes at `place`, all of which are there, as a little-endian word."""
+    return (
+        np.uint64(data[place])
+        | np.uint64(data[place + np.uint64(1)]) << np.uint64(8)
+        | np.uint64(data[place + np.uint64(2)]) << np.uint64(16)
+        | np.uint64(data[place + np.uint64(3)]) << np.uint64(24)
+        | np.uint64(data[place + np.uint64(4)]) << np.uint64(32)
+        | np.uint64(data[place + np.uint64(5)]) << np.uint64(40)
+        | np.uint64(data[place + np.uint64(6)]) << np.uint64(48)
+        | np.uint64(data[place + np.uint64(7)]) << np.uint64(56)
+    )
+
+
+@inlined
+def _load_last(data: NDArray[np.uint8], place: np.uint64) -> np.uint64:
+    """Return what is there of the 8 bytes at `place`; the rest is 0."""
+    word = np.uint64(0)
+    for byte in range(min(len(data) - int(place), 8)):
+        word |= np.uint64(data[place + np.uint64(byte)]) << np.uint64(8 * byte)
+    return word
+
+
+@inlined
+def _loads(data: NDArray[np.uint8], width: np.uint64, first: np.uint64, count: int) -> np.uint64:
+    """Return of how many values from `first` on all 8 bytes are there."""
+    if len(data) < 8 or width == 0:
+        return np.uint64(0 if width else count)
+    whole = (np.uint64(len(data) - 8) << np.uint64(3) | np.uint64(7)) // width + np.uint64(1)
+    return np.uint64(min(max(int(whole) - int(first), 0), count))
+
+
+@compiled
+def unpack_line(
+    data: NDArray[np.uint8],
+    width: np.uint64,
+    first: np.uint64,
+    reference: np.uint64,
+    step: np.uint64,
+    fraction: np.uint64,
+    out: NDArray[np.uint64],
+) -> None:
+    """Write the values from `first` on: a line and the packed integer above it.
+
+    width: 0 to 57, or 64. out: unsigned integers of any size; sums wrap around in it.
+    """
+    mask = ~np.uint64(0) if width == 64 else (np.uint64(1) << width) - np.uint64(1)
+    whole = _loads(data, width, first, len(out)) if width else np.uint64(0)
+    straight, rise = step == 0 and fraction == 0, np.uint64(32)
+    if straight:
+        for row in range(whole):
+            at = (first + np.uint64(row)) * width
+            word = _load(data, at >> np.uint64(3)) >> (at & np.uint64(7))
+            out[np.uint64(row)] = (word & mask) + reference
+    else:
+        for row in range(whole):
+            number = first + np.uint64(row)
+            at = number * width
+            word = _load(data, at >> np.uint64(3)) >> (at & np.uint64(7))
+            above = reference + number * step + (number * fraction >> rise)
+            out[np.uint64(row)] = (word & mask) + above
+    for row in range(whole, np.uint64(len(out))):
+        number = first + np.uint64(row)
+        at = number * width
+        word = np.uint64(0)
+        if width:
+            word = _load_last(data, at >> np.uint64(3)) >> (at & np.uint64(7))
+        above = reference + number * step + (number * fraction >> rise)
+        out[np.uint64(row)] = (word & mask) + above
+
+
+@compiled
+def pack_words(values: NDArray[np.uint64], width: np.uint64, out: NDArray[np.uint8]) -> None:
+    """Write integers of 0 to 2**width - 1 in `width` bits each, into as many bytes as they take."""
+    held, bits, place = np.uint64(0), np.uint64(0), np.uint64(0)
+    for row in range(np.uint64(len(values))):
+        value = values[row]
+        held |= value << bits
+        bits += width
+        if bits >= 64:
+            for byte in range(8):
+                out[place + np.uint64(byte)] = np.uint8(held >> np.uint64(8 * byte))
+            place += np.uint64(8)
+            bits -= np.uint64(64)
+            taken = width - bits
+            held = value >> taken if taken < 64 else np.uint64(0)
+    while place < np.uint64(len(out)):
+        out[place] = np.uint8(held & np.uint64(0xFF))
+        held >>= np.uint64(8)
+        place += np.uint64(1)
+
+
+@compiled
+def expand_runs(
+    starts: NDArray[np.uint8], values: NDArray[np.uint64], first: np.uint64, out: NDArray[np.uint64]
+) -> None:
+    """Write the value of each row from `first` on, given a bit for each row that begins a run.
+
+    values: of the runs from that of row `first` on; both are unsigned integers of one size.
+    """
+    run = np.uint64(0)
+    out[np.uint64(0)] = values[run]
+    for row in range(np.uint64(1), np.uint64(len(out))):
+        at = first + row
+        run += np.uint64(starts[at >> np.uint64(3)] >> np.uint8(at & np.uint64(7)) & np.uint8(1))
+        out[row] = values[run]

@@ -1,0 +1,66 @@
+"""What the encodings of integers have in common: many chunks are decoded into one array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from raydb.storage.flat.encodings.bits import loops_for, unpack
+from raydb.storage.flat.encodings.encoding import INTEGERS, Encoding
+from raydb.storage.flat.kinds import array_of
+from raydb.storage.flat.layout import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from raydb.storage.flat.encodings.encoding import Chunk, Piece, Values
+
+_INTEGERS_RUN = object()
+
+
+class IntegerEncoding(Encoding):
+    """An encoding of integers that is chosen by its size."""
+
+    kinds = INTEGERS
+    choices = INTEGERS - {Kind.BOOLEAN}
+    competes = True
+
+    def size(self, values: Values) -> int | None:
+        """Return the bytes of integers of 64 bits, None of other values."""
+        return None if values.least is None else self.integers_size(values)
+
+    def integers_size(self, values: Values) -> int | None:
+        """Return the bytes of integers of 64 bits; None where they are not taken."""
+        raise NotImplementedError
+
+    def run_key(self, chunk: Chunk) -> object:
+        """Return one key for all integers, so that chunks of any of these encodings are one run."""
+        return None if chunk.column.kind is Kind.BOOLEAN else _INTEGERS_RUN
+
+    def decode_run(self, run: Sequence[Piece], is_checked: bool) -> Any:
+        """Return the rows of chunks that follow each other, decoded into one array."""
+        column = run[0].chunk.column
+        counts = [piece.stop - piece.start for piece in run]
+        loops_for(sum(counts))
+        values = np.empty(sum(counts), column.dtype)
+        first = 0
+        for piece, count in zip(run, counts, strict=True):
+            out = values[first : first + count]
+            piece.chunk.encoding.read_into(piece.chunk, piece.start, out)
+            first += count
+        return array_of(column.field.type, column.kind, values, run_validity(run))
+
+
+def run_validity(run: Sequence[Piece]) -> Any:
+    """Return the validity of rows of several chunks as a buffer; None where all are valid."""
+    if all(piece.chunk.validity is None for piece in run):
+        return None
+    bits = [
+        np.ones(piece.stop - piece.start, np.uint8)
+        if piece.chunk.validity is None
+        else unpack(piece.chunk.validity, 1, piece.stop)[piece.start :]
+        for piece in run
+    ]
+    return pa.py_buffer(np.packbits(np.concatenate(bits), bitorder="little"))

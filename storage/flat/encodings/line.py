@@ -1,0 +1,92 @@
+"""LINE: integers that rise or fall about evenly, as their distance from a line.
+
+Keys in the order in which they were made, and times of a clock, take few bits or none; a row is
+read as in FRAME, by one load.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from raydb.storage.flat.encodings.bits import (
+    bits_for,
+    check_packed,
+    line_reader,
+    pack,
+    packed_bytes,
+    unpack_into,
+    unpack_line,
+)
+from raydb.storage.flat.encodings.decimals import check_packed_decimals
+from raydb.storage.flat.encodings.encoding import Encoded
+from raydb.storage.flat.encodings.gather import Form, number_gather
+from raydb.storage.flat.encodings.integers import IntegerEncoding
+from raydb.storage.flat.encodings.lines import HEAD, fit_line, read_head
+from raydb.storage.flat.layout import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from raydb.storage.flat.encodings.encoding import Chunk, Gather, Rows, Sections, Values
+    from raydb.storage.flat.encodings.lines import Fitted
+    from raydb.storage.flat.layout import ChunkEntry
+    from raydb.storage.flat.metadata.column import Column
+
+# A line has to save an eighth of a frame, as other widths have of whole words.
+_WORTHWHILE_PART = 7 / 8
+
+
+class _Line(IntegerEncoding):
+    code, name, shows_width = 8, "line", True
+    kinds = IntegerEncoding.choices
+
+    def integers_size(self, values: Values) -> int | None:
+        fitted = _fitted(values)
+        if fitted is None:
+            return None
+        return HEAD.size + packed_bytes(values.count, fitted.bits)
+
+    def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
+        fitted = _fitted(values)
+        if fitted is None:
+            return None
+        payload = fitted.head + pack(fitted.above, fitted.bits).tobytes()
+        return Encoded(self, fitted.bits, fitted.line.reference, payload=payload)
+
+    def open(self, column: Column, entry: ChunkEntry, sections: Sections) -> tuple[Any, Any]:
+        line, packed = read_head(column, entry, sections.payload)
+        check_packed(column, entry, len(packed), entry.row_count, min(column.bits, 64), 0)
+        check_packed_decimals(column, entry, packed, entry.row_count, line)
+        return None, (line, packed)
+
+    def read_values(self, chunk: Chunk, rows: Rows, count: int) -> NDArray[Any]:
+        (line, packed), entry = chunk.shared, chunk.entry
+        return unpack_line(packed, entry.width, entry.row_count, line, rows, chunk.column.dtype)
+
+    def read_into(self, chunk: Chunk, start: int, out: NDArray[Any]) -> None:
+        line, packed = chunk.shared
+        unpack_into(packed, chunk.entry.width, start, line, out)
+
+    def gather(self, column: Column, width: int) -> Gather | None:
+        return number_gather(column, width, Form.LINE)
+
+    def number_reader(self, chunk: Chunk) -> Callable[[int], Any]:
+        line, packed = chunk.shared
+        unsigned = chunk.column.kind is Kind.UNSIGNED
+        return line_reader(packed, chunk.entry.width, line, unsigned=unsigned)
+
+
+def _fitted(values: Values) -> Fitted | None:
+    """Return the line of a chunk, kept from the choice to the encoding."""
+    if values.numbers is None or values.least is None:
+        return None
+    if "line" not in values.kept:
+        bits = bits_for(values.span)
+        values.kept["line"] = fit_line(values.numbers, values.span, int(bits * _WORTHWHILE_PART))
+    fitted: Fitted | None = values.kept["line"]
+    return fitted
+
+
+LINE = _Line()
