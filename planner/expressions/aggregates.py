@@ -159,7 +159,7 @@ def _sum(name: str, argument: Expression) -> AggregateCall:
 def _avg(name: str, argument: Expression) -> AggregateCall:
     if is_vector(argument.type):
         return AggregateCall("vector_avg", (argument,), argument.type)
-    return AggregateCall(name, (require_number(name, argument),), DOUBLE)
+    return AggregateCall("avg", (require_number(name, argument),), DOUBLE)
 
 
 def _bits(name: str, argument: Expression) -> AggregateCall:
@@ -251,6 +251,12 @@ _STATISTICS = (
         "excess kurtosis; NULL for fewer than four values:"
         " round(kurtosis(v), 4) FROM unnest([1, 2, 3, 4]) AS u (v) -> -1.2",
     ),
+    (
+        "kurtosis_pop(x)",
+        "excess kurtosis of the population:"
+        " round(kurtosis_pop(v), 4) FROM unnest([1, 2, 3, 4]) AS u (v) -> -1.36",
+    ),
+    ("sem(x)", "standard error of the mean: round(sem(x), 4) FROM s -> 7.2008"),
     ("covar_pop(y, x)", "population covariance: round(covar_pop(y, x), 4) FROM s -> 12.7778"),
     ("covar_samp(y, x)", "sample covariance: covar_samp(y, x) FROM s WHERE g = 1 -> 5.0"),
     ("corr(y, x)", "correlation: round(corr(y, x), 4) FROM s -> 0.9972"),
@@ -288,12 +294,23 @@ AGGREGATE_TABLE = _table(
         _sum,
     ),
     (
-        "avg(x)",
+        "avg(x), mean(x)",
         "average, a DOUBLE, of vectors `FLOAT[n]` one: avg(y) FROM s -> 2.6666666666666665",
         _avg,
     ),
-    ("min(a: key) -> a", "least value: min(t) FROM s -> 'a'"),
-    ("max(a: key) -> a", "greatest value: max(x) FROM s -> 40"),
+    (
+        "geomean(x), geometric_mean(x)",
+        "geometric mean: round(geomean(x), 6) FROM s -> 20.0",
+        _no_call,
+    ),
+    (
+        "weighted_avg(x, weight), wavg(x, weight)",
+        "average in which values count as often as their weights say:"
+        " weighted_avg(x, g) FROM s WHERE ok -> 30.0",
+        _no_call,
+    ),
+    ("min(a: key) -> a", "least value, of min(a, n) a list of the n least: min(t) FROM s -> 'a'"),
+    ("max(a: key) -> a", "greatest value, and the greatest: max(x) FROM s -> 40"),
     ("product(x) -> DOUBLE", "product, a DOUBLE: product(y) FROM s -> 15.0"),
     (
         "any_value(a), arbitrary(a) -> a",

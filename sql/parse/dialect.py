@@ -52,6 +52,7 @@ class RayDialect(Postgres):
                 if "?" not in keyword and keyword != "-|-" and token_type is not TokenType.COMMAND
             },
             "//": TokenType.DIV,
+            "**": TokenType.DSTAR,
             "PIVOT_WIDER": TokenType.PIVOT,
             "PIVOT_LONGER": TokenType.UNPIVOT,
             # As pgvector has them, beside `<->`; the node of PostgreSQL's `-|-` stands for `<=>`,
@@ -350,6 +351,7 @@ class _Tables(PostgresParser):
         TokenType.MAP: _map,
     }
     EQUALITY: ClassVar = _chosen(PostgresParser.EQUALITY, TokenType.EQ, TokenType.NEQ)
+    EXPONENT: ClassVar = {**PostgresParser.EXPONENT, TokenType.DSTAR: exp.Pow}
     FACTOR: ClassVar = {
         **PostgresParser.FACTOR,
         TokenType.NULLSAFE_EQ: exp.Adjacent,

@@ -89,7 +89,7 @@ SELECT sum(INTERVAL '1' DAY) FROM t;
 SELECT max(i), min(i) FROM (VALUES (INTERVAL '1 month'), (INTERVAL '29 days'), (NULL)) v (i);
 -- MonthDayNano(months=1, days=0, nanoseconds=0) | datetime.timedelta(days=29)
 SELECT max(x, 2) FROM t;
--- error: ProgrammingError: max() takes 1 argument, not 2 (line 1, column 8)
+-- [12, 6]
 SELECT sum() FROM t;
 -- error: ProgrammingError: sum() takes 1 argument, not 0 (line 1, column 8)
 SELECT arg_max(x) FROM t;

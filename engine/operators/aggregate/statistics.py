@@ -108,6 +108,19 @@ def _kurtosis(sums: Sums) -> pa.Array:
     return _known((excess - 3 * (n - 1) ** 2) / ((n - 2) * (n - 3)), known)
 
 
+def _population_kurtosis(sums: Sums) -> pa.Array:
+    """Return the excess kurtosis of the population; needs two rows that differ."""
+    second, fourth = sums.products
+    known = second != 0
+    return _known(sums.sizes * fourth / np.where(known, second, 1) ** 2 - 3, known)
+
+
+def _mean_error(sums: Sums) -> pa.Array:
+    """Return the deviation of the population by the root of the number of rows."""
+    (squares,) = sums.products
+    return _known(np.sqrt(squares) / np.maximum(sums.sizes, 1), sums.sizes > 0)
+
+
 def _entropy(_: AggregateCall, rows: Grouped) -> pa.Array:
     """Return the entropy of the values' frequencies, in bits."""
     pairs = group_rows(
@@ -191,6 +204,8 @@ STATISTICS: Mapping[str, Statistic] = {
     "stddev_pop": Statistic(functools.partial(_variance, np.sqrt, 0), ((2,),)),
     "skewness": Statistic(_skewness, ((2,), (3,))),
     "kurtosis": Statistic(_kurtosis, ((2,), (4,))),
+    "kurtosis_pop": Statistic(_population_kurtosis, ((2,), (4,))),
+    "sem": Statistic(_mean_error, ((2,),)),
     "covar_pop": _of_pairs(lambda p: p.xy / p.n, 1),
     "covar_samp": _of_pairs(lambda p: p.xy / (p.n - 1), 2),
     "corr": _of_pairs(lambda p: p.xy / np.sqrt(p.xx * p.yy), 1),

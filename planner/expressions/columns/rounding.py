@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 _STEP = 9  # 10**9 is the last power of ten below 2**32
 
 _EXACT_POWER = 22  # 10.0**22 is the last power of ten that is exact
+_WIDE = 60  # digits of a sum of two decimals, and more
 _HALF_OF_BITS = 2.0**27 + 1
 
-Mode: TypeAlias = Literal["half_towards_infinity", "towards_zero", "down", "up"]
+Mode: TypeAlias = Literal["half_towards_infinity", "half_to_even", "towards_zero", "down", "up"]
 
 
 def relabel(decimals: pa.Array, target: pa.DataType) -> pa.Array:
@@ -37,11 +38,30 @@ def round_decimals(decimals: pa.Array, scale: int, mode: Mode) -> pa.Array:
     >>> round_decimals(pa.array([Decimal("2.345")]), 2, "half_towards_infinity")
     [2.35]
     """
+    if mode == "half_to_even":
+        return _round_to_even(decimals, scale)
     # What is cut off before the digit that decides changes nothing of what that says.
     before = "towards_zero" if mode == "half_towards_infinity" else mode
     while decimals.type.scale > scale + _STEP:
         decimals = _round_once(decimals, decimals.type.scale - _STEP, before)
     return _round_once(decimals, scale, mode) if decimals.type.scale > scale else decimals
+
+
+def _round_to_even(decimals: pa.Array, scale: int) -> pa.Array:
+    """Return rounded decimals, halves to an even digit.
+
+    Digits are dropped in steps, and after the first one what looks like a half may be more.
+    """
+    away = round_decimals(decimals, scale, "half_towards_infinity")
+    cut = pc.cast(round_decimals(decimals, scale, "towards_zero"), away.type)
+    value, low, high = (
+        pc.cast(each, pa.decimal256(_WIDE, each.type.scale)) for each in (decimals, cut, away)
+    )
+    is_half = pc.equal(pc.add(value, value), pc.add(low, high))
+    words = away.type.bit_width // 64
+    units = np.frombuffer(cut.buffers()[1], "<u8")[cut.offset * words :: words][: len(cut)]
+    is_even = pa.array(units % 2 == 0)
+    return pc.if_else(pc.and_(is_half, is_even), cut, away)
 
 
 def _round_once(decimals: pa.Array, scale: int, mode: Mode) -> pa.Array:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import DataError
-from raydb.planner.expressions.columns.adapters import of_doubles, of_values
+from raydb.planner.expressions.columns.adapters import of_doubles, of_numpy, of_values
 from raydb.planner.expressions.columns.arrays import as_array, each
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, scalar
@@ -55,6 +55,20 @@ def _first(call: Call, values: tuple[Values, ...], mask: Values) -> str:
 
 def _cotangent(value: Values) -> Values:
     return pc.divide(1.0, pc.tan(value))
+
+
+def _gamma(value: float) -> float:
+    try:
+        return math.gamma(value)
+    except (ValueError, OverflowError):  # A pole, or beyond the range of doubles.
+        return math.nan if value < 0 else math.inf
+
+
+def _log_gamma(value: float) -> float:
+    try:
+        return math.lgamma(value)
+    except (ValueError, OverflowError):
+        return math.inf
 
 
 for _signature, _says, _kernel in (
@@ -97,6 +111,31 @@ for _signature, _says, _kernel in (
         "nextafter(x: double, y: double) -> DOUBLE",
         "the next double after x towards y: nextafter(1, 2) > 1 -> true",
         of_doubles(np.nextafter),
+    ),
+    (
+        "fmod(x: double, y: double) -> DOUBLE",
+        "the remainder of a division that rounds down, with the sign of y: fmod(-7, 3) -> 2.0",
+        of_doubles(np.mod),
+    ),
+    (
+        "fdiv(x: double, y: double) -> DOUBLE",
+        "the quotient, rounded down: fdiv(-7, 2) -> -4.0",
+        of_doubles(np.floor_divide),
+    ),
+    (
+        "gamma(x: double) -> DOUBLE",
+        "the gamma function: gamma(5) -> 24.0",
+        of_doubles(np.vectorize(_gamma, otypes=[np.float64])),
+    ),
+    (
+        "lgamma(x: double) -> DOUBLE",
+        "the logarithm of its absolute value: lgamma(2) -> 0.0",
+        of_doubles(np.vectorize(_log_gamma, otypes=[np.float64])),
+    ),
+    (
+        "signbit(x: double) -> BOOLEAN",
+        "whether the sign is a minus, of -0.0 too: signbit(-1) -> true",
+        functools.partial(of_numpy, np.signbit, BOOLEAN),
     ),
     (
         "radians(x: double) -> DOUBLE",

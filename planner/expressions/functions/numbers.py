@@ -16,6 +16,7 @@ from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.casts.cast import cast_values, try_cast_values
 from raydb.planner.expressions.columns.adapters import (
     of_numpy,
+    of_rows,
     of_values,
     row_by_row,
     with_constants,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 _ALL_WHOLE = 2.0**52
 _DOUBLE_DIGITS = 290
 _SMALLEST = 1e-300
+_TOO_LARGE = 10**38
 _FACTORIALS = pa.array(
     [decimal.Decimal(math.factorial(n)) for n in range(34)], pa.decimal128(38, 0)
 )
@@ -240,12 +242,15 @@ def _rounded_type(kind: pa.DataType, digits: int, carry: int | None = None) -> p
     return pa.decimal128(min(kind.precision - kind.scale + scale + carry, MAX_PRECISION), scale)
 
 
+_ROUNDED_BY = {"round": "round", "round_even": "round_even", "roundbankers": "round_even"}
+
+
 def _bind_round(name: str, operand: Expression, *digits: Expression) -> Expression:
     operand = require_number(name, operand)
     places = typed(digits[0], INTEGER) if digits else Literal(0, INTEGER)
     if not is_integer(places.type):
         raise ProgrammingError(f"{name}() needs a number of digits, not {describe(places)}")
-    function = "round" if name == "round" else "trunc"
+    function = _ROUNDED_BY.get(name, "trunc")
     if isinstance(places, Literal):
         kind = _rounded_type(operand.type, places.value or 0)
     else:  # as many digits as there may be, and one more in front: 9.99 rounds to 10.00
@@ -289,6 +294,11 @@ _ROUNDINGS: tuple[tuple[str, str, Mode], ...] = (
         "trunc(x [, digits]), truncate(x [, digits])",
         "cut off towards zero: trunc(-2.7) -> -2",
         "towards_zero",
+    ),
+    (
+        "round_even(x [, digits]), roundbankers(x [, digits])",
+        "rounded, halves to the even neighbour: round_even(2.5), round_even(3.5) -> 2 | 4",
+        "half_to_even",
     ),
 )
 for _calls, _says, _mode in _ROUNDINGS:
@@ -348,21 +358,24 @@ for _name, _calls, _says in (
 # -- integers
 
 
-composed("mod(x, y), fmod(x, y)", "the remainder, `x % y`: mod(-7, 3) -> -1")(
+composed("mod(x, y)", "the remainder, `x % y`: mod(-7, 3) -> -1")(
     lambda _, left, right: arithmetic("modulo", left, right)
 )
 
 
-def _bind_integers(name: str, left: Expression, right: Expression) -> Expression:
+def _bind_integers(function: str, name: str, left: Expression, right: Expression) -> Expression:
     left, right = require_integer(name, left), require_integer(name, right)
     kind = wider_integer((left.type, right.type))
     if not is_integer(kind):  # UBIGINT beside signed integers
         kind = BIGINT
-    return Call(name, (cast(left, kind), cast(right, kind)), kind)
+    return Call(function, (cast(left, kind), cast(right, kind)), kind)
 
 
 @scalar(
-    "gcd(x, y)", "greatest common divisor: gcd(12, 18) -> 6", bind=_bind_integers, can_fail=True
+    "gcd(x, y), greatest_common_divisor(x, y)",
+    "greatest common divisor: gcd(12, 18) -> 6",
+    bind=functools.partial(_bind_integers, "gcd"),
+    can_fail=True,
 )
 def _gcd(call: Call, left: Values, right: Values) -> Values:
     """Return the greatest common divisor, which is never negative."""
@@ -370,7 +383,12 @@ def _gcd(call: Call, left: Values, right: Values) -> Values:
     return of_numpy(np.gcd, call.type, left, right)
 
 
-@scalar("lcm(x, y)", "least common multiple: lcm(4, 6) -> 12", bind=_bind_integers, can_fail=True)
+@scalar(
+    "lcm(x, y), least_common_multiple(x, y)",
+    "least common multiple: lcm(4, 6) -> 12",
+    bind=functools.partial(_bind_integers, "lcm"),
+    can_fail=True,
+)
 def _lcm(call: Call, left: Values, right: Values) -> Values:
     """Return the least common multiple, 0 where a number is 0."""
     divisor = _gcd(call, left, right)
@@ -390,6 +408,23 @@ def _factorial(_: Call, number: Values) -> Values:
     if pc.any(pc.greater_equal(number, len(_FACTORIALS))).as_py():
         raise DataError("the result of factorial() has more than 38 digits")
     return each(number, _FACTORIALS.take, _FACTORIALS.type)
+
+
+@scalar(
+    "binom(n, chosen: n) -> HUGEINT",
+    "in how many ways so many of n can be chosen, a HUGEINT: binom(5, 2) -> 10",
+    can_fail=True,
+)
+@of_rows
+def _binom(count: int, chosen: int) -> int:
+    if count < 0 or chosen < 0:
+        raise DataError(f"binom() needs numbers from 0 on, not {count} and {chosen}")
+    # Beyond 38 digits at the latest: comb() of large numbers takes long.
+    few = min(chosen, count - chosen)
+    found = math.comb(count, chosen) if few < 128 else _TOO_LARGE
+    if found >= _TOO_LARGE:
+        raise DataError("the result of binom() has more than 38 digits")
+    return found
 
 
 def _bucket_number(value: Any, low: Any, high: Any, count: int) -> int:

@@ -238,6 +238,8 @@ def _bind_extract(name: str, *arguments: Expression) -> Expression:
         return _groups_by_name(name, *arguments)
     kind = pa.list_(TEXT) if name == "regexp_extract_all" else TEXT
     kinds = (require_text, require_text, require_integer, require_text)
+    if len(arguments) == 3 and arguments[2].type == TEXT:  # flags, and no group
+        arguments = (*arguments[:2], Literal(0, INTEGER), arguments[2])
     given = arguments if len(arguments) > 2 else (*arguments, Literal(0, INTEGER))
     checked = [require(name, each) for require, each in zip(kinds, given, strict=False)]
     return Call(name, tuple(checked), kind)
@@ -259,7 +261,7 @@ def _groups_by_name(
 
 
 @scalar(
-    "regexp_extract(text, pattern [, group [, flags]]),"
+    "regexp_extract(text, pattern [, group] [, flags]),"
     " regexp_extract(text, pattern, names [, flags])",
     "the first match or a group of it, '' if there is none, or a struct of its groups:"
     r" regexp_extract('2026-05', '(\d+)-(\d+)', 2) -> '05'",

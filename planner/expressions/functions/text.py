@@ -22,7 +22,7 @@ from raydb.planner.expressions.columns.adapters import (
 from raydb.planner.expressions.columns.arrays import Values, as_array, each
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
-from raydb.planner.expressions.operators import arithmetic
+from raydb.planner.expressions.operators import arithmetic, concatenate_lists
 from raydb.planner.expressions.registry import composed, constants_fail, scalar
 from raydb.planner.expressions.signature import require_integer, require_text
 from raydb.planner.expressions.types import BIGINT, BLOB, TEXT, is_integer, is_list
@@ -37,10 +37,20 @@ _LONGEST = 10**8
 # -- lengths and cases
 
 
+def _bind_characters(name: str, operand: Expression) -> Expression:
+    operand = typed(operand, TEXT)
+    if operand.type == BIT:
+        return Call("bits_length", (operand,), BIGINT)
+    if is_list(operand.type):
+        return Call("list_length", (operand,), BIGINT)
+    return Call("text_length", (require_text(name, operand),), BIGINT)
+
+
 scalar(
-    "char_length(text), character_length(text) -> BIGINT",
-    "number of characters: char_length('Zoë') -> 3",
+    "char_length(text), character_length(text)",
+    "number of characters, of elements of a list, or of bits: char_length('Zoë') -> 3",
     name="text_length",
+    bind=_bind_characters,
 )(of_values(pc.utf8_length))
 
 
@@ -95,12 +105,15 @@ def text_or_nothing(operand: Expression) -> Expression:
 
 
 def _bind_concat(_: str, *operands: Expression) -> Expression:
+    known = [each for each in operands if each.type != pa.null()]
+    if known and all(is_list(each.type) for each in known):
+        return functools.reduce(concatenate_lists, known)
     return Call("concat", tuple(map(text_or_nothing, operands)), TEXT)
 
 
 @scalar(
     "concat(a, ...)",
-    "all values joined; NULL counts for nothing: concat('a', NULL, 1) -> 'a1'",
+    "all values joined, or all lists; NULL counts for nothing: concat('a', NULL, 1) -> 'a1'",
     bind=_bind_concat,
 )
 def _concat(_: Call, *values: Values) -> Values:
@@ -246,7 +259,7 @@ def _contains(_: Call, text: Values, part: str) -> Values:
 
 
 @scalar(
-    "levenshtein(text, other: text) -> BIGINT",
+    "levenshtein(text, other: text), editdist3(text, other) -> BIGINT",
     "how many characters must be inserted, deleted or replaced:"
     " levenshtein('kitten', 'sitting') -> 3",
 )

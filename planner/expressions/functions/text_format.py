@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from decimal import Decimal, InvalidOperation
 
@@ -10,9 +11,10 @@ from raydb.keywords import quoted
 from raydb.planner.expressions.columns.adapters import of_rows
 from raydb.planner.expressions.functions.text import text_or_nothing
 from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.operators import concatenate
 from raydb.planner.expressions.registry import composed, scalar
 from raydb.planner.expressions.signature import as_double, constant_text, require_integer
-from raydb.planner.expressions.types import TEXT
+from raydb.planner.expressions.types import TEXT, is_decimal, is_number
 from raydb.planner.expressions.typing_rules import as_text
 
 _PREFIXES = "KMGTPE"
@@ -30,6 +32,10 @@ _SIZE_UNITS = {
     },
 }
 _FORMAT_PART = re.compile(r"%(?:(\d+)\$)?(.?)|[^%]+", re.DOTALL)
+_VALUE_OF_PERCENT = re.compile(r"%(\d+\$)?[sIL%]")
+_BRACES_PART = re.compile(r"\{(\d{0,4})(?::([^{}]{1,40}))?\}|(?:[^{}]|\{\{|\}\})+|[{}]", re.DOTALL)
+# {:t.} parts thousands by a character.
+_VALUE_FORM = re.compile(r"(.*)t(.)(.*)", re.DOTALL)
 _PRINTF_PART = re.compile(r"%([-+ 0]*)(\d{0,3})(?:\.\d{1,2})?([%dsfeg])|[^%]+|%", re.DOTALL)
 
 
@@ -71,12 +77,17 @@ _WRITTEN = {
 @composed(
     "format(form [, a, ...])",
     "`%s` is the next value, `%2$s` the second, `%I` one as a name, `%L` one as a constant, `%%` a"
-    " per cent sign: format('%s of %I', 3, 'a b') -> '3 of \"a b\"'",
+    " per cent sign; of a form without them `{}` is the next value, `{1}` the second, `{:,}` and"
+    " `{:.2f}` a number as in Python: format('%s of %I', 3, 'a b'), format('{} of {:.1f}', 3, 2)"
+    " -> '3 of \"a b\"' | '3 of 2.0'",
 )
 def _format(name: str, form: Expression, *values: Expression) -> Expression:
+    text = constant_text(name, form, "format")
+    if values and "{" in text and not _VALUE_OF_PERCENT.search(text):
+        return _in_braces(name, text, values)
     pieces: list[Expression] = [Literal("", TEXT)]
     following = 0
-    for part in _FORMAT_PART.finditer(constant_text(name, form, "format")):
+    for part in _FORMAT_PART.finditer(text):
         number, letter = part.groups()
         if letter is None or part[0] == "%%":
             pieces.append(Literal("%" if letter else part[0], TEXT))
@@ -89,6 +100,46 @@ def _format(name: str, form: Expression, *values: Expression) -> Expression:
         pieces.append(_WRITTEN[letter](values[place]))
         following = place + 1
     return Call("concat", tuple(pieces), TEXT)
+
+
+def _in_braces(name: str, text: str, values: tuple[Expression, ...]) -> Expression:
+    """Return a form with values in braces, as those of fmt and Python."""
+    following = 0
+    pieces: list[Expression] = [Literal("", TEXT)]
+    for part in _BRACES_PART.finditer(text):
+        number, form = part.groups()
+        if part[0] in ("{", "}"):
+            raise ProgrammingError(f"'{text}' has a brace without its other one")
+        if number is None:
+            plain = part[0].replace("{{", "{").replace("}}", "}")
+            pieces.append(Literal(plain, TEXT))
+            continue
+        place = int(number) if number else following
+        following += not number
+        if place >= len(values):
+            raise ProgrammingError(f"{name}() has {len(values)} values, and none for '{part[0]}'")
+        value = values[place]
+        if form and re.search(r"\d{5}", form):
+            raise ProgrammingError(f"{name}() makes no field as wide as that of '{part[0]}'")
+        if form:
+            is_plain = is_number(value.type) or value.type == TEXT
+            value = value if is_plain else as_text(value)
+            value = as_double(name, value) if is_decimal(value.type) else value
+            value = Call("format_value", (value, Literal(form, TEXT)), TEXT)
+        pieces.append(as_text(value))
+    return functools.reduce(concatenate, pieces)
+
+
+@scalar(name="format_value", can_fail=True)
+@of_rows
+def _format_value(value: object, form: str) -> str:
+    known = _VALUE_FORM.fullmatch(form)
+    try:
+        if known is None:
+            return format(value, form)
+        return format(value, f"{known[1]},{known[3]}").replace(",", known[2])
+    except ValueError:
+        raise DataError(f"'{form}' is no format of {value!r}") from None
 
 
 def _bind_printf(name: str, form: Expression, *values: Expression) -> Expression:

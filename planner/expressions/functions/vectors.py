@@ -157,7 +157,7 @@ for _stems, _beside, _says, _kernel in (
         _products,
     ),
     (
-        ("negative_inner_product",),
+        ("negative_inner_product", "negative_dot_product"),
         "negative_inner_product",
         "the negative of it: list_negative_inner_product([1, 2], [3, 4]) -> -11.0",
         _negative_products,

@@ -5,6 +5,7 @@ sum(DISTINCT a), string_agg(a, ',' ORDER BY b), count(*) FILTER (WHERE c), mode(
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from raydb.planner.expressions.aggregates import (
 )
 from raydb.planner.expressions.collations import collated_key, collation_of
 from raydb.planner.expressions.functions.nested.list_statistics import mad_of
-from raydb.planner.expressions.functions.nested.lists import list_of
+from raydb.planner.expressions.functions.nested.lists import list_of, list_slice
 from raydb.planner.expressions.functions.nested.maps import binned_histogram_of, histogram_of
 from raydb.planner.expressions.nodes import (
     AggregateCall,
@@ -32,10 +33,10 @@ from raydb.planner.expressions.nodes import (
     has_subquery,
     leaves,
 )
-from raydb.planner.expressions.operators import concatenate
-from raydb.planner.expressions.registry import is_volatile
+from raydb.planner.expressions.operators import arithmetic, concatenate
+from raydb.planner.expressions.registry import SCALARS, is_volatile
 from raydb.planner.expressions.signature import check_count, require_sortable
-from raydb.planner.expressions.types import BOOLEAN, TEXT
+from raydb.planner.expressions.types import BIGINT, BOOLEAN, TEXT
 from raydb.planner.expressions.typing_rules import as_condition, choose, logical
 from raydb.sql.bind.expression.computed import compute_constant
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression
@@ -49,6 +50,11 @@ if TYPE_CHECKING:
 
 # Aggregates of JSON: how many arguments they have, and what stands around their members.
 _JSON_GROUPS = {"json_group_array": (1, "[", "]"), "json_group_object": (2, "{", "}")}
+# Aggregates that may have a number of values behind them, and how many arguments come before it.
+_FIRST_OF = {
+    **dict.fromkeys(("min", "max"), 1),
+    **dict.fromkeys(("arg_min", "argmin", "min_by", "arg_max", "argmax", "max_by"), 2),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +164,14 @@ def bind_composed(
         return mad_of(column_of(replace(written, name="list")))
     if written.name in _JSON_GROUPS:
         return _json_group(written, column_of)
+    if written.name in ("geomean", "geometric_mean"):
+        check_count(written.name, 1, 1, len(written.arguments))
+        logarithms = replace(written, name="avg", arguments=(_call("ln", *written.arguments),))
+        return SCALARS["exp"].call("exp", [column_of(logarithms)])
+    if written.name in ("weighted_avg", "wavg"):
+        return _weighted_average(written, column_of)
+    if written.name in _FIRST_OF and len(written.arguments) == _FIRST_OF[written.name] + 1:
+        return _first_values(written, context, column_of)
     place = 0 if written.within else 1
     fractions = None
     if written.name in QUANTILES and len(written.arguments) == place + 1:
@@ -171,6 +185,42 @@ def bind_composed(
         return Literal((), pa.list_(element.type))
     nothing = Call("is_null", (found[0],), BOOLEAN)
     return choose([nothing], [Literal(None, pa.null()), list_of(found)])
+
+
+def _weighted_average(
+    written: WrittenCall, column_of: Callable[[WrittenCall], Expression]
+) -> Expression:
+    check_count(written.name, 2, 2, len(written.arguments))
+    value, weight = (exp.cast(each, "DOUBLE") for each in written.arguments)
+    product = exp.Mul(this=exp.Paren(this=value), expression=exp.Paren(this=weight))
+    counted = exp.If(this=exp.Not(this=exp.Is(this=value, expression=exp.Null())), true=weight)
+    sums = [
+        column_of(replace(written, name="sum", arguments=(each.copy(),)))
+        for each in (product, exp.Case(ifs=[counted]))
+    ]
+    return arithmetic("divide", *sums)
+
+
+def _first_values(
+    written: WrittenCall, context: Context, column_of: Callable[[WrittenCall], Expression]
+) -> Expression:
+    """Return max(x, n), arg_max(a, x, n) and the like: the first values of a list in order."""
+    *values, count = written.arguments
+    number = _constant(bind_expression(count, context), context)
+    most = number.value if isinstance(number, Literal) else None
+    if not isinstance(most, int) or most < 1:
+        raise ProgrammingError(f"{written.name}() needs a number of values from 1 on")
+    present = [exp.Not(this=exp.Is(this=each.copy(), expression=exp.Null())) for each in values]
+    conditions = present if written.filter is None else [written.filter, *present]
+    key = exp.Ordered(this=values[-1].copy(), desc="max" in written.name, nulls_first=False)
+    listed = replace(
+        written,
+        name="list",
+        arguments=(values[0],),
+        order=(key,),
+        filter=functools.reduce(lambda a, b: exp.And(this=a, expression=b), conditions),
+    )
+    return list_slice(column_of(listed), Literal(1, BIGINT), Literal(most, BIGINT))
 
 
 def _json_group(written: WrittenCall, column_of: Callable[[WrittenCall], Expression]) -> Expression:

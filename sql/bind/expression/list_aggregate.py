@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from raydb.planner.expressions.nodes import Expression
     from raydb.sql.bind.expression.expression import Context
 
-_BY_NAME = frozenset({"list_aggregate", "list_aggr", "array_aggregate", "array_aggr"})
+_BY_NAME = frozenset({"aggregate", "list_aggregate", "list_aggr", "array_aggregate", "array_aggr"})
 # Those that are functions of lists.
 _OF_LISTS = frozenset(
     {"avg", "bool_and", "bool_or", "count", "first", "last", "max", "min", "mode", "sum"}

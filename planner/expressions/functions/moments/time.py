@@ -39,7 +39,7 @@ from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS
 from raydb.planner.expressions.literals import is_bare_string, read_string
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, scalar
-from raydb.planner.expressions.signature import as_timestamp, constant_text, require_moment
+from raydb.planner.expressions.signature import as_timestamp, constant_text
 from raydb.planner.expressions.types import (
     BIGINT,
     DATE,
@@ -62,7 +62,13 @@ if TYPE_CHECKING:
 
 _CLOCK_PARTS = ("hour", "minute", "second", "millisecond", "microsecond")
 _DAY_PARTS = ("week", "isoyear", "yearweek", "dow", "isodow", "doy", "era", "julian")
-_PART_SYNONYMS = {"dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "weekofyear": "week"}
+_PART_SYNONYMS = {
+    "dayofweek": "dow",
+    "weekday": "dow",
+    "dayofyear": "doy",
+    "weekofyear": "week",
+    "dayofmonth": "day",
+}
 _PARTS = ("epoch", *UNITS, *_DAY_PARTS)
 # Seconds that the session's zone is ahead of UTC, its hours, and the minutes of the last one.
 _ZONE_PARTS = ("timezone", "timezone_hour", "timezone_minute")
@@ -290,7 +296,7 @@ for _names, _meaning, _answer, _kernel in (
     ("week weekofyear", "the week of ISO 8601", "20", of_values(of_calendar(pc.iso_week))),
     ("isoyear", "the year of that week", "2026", of_values(of_calendar(pc.iso_year, is_year=True))),
     ("yearweek", "both in one number", "202620", of_values(_year_and_week)),
-    ("day", "the day of the month", "17", _part(of_calendar(pc.day), lambda i: i.days)),
+    ("day dayofmonth", "the day of the month", "17", _part(of_calendar(pc.day), lambda i: i.days)),
     ("dow dayofweek weekday", "the day of the week, Sunday is 0", "0", of_values(_weekday)),
     ("isodow", "the day of the week, Monday is 1, Sunday 7", "7", of_values(_iso_weekday)),
     ("doy dayofyear", "the day of the year", "137", of_values(of_calendar(pc.day_of_year))),
@@ -478,22 +484,3 @@ def _cut_interval(unit: str, intervals: Intervals) -> Intervals:
         return Intervals(intervals.months, intervals.days, nothing)
     clock = _truncated(intervals.microseconds, microseconds) * microseconds
     return Intervals(intervals.months, intervals.days, clock)
-
-
-def _bind_last_day(name: str, operand: Expression) -> Expression:
-    return Call(name, (cast(require_moment(name, operand), DATE),), DATE)
-
-
-@scalar(
-    "last_day(moment)",
-    "the last day of the month: last_day(DATE '2024-02-03') -> 2024-02-29",
-    bind=_bind_last_day,
-    can_fail=True,
-)
-def _last_day(_: Call, values: Values) -> Values:
-    return compute_finite(lambda days: first_day(month_number(days) + 1) - 1, DATE, values)
-
-
-@composed("date(moment)", "the day, as a cast: date(TIMESTAMP '2024-02-03 10:00:00') -> 2024-02-03")
-def _date(_: str, operand: Expression) -> Expression:
-    return cast(operand, DATE)

@@ -27,7 +27,15 @@ from raydb.planner.expressions.literals import is_bare_string
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import scalar
 from raydb.planner.expressions.signature import constant_text, require_moment, require_text
-from raydb.planner.expressions.types import BIGINT, DATE, TEXT, TIMESTAMP, TIMESTAMP_NS, TIMESTAMPTZ
+from raydb.planner.expressions.types import (
+    BIGINT,
+    DATE,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMP_NS,
+    TIMESTAMPTZ,
+    is_list,
+)
 from raydb.planner.expressions.typing_rules import cast, zone_literal
 
 if TYPE_CHECKING:
@@ -232,7 +240,22 @@ def _piece_text(piece: str, moments: Values) -> Values:
     return pc.if_else(pc.starts_with(text, "-"), text, pc.utf8_lpad(text, digits, "0"))
 
 
+def _of_first_form(name: str, text: Expression, forms: Expression) -> Expression:
+    """Return what the first form of a list that fits makes of a text."""
+    known = (forms.value if isinstance(forms, Literal) else None) or ()
+    if not known:
+        raise NotSupportedError(f"{name}() needs a list of formats that is a constant")
+    functions = [*["try_strptime"] * (len(known) - 1), name]
+    read = [
+        _bind_strptime(function, text, Literal(form, TEXT))
+        for function, form in zip(functions, known, strict=True)
+    ]
+    return Call("coalesce", tuple(read), read[-1].type)
+
+
 def _bind_strptime(name: str, text: Expression, form: Expression) -> Expression:
+    if is_list(form.type):
+        return _of_first_form(name, text, form)
     pattern = constant_text(name, form)
     pieces = strftime_pieces(pattern)
     _python_format(pattern)  # refuses what it does not know
@@ -245,8 +268,8 @@ def _bind_strptime(name: str, text: Expression, form: Expression) -> Expression:
 
 @scalar(
     "strptime(text, form)",
-    "the TIMESTAMP that a text of that form means, with a time zone if `%z` (`+02`) or `%Z`"
-    " (`Europe/Oslo`) is its end:"
+    "the TIMESTAMP that a text of that form, or of the first of a list that fits, means, with a"
+    " time zone if `%z` (`+02`) or `%Z` (`Europe/Oslo`) is its end:"
     " strptime('17.05.2026', '%d.%m.%Y') -> 2026-05-17 00:00:00",
     bind=_bind_strptime,
     can_fail=True,

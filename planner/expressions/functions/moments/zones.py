@@ -123,9 +123,9 @@ def current_moment(name: str) -> Expression:
     now = Call("now", (), TIMESTAMPTZ)
     if name in ("current_date", "today"):
         return cast(now, DATE)
-    if name in ("current_time", "localtime"):
+    if name in ("current_time", "localtime", "current_localtime", "get_current_time"):
         return cast(now, TIME)
-    return cast(now, TIMESTAMP) if name == "localtimestamp" else now
+    return cast(now, TIMESTAMP) if name.endswith("localtimestamp") else now
 
 
 composed("current_date, current_date(), today()", "today: current_date = today() -> true")(
@@ -134,7 +134,8 @@ composed("current_date, current_date(), today()", "today: current_date = today()
 
 
 @scalar(
-    "now(), current_timestamp, current_timestamp(), get_current_timestamp()",
+    "now(), current_timestamp, current_timestamp(), get_current_timestamp(),"
+    " transaction_timestamp()",
     "the moment of the statement, a TIMESTAMP WITH TIME ZONE: now() = current_timestamp -> true",
     bind=current_moment,
 )
@@ -143,12 +144,18 @@ def _now(_: Call) -> Values:
 
 
 composed(
-    "localtimestamp, localtimestamp()",
+    "ago(interval)",
+    "the moment so long before: ago(INTERVAL 1 DAY) < now() -> true",
+)(lambda _, interval: arithmetic("subtract", current_moment("now"), interval))
+
+
+composed(
+    "localtimestamp, localtimestamp(), current_localtimestamp()",
     "what clocks show then, a TIMESTAMP: localtimestamp = now()::TIMESTAMP -> true",
 )(current_moment)
 
 
 composed(
-    "current_time, current_time(), localtime, localtime()",
+    "current_time, current_time(), localtime, localtime(), current_localtime(), get_current_time()",
     "its time of day: current_time = localtime -> true",
 )(current_moment)

@@ -313,7 +313,7 @@ def as_json(operand: Expression) -> Expression:
 
 
 @composed(
-    "to_json(a)",
+    "to_json(a), json_quote(a), array_to_json(a), row_to_json(a)",
     "the JSON of a value: to_json({'a': [1, NULL], 'b': 'x'}) -> '{\"a\":[1,null],\"b\":\"x\"}'",
 )
 def _to_json(name: str, operand: Expression) -> Expression:
@@ -337,6 +337,16 @@ def _json_of(_: Call, array: pa.Array) -> pa.Array:
         return json_text("value", array)
     except DataError:
         raise DataError("NaN and infinities are no numbers of JSON") from None
+
+
+@scalar(
+    "json_pretty(json: text) -> VARCHAR",
+    "a JSON text over several lines: json_pretty('[1]') LIKE '[_    1_]' -> true",
+    can_fail=True,
+)
+@of_rows
+def _pretty(text: str) -> str:
+    return json.dumps(read_json(text), indent=4, ensure_ascii=False)
 
 
 def _joined(parts: list[Expression]) -> Expression:

@@ -23,7 +23,7 @@ from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, scalar
 from raydb.planner.expressions.signature import require_list
-from raydb.planner.expressions.types import BOOLEAN
+from raydb.planner.expressions.types import BIGINT, BOOLEAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ def _reordered(stem: str, says: str) -> Callable[[Callable[..., Values]], Callab
     return scalar(f"list_{stem}(list), array_{stem}(list)", says, bind=bind)
 
 
-def _bind_sort(name: str, operand: Expression, *given: Expression) -> Expression:
+def _bind_sort(name: str, operand: Expression, *given: Expression) -> Call:
     """Return list_sort(list, descending, nulls_first) of what the options say."""
     operand = require_list(f"{name}()", operand)
     descending = name in ("list_reverse_sort", "array_reverse_sort")
@@ -82,6 +82,29 @@ composed(
     "list_reverse_sort(list [, nulls]), array_reverse_sort(list [, nulls])",
     "in descending order: list_reverse_sort([3, 1, 2]) -> [3, 2, 1]",
 )(_bind_sort)
+
+
+def _bind_grade_up(name: str, *given: Expression) -> Expression:
+    ordered = _bind_sort(name, *given)
+    return Call("list_grade_up", ordered.arguments, pa.list_(BIGINT))
+
+
+@scalar(
+    "list_grade_up(list [, order] [, nulls]), array_grade_up(list [, order] [, nulls]),"
+    " grade_up(list [, order] [, nulls])",
+    "the places of the elements as list_sort() would have them: list_grade_up([30, 10, 20])"
+    " -> [2, 3, 1]",
+    bind=_bind_grade_up,
+)
+@with_constants
+def _grade_up(call: Call, values: Values, descending: bool, nulls_first: bool) -> Values:
+    def grade(array: pa.Array) -> pa.Array:
+        lists = lists_of(array)
+        first = np.repeat(lists.starts, lists.lengths)
+        places = element_order(lists, descending, nulls_first) - first + 1
+        return array_of_lists(pa.array(places), lists.lengths, lists.valid)
+
+    return each(values, grade, call.type)
 
 
 def _sorted(array: pa.Array, descending: bool, nulls_first: bool) -> pa.Array:

@@ -111,7 +111,8 @@ def _bind_concat(name: str, *sides: Expression) -> Expression:
 
 
 @scalar(
-    "list_concat(list, other, ...), array_concat(list, other, ...), array_cat(list, other, ...)",
+    "list_concat(list, other, ...), array_concat(list, other, ...), array_cat(list, other, ...),"
+    " list_cat(list, other, ...)",
     "all as one, `list || list`: list_concat([1], [2], [3]) -> [1, 2, 3]",
     bind=_bind_concat,
 )
@@ -137,7 +138,7 @@ def _adapted(element: Expression, operand: Expression) -> Expression:
 
 
 @composed(
-    "list_append(list, a), array_append(list, a)",
+    "list_append(list, a), array_append(list, a), array_push_back(list, a)",
     "with one more element: list_append([1], 2) -> [1, 2]",
 )
 def _append(name: str, operand: Expression, element: Expression) -> Expression:
@@ -152,6 +153,14 @@ def _append(name: str, operand: Expression, element: Expression) -> Expression:
 def _prepend(name: str, element: Expression, operand: Expression) -> Expression:
     operand = require_list(f"{name}()", operand)
     return concatenate_lists(_adapted(element, operand), operand)
+
+
+@composed(
+    "array_push_front(list, a)",
+    "likewise: array_push_front([2], 1) -> [1, 2]",
+)
+def _push_front(name: str, operand: Expression, element: Expression) -> Expression:
+    return _prepend(name, element, operand)
 
 
 def _bind_flatten(name: str, operand: Expression) -> Expression:
@@ -245,6 +254,30 @@ def list_slice(
     start = Literal(1, BIGINT) if first is None else subscript(first)
     stop = Call("list_length", (operand,), BIGINT) if last is None else subscript(last)
     return Call("list_slice", (operand, start, stop), pa.list_(operand.type.value_type))
+
+
+def list_steps(name: str, operand: Expression, *places: Expression) -> Expression:
+    """Return every n-th element of list[first:last], backwards where n is negative."""
+    operand = require_list(f"{name}()", operand)
+    numbers = [subscript(each) for each in places]
+    return Call("list_steps", (operand, *numbers), pa.list_(operand.type.value_type))
+
+
+@scalar(name="list_steps", can_fail=True)
+@of_columns
+def _steps(_: Call, array: pa.Array, first: pa.Array, last: pa.Array, step: pa.Array) -> pa.Array:
+    lists = lists_of(array)
+    valid = lists.valid & ~is_missing(first, last, step)
+    steps = pc.fill_null(step, 1).to_numpy().astype(np.int64)
+    if (steps[valid] == 0).any():
+        raise DataError("the step of a slice is 0")
+    start = np.clip(_from_start(pc.fill_null(first, 1), lists), 1, lists.lengths)
+    stop = np.clip(_from_start(pc.fill_null(last, 0), lists), 0, lists.lengths)
+    counts = np.where(valid & (lists.lengths > 0), (stop - start) // steps + 1, 0)
+    lengths = np.maximum(counts, 0)
+    numbers = places_of(np.zeros(len(lengths), np.int64), lengths)
+    places = np.repeat(lists.starts + start - 1, lengths) + numbers * np.repeat(steps, lengths)
+    return array_of_lists(lists.elements.take(pa.array(places)), lengths, valid)
 
 
 @scalar(name="list_slice")
@@ -411,7 +444,7 @@ def _mode(_: Call, array: pa.Array) -> pa.Array:
 
 @composed(
     "list_aggregate(list, name, ...), array_aggregate(list, name, ...), list_aggr(list, name, ...),"
-    " array_aggr(list, name, ...)",
+    " array_aggr(list, name, ...), aggregate(list, name, ...)",
     "an aggregate of the elements, by its name; `list_f(list)` is that of the name `f`:"
     " list_aggregate(['a', 'b'], 'string_agg', '-'), list_stddev_pop([1, 3]) -> 'a-b' | 1.0",
 )

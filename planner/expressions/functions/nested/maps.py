@@ -25,7 +25,7 @@ from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.functions.nested.lists import element_of, list_of
 from raydb.planner.expressions.literals import is_bare_null
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
-from raydb.planner.expressions.registry import scalar
+from raydb.planner.expressions.registry import SCALARS, composed, scalar
 from raydb.planner.expressions.signature import require_list
 from raydb.planner.expressions.types import (
     BOOLEAN,
@@ -162,6 +162,24 @@ def _keys(_: Call, maps: pa.Array) -> pa.Array:
 def _values(_: Call, maps: pa.Array) -> pa.Array:
     lists, _, values = _parts_of(maps)
     return _listed(lists, values)
+
+
+composed(
+    "map_contains_value(map, a)",
+    "whether a key has it: map_contains_value(MAP {'a': 1}, 1) -> true",
+)(lambda _, operand, value: _has(SCALARS["map_values"].call("map_values", [operand]), value))
+composed(
+    "map_contains_entry(map, a, b)",
+    "whether a key has a value: map_contains_entry(MAP {'a': 1}, 'a', 1) -> true",
+)(
+    lambda _, operand, key, value: _has(
+        SCALARS["map_extract"].call("map_extract", [operand, key]), value
+    )
+)
+
+
+def _has(values: Expression, value: Expression) -> Expression:
+    return SCALARS["list_contains"].call("list_contains", [values, value])
 
 
 @_of_map(

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from raydb.planner.expressions.columns.adapters import of_rows
-from raydb.planner.expressions.functions.nested.lists import list_element, list_slice, subscript
+from raydb.planner.expressions.functions.nested.lists import (
+    list_element,
+    list_slice,
+    list_steps,
+    subscript,
+)
 from raydb.planner.expressions.functions.nested.maps import map_value
 from raydb.planner.expressions.functions.nested.structs import bind_extract
 from raydb.planner.expressions.nodes import Call, Expression, Literal
@@ -32,12 +37,22 @@ def element(operand: Expression, index: Expression) -> Expression:
 
 
 @composed(
-    "list[n:m], list_slice(list, n, m), array_slice(list, n, m)",
+    "list[n:m], list_slice(list, n, m [, step]), array_slice(list, n, m [, step])",
     "the elements from `n` to `m`, both included, counted from the end where these are negative;"
     " also characters of text: [10, 20, 30][2:3], [10, 20, 30][:-2] -> [20, 30] | [10, 20]",
 )
-def _part(_: str, operand: Expression, first: Expression, last: Expression) -> Expression:
-    return part(operand, first, last)
+def _part(
+    name: str, operand: Expression, first: Expression, last: Expression, *step: Expression
+) -> Expression:
+    return list_steps(name, operand, first, last, *step) if step else part(operand, first, last)
+
+
+composed("array_pop_back(list)", "without the last element: array_pop_back([1, 2, 3]) -> [1, 2]")(
+    lambda _, operand: list_slice(operand, Literal(1, BIGINT), Literal(-2, BIGINT))
+)
+composed("array_pop_front(list)", "without the first: array_pop_front([1, 2, 3]) -> [2, 3]")(
+    lambda _, operand: list_slice(operand, Literal(2, BIGINT), None)
+)
 
 
 def part(operand: Expression, first: Expression | None, last: Expression | None) -> Expression:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -13,8 +14,10 @@ from raydb.planner.expressions.columns.adapters import of_rows
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.operators import arithmetic
 from raydb.planner.expressions.registry import scalar
-from raydb.planner.expressions.types import DOUBLE, is_float
-from raydb.planner.expressions.typing_rules import as_text
+from raydb.planner.expressions.signature import require_text
+from raydb.planner.expressions.types import BLOB, DOUBLE, TEXT, is_float
+from raydb.planner.expressions.typing_rules import as_text, typed
+from raydb.storage.integers import UHUGEINT
 
 if TYPE_CHECKING:
     from raydb.planner.expressions.columns.arrays import Values
@@ -23,28 +26,53 @@ if TYPE_CHECKING:
 _FACTOR = pa.scalar(0x9E3779B97F4A7C15, pa.uint64())
 
 
-@scalar("md5(text) -> VARCHAR", "the MD5 sum: md5('Ray') -> '9406e3c325bfc9873426e5eda4ba6e18'")
-@of_rows
-def _md5(text: str) -> str:
-    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+def _bind_digest(name: str, operand: Expression) -> Expression:
+    operand = typed(operand, TEXT)
+    return Call(name, (operand if operand.type == BLOB else require_text(name, operand),), TEXT)
+
+
+def _bytes_of(value: str | bytes) -> bytes:
+    return value.encode() if isinstance(value, str) else value
 
 
 @scalar(
-    "sha1(text) -> VARCHAR",
+    "md5(text)",
+    "the MD5 sum of a text or BLOB: md5('Ray') -> '9406e3c325bfc9873426e5eda4ba6e18'",
+    bind=_bind_digest,
+)
+@of_rows
+def _md5(value: str | bytes) -> str:
+    return hashlib.md5(_bytes_of(value), usedforsecurity=False).hexdigest()
+
+
+@scalar(
+    "sha1(text)",
     "the SHA-1 sum: sha1('Ray') -> 'eb23efbb267893b699389ae74854547979d265bd'",
+    bind=_bind_digest,
 )
 @of_rows
-def _sha1(text: str) -> str:
-    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+def _sha1(value: str | bytes) -> str:
+    return hashlib.sha1(_bytes_of(value), usedforsecurity=False).hexdigest()
 
 
 @scalar(
-    "sha256(text) -> VARCHAR",
+    "sha256(text)",
     "the SHA-256 sum: left(sha256('Ray'), 16) -> 'cc172a7c8269911b'",
+    bind=_bind_digest,
 )
 @of_rows
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _sha256(value: str | bytes) -> str:
+    return hashlib.sha256(_bytes_of(value)).hexdigest()
+
+
+@scalar(
+    "md5_number(text)",
+    "the MD5 sum as a UHUGEINT: md5_number('Ray') > 0 -> true",
+    bind=lambda name, operand: replace(_bind_digest(name, operand), type=UHUGEINT),
+)
+@of_rows
+def _md5_number(value: str | bytes) -> int:
+    return int.from_bytes(hashlib.md5(_bytes_of(value), usedforsecurity=False).digest(), "little")
 
 
 def _bind_hash(_: str, *values: Expression) -> Expression:
