@@ -67,7 +67,8 @@ def write_table(
     """Write an Arrow table to a file or an object, which appears complete, or not at all.
 
     chunk_rows: rows a chunk, for all columns or by name; chosen by modality and item size where
-    not given. encodings: by name, one of auto, verbatim, frame, run_length, dictionary, fsst.
+    not given. encodings: by name, one of auto, verbatim, frame, run_length, runs, line, stride,
+    dictionary, fsst, onpair.
     offset_index: False, by name, keeps lengths in place of the offsets of a text column: smaller,
     and the first read of each chunk sums them up.
 

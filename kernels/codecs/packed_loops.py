@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @inlined
-def _load(data: NDArray[np.uint8], place: np.uint64) -> np.uint64:
+def load(data: NDArray[np.uint8], place: np.uint64) -> np.uint64:
     """Return the 8 bytes at `place`, all of which are there, as a little-endian word."""
     return (
         np.uint64(data[place])
@@ -68,13 +68,13 @@ def unpack_line(
     if straight:
         for row in range(whole):
             at = (first + np.uint64(row)) * width
-            word = _load(data, at >> np.uint64(3)) >> (at & np.uint64(7))
+            word = load(data, at >> np.uint64(3)) >> (at & np.uint64(7))
             out[np.uint64(row)] = (word & mask) + reference
     else:
         for row in range(whole):
             number = first + np.uint64(row)
             at = number * width
-            word = _load(data, at >> np.uint64(3)) >> (at & np.uint64(7))
+            word = load(data, at >> np.uint64(3)) >> (at & np.uint64(7))
             above = reference + number * step + (number * fraction >> rise)
             out[np.uint64(row)] = (word & mask) + above
     for row in range(whole, np.uint64(len(out))):
@@ -122,3 +122,32 @@ def expand_runs(
         at = first + row
         run += np.uint64(starts[at >> np.uint64(3)] >> np.uint8(at & np.uint64(7)) & np.uint8(1))
         out[row] = values[run]
+
+
+@compiled
+def read_bounds(
+    data: NDArray[np.uint8],
+    indexes: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> None:
+    """Write where rows begin and end, given where the narrow index of each begins in `data`.
+
+    rows: counted in their chunks; docs/flatstor.md has the layout of an index.
+    """
+    for item in range(np.uint64(len(rows))):
+        index, row = np.uint64(indexes[item]), np.uint64(rows[item])
+        head, slope = np.int64(load(data, index)), load(data, index + np.uint64(8))
+        width = np.uint64(head & 0xFF)
+        mask = (np.uint64(1) << width) - np.uint64(1)
+        for ahead in range(np.uint64(2)):
+            number = row + ahead
+            at = number * width
+            packed = load(data, index + np.uint64(16) + (at >> np.uint64(3))) >> (at & np.uint64(7))
+            rise = np.int64((slope * number) >> np.uint64(32)) + (head >> 8)
+            bound = rise + np.int64(packed & mask)
+            if ahead == 0:
+                starts[item] = bound
+            else:
+                ends[item] = bound

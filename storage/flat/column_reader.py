@@ -256,10 +256,13 @@ class ColumnReader:
         entries = self.column.entries
         lengths = entries["flags"] & Flags.LENGTHS > 0
         special = lengths | (entries["symbols_length"] > 0)
-        keys = entries["encoding"].astype(np.int64) << 9 | entries["width"].astype(np.int64) << 1
-        found, group_of = np.unique(keys | special, return_inverse=True)
+        flags = entries["flags"].astype(np.int64) & Flags.NARROW
+        keys = entries["encoding"].astype(np.int64) << 17 | entries["width"].astype(np.int64) << 9
+        found, group_of = np.unique(keys | flags << 1 | special, return_inverse=True)
         return group_of, [
-            None if key & 1 else ENCODINGS[key >> 9].gather(self.column, key >> 1 & 0xFF)
+            None
+            if key & 1
+            else ENCODINGS[key >> 17].gather(self.column, key >> 9 & 0xFF, key >> 1 & 0xFF)
             for key in found.tolist()
         ]
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 from xxhash import xxh3_64, xxh3_64_intdigest
 
 from raydb.interrupts import beside
+from raydb.kernels.codecs.onpair import PairTable
 from raydb.storage.durable.replace import replace_file
 from raydb.storage.flat import bloom
 from raydb.storage.flat.column_plan import ColumnPlan, plan_columns
@@ -90,7 +91,8 @@ def write_table(
     """Write an Arrow table to a file, which appears complete and synced to disk, or not at all.
 
     chunk_rows: rows a chunk, for all columns or by name; chosen by modality and item size where
-    not given. encodings: by name, one of auto, verbatim, frame, run_length, dictionary, fsst.
+    not given. encodings: by name, one of auto, verbatim, frame, run_length, runs, line, stride,
+    dictionary, fsst, onpair.
     offset_index: False, by name, keeps lengths in place of the offsets of a text column: smaller,
     and the first read of each chunk sums them up.
 
@@ -383,7 +385,7 @@ def _write_column_parts(output: _Output, draft: _Draft) -> ColumnHeader:
             if tier is Tier.COLUMN:
                 count = len(dictionary.shared)
                 section = output.write_section(dictionary.pack_shared())
-        case Symbols(table):
+        case Symbols(table) | (PairTable() as table):
             symbols = output.write_section(table.to_bytes())
     return ColumnHeader(
         row_count=len(plan.column),

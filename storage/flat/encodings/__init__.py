@@ -14,6 +14,7 @@ from raydb.storage.flat.encodings.dictionary import DICTIONARY
 from raydb.storage.flat.encodings.frame import FRAME
 from raydb.storage.flat.encodings.fsst import FSST
 from raydb.storage.flat.encodings.line import LINE
+from raydb.storage.flat.encodings.onpair import ONPAIR
 from raydb.storage.flat.encodings.run_length import RUN_LENGTH
 from raydb.storage.flat.encodings.runs import RUNS
 from raydb.storage.flat.encodings.stride import STRIDE
@@ -40,6 +41,7 @@ for _encoding in (
     LINE,
     STRIDE,
     FRAME,
+    ONPAIR,
     FSST,
     VERBATIM,
     ARROW,

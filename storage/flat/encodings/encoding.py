@@ -266,8 +266,10 @@ class Encoding:
         wanted = pa.scalar(value, pa.binary()).cast(texts.type)
         return np.flatnonzero(pc.equal(texts, wanted).to_numpy(zero_copy_only=False)) + start
 
-    def gather(self, column: Column, width: int) -> Gather | None:
+    def gather(self, column: Column, width: int, flags: int) -> Gather | None:
         """Return the function that reads rows of all chunks of a width at once, if there is one.
+
+        flags: those about the offset index, which these chunks have in common.
 
         The chunks have been verified, and have neither lengths for offsets nor own symbols.
         """

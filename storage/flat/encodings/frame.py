@@ -69,7 +69,7 @@ class _Frame(IntegerEncoding):
         unsigned = chunk.column.kind is Kind.UNSIGNED
         return line_reader(chunk.payload, entry.width, Line(entry.reference), unsigned=unsigned)
 
-    def gather(self, column: Column, width: int) -> Gather | None:
+    def gather(self, column: Column, width: int, flags: int) -> Gather | None:
         return number_gather(column, width, Form.FRAME)
 
 

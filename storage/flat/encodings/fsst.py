@@ -63,11 +63,7 @@ class _Fsst(Encoding):
         """Return the symbols of a column; None where it is small or they save less than 10 %."""
         if not is_wanted and column.nbytes < _MIN_COLUMN_BYTES:
             return None
-        count = len(column)
-        step = np.linspace(0, count - 1, min(count, _SAMPLE_ROWS)).astype(np.int64)
-        sample = take_rows(column, np.unique(step)).combine_chunks()
-        data, offsets = text_parts(pc.fill_null(sample, pa.scalar("", sample.type)))
-        bounds = offsets.astype(np.int64)
+        data, bounds = sample_of(column, _SAMPLE_ROWS, 0.0)
         table = fsst.train(data, bounds)
         ratio = fsst.ratio(table, data, bounds)
         return Symbols(table, ratio) if is_wanted or ratio >= _MIN_RATIO else None
@@ -107,7 +103,7 @@ class _Fsst(Encoding):
         if entry.symbols_length:
             place = entry.offset + entry.starts()[3]
             symbols = symbols_of(column.file, sections.symbols, place)
-        if symbols is None:
+        if not isinstance(symbols, fsst.SymbolTable):
             raise bad_chunk(column, entry, 0, "a symbol table", "none")
         return index, symbols
 
@@ -154,17 +150,19 @@ class _Fsst(Encoding):
     def match(self, chunk: Chunk, value: bytes, start: int, stop: int) -> NDArray[np.int64]:
         return match_stored(chunk, fsst.compress_one(chunk.shared, value), start, stop)
 
-    def gather(self, column: Column, width: int) -> Gather | None:
+    def gather(self, column: Column, width: int, flags: int) -> Gather | None:
         symbols, data_type = column.symbols, column.field.type
-        if symbols is None:
+        if not isinstance(symbols, fsst.SymbolTable):
             return None  # A chunk that needs them is refused when it is opened.
+        data = column.file.bytes_
 
-        def join(data: NDArray[np.uint8], starts: Any, ends: Any) -> Any:
-            items, offsets = fsst.decompress_items(symbols, data, starts, ends)
+        def read(payloads: NDArray[np.int64], starts: Any, ends: Any, validity: Any) -> Any:
+            begins, stops = payloads + starts, payloads + ends
+            items, offsets = fsst.decompress_items(symbols, data, begins, stops)
             check_utf8(data_type, offsets, items)
-            return items, offsets
+            return text_array(data_type, offsets, items, validity)
 
-        return text_gather(column, join)
+        return text_gather(column, flags, read)
 
     def run_key(self, chunk: Chunk) -> object:
         return chunk.shared
@@ -182,6 +180,21 @@ class _Fsst(Encoding):
         except (ValueError, pa.ArrowInvalid) as error:
             found = f"others ({error})"
             raise damaged(column.file.path, int(starts[0]), "readable texts", found) from None
+
+
+def sample_of(
+    column: Any, row_count: int, phase: float
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the bytes and the offsets of some rows from all over a chunked array.
+
+    phase: 0 to 1, how far between one row of a sample and the next the rows are.
+    """
+    count = len(column)
+    step = max(count / max(row_count, 1), 1.0)
+    rows = np.arange(min(count, row_count)) * step + phase * (step - 1)
+    sample = take_rows(column, np.unique(rows.astype(np.int64))).combine_chunks()
+    data, offsets = text_parts(pc.fill_null(sample, pa.scalar("", sample.type)))
+    return data, offsets.astype(np.int64)
 
 
 def symbols_of(file: File, view: memoryview, offset: int) -> fsst.SymbolTable:

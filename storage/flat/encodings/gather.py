@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.storage.damage import damaged
-from raydb.storage.flat.encodings.bits import load_words
-from raydb.storage.flat.encodings.texts import text_array
+from raydb.storage.flat.encodings.bits import load_words, loops_for
+from raydb.storage.flat.encodings.texts import NARROW_HEAD
 from raydb.storage.flat.kinds import array_of
-from raydb.storage.flat.layout import Kind
+from raydb.storage.flat.layout import Flags, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from raydb.storage.flat.encodings.encoding import Gather
     from raydb.storage.flat.metadata.column import Column
 
-    # From bytes and where items begin and end in them to the items' bytes and offsets.
-    Join = Callable[[NDArray[np.uint8], NDArray[Any], NDArray[Any]], tuple[Any, NDArray[np.int64]]]
+    # From where payloads begin, where items begin and end in them, and the validity, to an array.
+    ReadItems = Callable[[NDArray[np.int64], NDArray[Any], NDArray[Any], Any], Any]
 
 _WORD_BITS = frozenset({8, 16, 32, 64})
 LINE_HEAD_BYTES = 16
@@ -88,28 +88,67 @@ def _word_reader(
     return lambda rows, numbers: load_words(data, rows * width + bit_bases[numbers], width)
 
 
-def text_gather(column: Column, join: Join) -> Gather:
-    """Return the function for texts behind an offset index, which `join` reads."""
-    data, entries, path = column.file.bytes_, column.entries, column.file.path
-    words = data[: len(data) // 4 * 4].view("<u4")
+def text_gather(column: Column, flags: int, read: ReadItems) -> Gather:
+    """Return the function for texts behind an offset index."""
+    entries, path = column.entries, column.file.path
     indexes = entries["offset"].astype(np.int64) + _aligned(entries, "validity_length")
-    bases = indexes // 4 - entries["first_row"].astype(np.int64)
     payloads = indexes + _aligned(entries, "index_length")
+    bounds_of = _bounds_reader(column, indexes, flags)
     read_validity = _validity_gather(column)
 
     def gather(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
-        places = rows + bases[numbers]
         begins = payloads[numbers]
-        starts, ends = words[places] + begins, words[places + 1] + begins
+        starts, ends = bounds_of(rows, numbers)
         validity = read_validity and read_validity(rows, numbers)
         try:
-            items, bounds = join(data, starts, ends)
-            return text_array(column.field.type, bounds, items, validity)
+            return read(begins, starts, ends, validity)
         except (ValueError, pa.ArrowInvalid) as error:
-            first = int(starts[0])
+            first = int(begins[0])
             raise damaged(path, first, "readable texts", f"others ({error})") from None
 
     return gather
+
+
+def _bounds_reader(
+    column: Column, indexes: NDArray[np.int64], flags: int
+) -> Callable[[NDArray[np.int64], NDArray[np.int64]], tuple[NDArray[Any], NDArray[Any]]]:
+    """Return the function from rows and their chunks to where they begin and end in payloads."""
+    data, firsts = column.file.bytes_, column.entries["first_row"].astype(np.int64)
+    if not flags & Flags.NARROW:
+        words = data[: len(data) // 4 * 4].view("<u4")
+        bases = indexes // 4 - firsts
+
+        def read_words(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
+            places = rows + bases[numbers]
+            return words[places].astype(np.int64), words[places + 1].astype(np.int64)
+
+        return read_words
+    heads = data[: len(data) // 8 * 8].view("<u8")
+    fixed = data.view()
+    fixed.flags.writeable = False  # As the loops take all of them.
+
+    def read_lines(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
+        begins, local = indexes[numbers], rows - firsts[numbers]
+        loops = loops_for(0)
+        if loops is not None:
+            starts, ends = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+            loops.read_bounds(fixed, begins, local, starts, ends)
+            return starts, ends
+        places = begins >> 3
+        reference, slope = heads[places].view(np.int64), heads[places + 1]
+        # The reference of 56 bits lies above the width.
+        widths = reference & 0xFF
+        at = (begins + NARROW_HEAD.size) * 8 + local * widths
+        masks = (np.uint64(1) << widths.astype(np.uint64)) - np.uint64(1)
+        bounds = []
+        for ahead in range(2):
+            number = (local + ahead).astype(np.uint64)
+            rise = ((slope * number) >> np.uint64(32)).view(np.int64) + (reference >> 8)
+            packed = load_words(data, at + ahead * widths, 57) & masks
+            bounds.append(rise + packed.view(np.int64))
+        return tuple(bounds)
+
+    return read_lines
 
 
 def join_items(

@@ -69,7 +69,7 @@ class _Line(IntegerEncoding):
         line, packed = chunk.shared
         unpack_into(packed, chunk.entry.width, start, line, out)
 
-    def gather(self, column: Column, width: int) -> Gather | None:
+    def gather(self, column: Column, width: int, flags: int) -> Gather | None:
         return number_gather(column, width, Form.LINE)
 
     def number_reader(self, chunk: Chunk) -> Callable[[int], Any]:

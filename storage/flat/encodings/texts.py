@@ -2,15 +2,18 @@
 
 offset index  u32 offsets[row_count + 1] into the payload, a raw vector      0 3 3 8
 lengths       u8, u16 or u32 lengths[row_count] where a column has it off    3 0 5
+narrow        a line, packed(w) above it for each of the u32 offsets         0 0 1 -1
 """
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from raydb.storage.flat.encodings.bits import Line, pack, packed_bytes, unpack_line
 from raydb.storage.flat.encodings.encoding import bad_chunk
 from raydb.storage.flat.kinds import has_large_offsets, is_text
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Flags
@@ -22,6 +25,10 @@ if TYPE_CHECKING:
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
 
+# i64 with the width in its lowest 8 bits and the reference above them; u64 slope, of 2**32.
+NARROW_HEAD = struct.Struct("<qQ")
+_MOST_NARROW_BITS = 33
+_FEW_BYTES = 2**14
 _LENGTHS = (np.dtype("<u1"), np.dtype("<u2"), np.dtype("<u4"))
 
 
@@ -44,41 +51,87 @@ def text_parts(array: Any) -> tuple[NDArray[np.uint8], NDArray[Any]]:
 def build_index(offsets: NDArray[Any], indexed: bool) -> tuple[NDArray[Any], int]:
     """Return the offset index, or the lengths in its place, and the chunk flags of that."""
     if indexed:
-        return offsets.astype("<u4"), 0
+        narrow = _narrow_index(offsets)
+        if narrow is None:
+            return offsets.astype("<u4"), 0
+        return np.frombuffer(narrow, np.uint8), Flags.NARROW
     lengths = np.diff(offsets)
     most = int(lengths.max(initial=0))
     dtype = next(dtype for dtype in _LENGTHS if most < 2 ** (8 * dtype.itemsize))
     return lengths.astype(dtype), Flags.LENGTHS
 
 
+def _narrow_index(offsets: NDArray[Any]) -> bytes | None:
+    """Return the offsets as their distance from a line; None where that is not narrower."""
+    count, last = len(offsets), int(offsets[-1])
+    slope = (last << 32) // max(count - 1, 1)
+    above = offsets.astype(np.int64) - (np.arange(count) * slope >> 32)
+    least, greatest = int(above.min()), int(above.max())
+    width = (greatest - least).bit_length()
+    if NARROW_HEAD.size + packed_bytes(count, width) >= 4 * count:
+        return None
+    return NARROW_HEAD.pack(least << 8 | width, slope) + pack(above - least, width).tobytes()
+
+
+def _read_narrow(section: memoryview, row_count: int) -> NDArray[np.int64]:
+    """Return narrow offsets. Raises ValueError, saying what was expected, for other bytes."""
+    if len(section) < NARROW_HEAD.size:
+        raise ValueError(f"an offset index of {NARROW_HEAD.size} bytes or more")
+    head, slope = NARROW_HEAD.unpack_from(section)
+    width, count = head & 0xFF, row_count + 1
+    size = NARROW_HEAD.size + packed_bytes(count, width)
+    if width > _MOST_NARROW_BITS or len(section) != size or slope >= 2**62 // count:
+        raise ValueError(f"a narrow offset index of {size} bytes")
+    line = Line(head >> 8, slope >> 32, slope & 0xFFFFFFFF)
+    packed = section[NARROW_HEAD.size :]
+    return unpack_line(packed, width, count, line, slice(None), np.dtype(np.int64))
+
+
 def read_index(
-    section: memoryview, row_count: int, flags: int, payload_length: int
+    section: memoryview, row_count: int, flags: int, payload_length: int | None
 ) -> NDArray[np.uint32]:
     """Return the u32 offsets of a chunk's rows, whichever way they are stored.
 
-    Raises ValueError, saying what was expected, unless they rise from 0 to the payload's length.
+    Raises ValueError, saying what was expected, unless they rise from 0 to the payload's length,
+    or, where that is None, to whatever 2**31 allows.
     """
+    if flags & Flags.NARROW and not flags & Flags.LENGTHS:
+        offsets = _read_narrow(section, row_count)
+        most = int(offsets[-1]) if payload_length is None else payload_length
+        falls = bool((offsets[1:] < offsets[:-1]).any())
+        if offsets[0] or offsets[-1] != most or falls or most > MAX_PAYLOAD_BYTES:
+            raise ValueError(f"offsets that rise from 0 to {most}")
+        return offsets.astype(np.uint32)
     if flags & Flags.LENGTHS:
         size, rest = divmod(len(section), row_count)
         if rest or size not in {1, 2, 4}:
             raise ValueError(f"lengths of 1, 2 or 4 bytes for {row_count} rows")
         offsets = np.zeros(row_count + 1, np.int64)
         np.cumsum(np.frombuffer(section, f"<u{size}"), out=offsets[1:])
-        if offsets[-1] != payload_length:
-            raise ValueError(f"lengths whose sum is {payload_length}")
+        most = MAX_PAYLOAD_BYTES if payload_length is None else payload_length
+        if offsets[-1] > most or (payload_length is not None and offsets[-1] != most):
+            raise ValueError(f"lengths whose sum is {most}")
         return offsets.astype(np.uint32)
     if len(section) != 4 * (row_count + 1):
         raise ValueError(f"an offset index of {4 * (row_count + 1)} bytes")
     index = np.frombuffer(section, "<u4")
-    if index[0] or index[-1] != payload_length or bool((index[1:] < index[:-1]).any()):
-        raise ValueError(f"offsets that rise from 0 to {payload_length}")
+    most = int(index[-1]) if payload_length is None else payload_length
+    falls = bool((index[1:] < index[:-1]).any())
+    if index[0] or index[-1] != most or falls or most > MAX_PAYLOAD_BYTES:
+        raise ValueError(f"offsets that rise from 0 to {most}")
     return index
 
 
-def open_index(column: Column, entry: ChunkEntry, section: memoryview) -> NDArray[np.uint32]:
-    """Return the offsets of a chunk's rows. Raises OperationalError for wrong ones."""
+def open_index(
+    column: Column, entry: ChunkEntry, section: memoryview, *, is_of_bytes: bool = True
+) -> NDArray[np.uint32]:
+    """Return the offsets of a chunk's rows. Raises OperationalError for wrong ones.
+
+    is_of_bytes: whether they end where the payload does; else they count its codes.
+    """
     try:
-        return read_index(section, entry.row_count, entry.flags, entry.payload_length)
+        last = entry.payload_length if is_of_bytes else None
+        return read_index(section, entry.row_count, entry.flags, last)
     except ValueError as error:
         found = f"{len(section)} bytes of others"
         raise bad_chunk(column, entry, entry.starts()[0], str(error), found) from None
@@ -175,6 +228,9 @@ def check_utf8(data_type: Any, offsets: NDArray[Any], data: Any) -> None:
     if not is_text(data_type):
         return
     first, last = int(offsets[0]), int(offsets[-1])
+    # Python finds a few texts that are ASCII, as most are, in a tenth of the time.
+    if last - first <= _FEW_BYTES and str(memoryview(data)[first:last], "utf-8").isascii():
+        return
     ends = pa.py_buffer(np.array([0, last - first], np.int64))
     buffer = pa.py_buffer(data).slice(first, last - first)
     pa.Array.from_buffers(pa.large_string(), 1, [None, ends, buffer]).validate(full=True)

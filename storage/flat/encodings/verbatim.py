@@ -137,9 +137,15 @@ class _Verbatim(Encoding):
     def match(self, chunk: Chunk, value: bytes, start: int, stop: int) -> NDArray[np.int64]:
         return match_stored(chunk, value, start, stop)
 
-    def gather(self, column: Column, width: int) -> Gather | None:
+    def gather(self, column: Column, width: int, flags: int) -> Gather | None:
         if column.kind is Kind.BYTES:
-            return text_gather(column, join_items)
+            data, data_type = column.file.bytes_, column.field.type
+
+            def read(payloads: NDArray[np.int64], starts: Any, ends: Any, validity: Any) -> Any:
+                items, bounds = join_items(data, payloads + starts, payloads + ends)
+                return text_array(data_type, bounds, items, validity)
+
+            return text_gather(column, flags, read)
         return number_gather(column, width, Form.VALUES)
 
 

@@ -16,6 +16,7 @@ from raydb.storage.flat.encodings import encodings_of
 from raydb.storage.flat.encodings.all_null import ALL_NULL
 from raydb.storage.flat.encodings.dictionary import entries_of
 from raydb.storage.flat.encodings.fsst import symbols_of
+from raydb.storage.flat.encodings.onpair import ONPAIR, pairs_of
 from raydb.storage.flat.encodings.texts import text_parts
 from raydb.storage.flat.kinds import is_text, kind_of, type_bits, value_dtype
 from raydb.storage.flat.layout import (
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.codecs import fsst
+    from raydb.kernels.codecs.onpair import PairTable
     from raydb.storage.mapped import Source
 
 
@@ -133,7 +135,7 @@ class Column:
     dictionary: Any
     dictionary_count: int
     longest_entry: int
-    symbols: fsst.SymbolTable | None
+    symbols: fsst.SymbolTable | PairTable | None
 
     def entry(self, chunk: int) -> ChunkEntry:
         """Return the fields of a chunk's entry."""
@@ -228,10 +230,11 @@ def read_column(
     _check_blooms(fail, bloom_starts, count, header.blooms.length)
     uniform_rows = _check_entries(file, fail, kind, header, entries)
     dictionary, dictionary_count = _read_dictionary(file, field, kind, header, shared, section)
-    symbols = None
+    symbols: fsst.SymbolTable | PairTable | None = None
     if header.symbols.length:
         view = file.section(header.symbols, "a symbol table", section.offset)
-        symbols = symbols_of(file, view, header.symbols.offset)
+        read_symbols = pairs_of if (entries["encoding"] == ONPAIR.code).any() else symbols_of
+        symbols = read_symbols(file, view, header.symbols.offset)
     return Column(
         file=file,
         field=field,

@@ -136,6 +136,7 @@ def _base_tables() -> dict[str, tuple[pa.Table, dict[str, Any]]]:
     text_table = pa.table(
         [pa.array(texts, each) for each in text_types], ["t", "bytes", "large", "lengths", "fsst"]
     )
+    pairs = {"t": "onpair", "large": "onpair", "bytes": "onpair"}
     fsst = {"t": "verbatim", "fsst": "fsst", "large": "fsst"}
     return {
         "frame": (numbers, {"encodings": frames, "chunk_rows": 8}),
@@ -148,6 +149,7 @@ def _base_tables() -> dict[str, tuple[pa.Table, dict[str, Any]]]:
         "words": (words_table, {"encodings": chosen, "chunk_rows": 6}),
         "word": (words_table.select([0]), {"encodings": {"word": "dictionary"}}),
         "texts": (text_table, {"encodings": fsst, "offset_index": {"lengths": False}}),
+        "pairs": (text_table, {"encodings": pairs, "chunk_rows": 9}),
         "short": (text_table, {"encodings": fsst, "chunk_rows": {"t": 1, "fsst": 5}}),
         "nested": (nested, {"chunk_rows": 10}),
         "blooms": (

@@ -101,6 +101,7 @@ def table_of_version_2() -> pa.Table:
         "line": [100, 107, 114, None, 128, 135, 142, 149],
         "steps": pa.array([2**63 + 10 * row + row % 2 for row in range(8)], pa.uint64()),
         "short": [4, 4, 1, 1, 1, 9, 9, 9],
+        "pairs": [f"a red dog {row}" for row in range(8)],
         "seconds": [n * 10**6 + 1 for n in (5, 9, 7, 5, 3, 0, 4, 8)],
     }
     for name, values in columns.items():
@@ -117,6 +118,7 @@ SETTINGS_OF_VERSION_2 = {
         "steps": "line",
         "short": "runs",
         "seconds": "stride",
+        "pairs": "onpair",
     },
     "offset_index": SETTINGS_OF_VERSION_1["offset_index"],
 }
@@ -247,8 +249,8 @@ def test_the_offset_index_is_switchable(tmp_path: Path) -> None:
             assert flat.item(17, "text") == "caption number 17"
             assert flat.take([999, 3]).equals(table.take([999, 3]))
             sizes[indexed] = chunk.size_bytes
-    # One byte a length for four bytes an offset.
-    assert sizes[True] - sizes[False] == pytest.approx(3000, abs=16)
+    # One byte a length, seven bits an offset.
+    assert sizes[False] - sizes[True] == pytest.approx(1000 - 1001 * 7 // 8, abs=32)
 
 
 def png(size: int, seed: int) -> bytes:

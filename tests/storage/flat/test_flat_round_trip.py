@@ -72,8 +72,8 @@ FORCED = {
     "int8": ("verbatim", "frame", "run_length", "dictionary", "line", "runs", "stride"),
     "double": ("verbatim", "dictionary"),
     "decimal128(12, 2)": ("verbatim", "frame", "run_length", "line", "runs", "stride"),
-    "string": ("verbatim", "dictionary", "fsst"),
-    "large_binary": ("verbatim", "dictionary", "fsst"),
+    "string": ("verbatim", "dictionary", "fsst", "onpair"),
+    "large_binary": ("verbatim", "dictionary", "fsst", "onpair"),
 }
 
 

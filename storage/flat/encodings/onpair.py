@@ -1,0 +1,224 @@
+"""ONPAIR: texts in codes of entries that are pairs of entries; a table for the column.
+
+An entry has up to 32 bytes, so that a caption of 64 takes six codes of 12 bits. Equal texts have
+equal codes, so that a text is searched for without decoding any.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from raydb.kernels.codecs import onpair
+from raydb.kernels.codecs.onpair import PairTable
+from raydb.room import check_room
+from raydb.storage.damage import damaged
+from raydb.storage.flat.encodings.bits import load_words, pack, packed_bytes, unpack
+from raydb.storage.flat.encodings.constant import CONSTANT
+from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk, unreadable
+from raydb.storage.flat.encodings.fsst import FSST, sample_of
+from raydb.storage.flat.encodings.gather import text_gather
+from raydb.storage.flat.encodings.integers import run_validity
+from raydb.storage.flat.encodings.texts import (
+    build_index,
+    check_utf8,
+    open_index,
+    text_array,
+    text_parts,
+)
+from raydb.storage.flat.layout import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.storage.flat.encodings.encoding import Chunk, Gather, Piece, Rows, Sections, Values
+    from raydb.storage.flat.layout import ChunkEntry
+    from raydb.storage.flat.metadata.column import Column, File
+
+# Training takes 50 to 100 ms: less text is not worth it.
+_MIN_COLUMN_BYTES = 2**18
+_SAMPLE_BYTES = 2**19
+_MIN_RATIO = 1 / 0.9
+
+
+class _OnPair(Encoding):
+    code, name, kinds = 11, "onpair", frozenset({Kind.BYTES})
+    choices = kinds
+
+    def prepare(self, column: Any, kind: Kind, chunk_rows: int, is_wanted: bool) -> Any:
+        """Return the pairs of a column, or its FSST symbols where these take fewer bytes."""
+        if not is_wanted and column.nbytes < _MIN_COLUMN_BYTES:
+            return None
+        rows = int(_SAMPLE_BYTES * len(column) / max(column.nbytes, 1)) + 1
+        data, bounds = sample_of(column, rows, 0.0)
+        if not is_wanted and len(data) < _MIN_COLUMN_BYTES // 2:
+            return None
+        # A few long items are read in part.
+        table = onpair.train(data, np.minimum(bounds, 2 * _SAMPLE_BYTES))
+        if is_wanted:
+            return table
+        # At other rows than those by which it was trained.
+        data, bounds = sample_of(column, max(rows // 4, 1), 0.5)
+        codes, _ = onpair.compress(table, data, np.minimum(bounds, _SAMPLE_BYTES))
+        size = min(len(data), _SAMPLE_BYTES)
+        share = len(table.to_bytes()) * size / column.nbytes
+        ratio = size / (packed_bytes(len(codes), table.width) + share + 1)
+        symbols = FSST.prepare(column, kind, chunk_rows, is_wanted)
+        if symbols is not None and symbols.ratio >= ratio:
+            return symbols
+        return table if ratio >= _MIN_RATIO else None
+
+    def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
+        table = values.plan.prepared
+        if not isinstance(table, PairTable):
+            return None
+        if is_wanted and (constant := CONSTANT.encode(values, is_wanted=False)) is not None:
+            return constant
+        data, narrow = text_parts(values.texts)
+        codes, bounds = onpair.compress(table, data, narrow.astype(np.int64))
+        payload = pack(codes, table.width)
+        if payload.nbytes >= len(data):
+            return None
+        index, flags = build_index(bounds, values.plan.indexed)
+        return Encoded(
+            self, table.width, flags=flags, index=index, payload=payload, uses_shared=True
+        )
+
+    def open(self, column: Column, entry: ChunkEntry, sections: Sections) -> tuple[Any, Any]:
+        table, width = column.symbols, entry.width
+        if not isinstance(table, PairTable) or width != table.width or entry.symbols_length:
+            raise bad_chunk(column, entry, 0, "the pairs of its column", f"{width} bits")
+        index = open_index(column, entry, sections.offset_index, is_of_bytes=False)
+        size = packed_bytes(int(index[-1]), width)
+        if size != entry.payload_length:
+            place = entry.starts()[1]
+            raise bad_chunk(column, entry, place, f"{size} bytes of codes", entry.payload_length)
+        return index, table
+
+    def read_texts(self, chunk: Chunk, rows: Rows, count: int, validity: Any) -> Any:
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(chunk.entry.row_count)
+            bounds = chunk.index[start : stop + 1].astype(np.int64)
+            starts, ends = bounds[:-1], bounds[1:]
+        else:
+            starts, ends = chunk.index[rows].astype(np.int64), chunk.index[1:][rows]
+        place = chunk.entry.offset + chunk.entry.starts()[1]
+        return _read(chunk.column, chunk.shared, place, starts, ends - starts, validity)
+
+    def verify(self, chunk: Chunk) -> None:
+        check_room(self.exact_text_bytes(chunk), f"texts of column '{chunk.column.field.name}'")
+        self.read(chunk, slice(None), chunk.entry.row_count, None)
+
+    def text_bytes(
+        self, column: Column, entries: NDArray[Any], rows: NDArray[np.float64]
+    ) -> NDArray[Any]:
+        widths = np.maximum(entries["width"], 8)
+        return np.asarray(entries["payload_length"] * (8.0 * onpair.LONGEST_ENTRY) / widths)
+
+    def exact_text_bytes(self, chunk: Chunk) -> float:
+        count, lengths = int(chunk.index[-1]), chunk.shared.lengths
+        codes = np.bincount(unpack(chunk.payload, chunk.entry.width, count), minlength=len(lengths))
+        return float(codes[: len(lengths)] @ lengths.astype(np.float64))
+
+    def text_reader(self, chunk: Chunk) -> Callable[[int], Any]:
+        index, payload, is_text = memoryview(chunk.index), chunk.payload, chunk.column.is_text
+        entries, width, integer = chunk.shared.entries, chunk.entry.width, int.from_bytes
+        mask = (1 << width) - 1
+
+        def read(row: int) -> Any:
+            start, end = index[row] * width, index[row + 1] * width
+            bits = integer(payload[start >> 3 : end + 7 >> 3], "little") >> (start & 7)
+            try:
+                value = b"".join(
+                    [entries[bits >> at & mask] for at in range(0, end - start, width)]
+                )
+                return value.decode() if is_text else value
+            except (ValueError, IndexError) as error:
+                raise unreadable(chunk, error) from None
+
+        return read
+
+    def match(self, chunk: Chunk, value: bytes, start: int, stop: int) -> NDArray[np.int64]:
+        needle, width = onpair.compress_one(chunk.shared, value), chunk.entry.width
+        index = chunk.index[start : stop + 1].astype(np.int64)
+        rows = np.flatnonzero(np.diff(index) == len(needle))
+        data, place = chunk.column.file.bytes_, chunk.entry.offset + chunk.entry.starts()[1]
+        begins = index[rows] * width + place * 8
+        # Code by code: after the first few hardly a row is left.
+        for number, code in enumerate(needle):
+            if not len(rows):
+                break
+            equal = load_words(data, begins + number * width, width) == code
+            rows, begins = rows[equal], begins[equal]
+        return rows + start
+
+    def gather(self, column: Column, width: int, flags: int) -> Gather | None:
+        table = column.symbols
+        if not isinstance(table, PairTable):
+            return None  # A chunk that needs it is refused when it is opened.
+
+        def read(payloads: NDArray[np.int64], starts: Any, ends: Any, validity: Any) -> Any:
+            return _items(column, table, payloads * 8 + starts * width, ends - starts, validity)
+
+        return text_gather(column, flags, read)
+
+    def run_key(self, chunk: Chunk) -> object:
+        return chunk.shared
+
+    def decode_run(self, run: Sequence[Piece], is_checked: bool) -> Any:
+        column, table = run[0].chunk.column, run[0].chunk.shared
+        begins = [piece.chunk.entry.offset + piece.chunk.entry.starts()[1] for piece in run]
+        indexes = [
+            piece.chunk.index[piece.start : piece.stop + 1].astype(np.int64) for piece in run
+        ]
+        starts = [
+            index[:-1] * table.width + begin * 8
+            for index, begin in zip(indexes, begins, strict=True)
+        ]
+        counts = np.concatenate([np.diff(index) for index in indexes])
+        validity = run_validity(run)
+        return _items(column, table, np.concatenate(starts), counts, validity, is_checked)
+
+
+def _read(
+    column: Column, table: PairTable, place: int, starts: Any, counts: Any, validity: Any
+) -> Any:
+    """Return the texts of a chunk whose payload is at `place`."""
+    bits = starts * table.width + place * 8
+    data, offsets = onpair.decompress(table, column.file.bytes_, bits, counts, table.width)
+    check_utf8(column.field.type, offsets, data)
+    return text_array(column.field.type, offsets, data, validity)
+
+
+def _items(
+    column: Column,
+    table: PairTable,
+    starts: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    validity: Any,
+    is_checked: bool = False,
+) -> Any:
+    """Return the texts of codes anywhere in the file; starts: the bit where each begins."""
+    try:
+        data, offsets = onpair.decompress(table, column.file.bytes_, starts, counts, table.width)
+        if not is_checked:
+            check_utf8(column.field.type, offsets, data)
+        return text_array(column.field.type, offsets, data, validity)
+    except (ValueError, pa.ArrowInvalid) as error:
+        found = f"others ({error})"
+        raise damaged(column.file.path, int(starts[0]) >> 3, "readable texts", found) from None
+
+
+def pairs_of(file: File, view: memoryview, offset: int) -> PairTable:
+    """Return a table of pairs from its bytes at `offset`."""
+    try:
+        return PairTable.from_bytes(view)
+    except ValueError as error:
+        raise damaged(file.path, offset, "a table of pairs", f"another ({error})") from None
+
+
+ONPAIR = _OnPair()

@@ -1,0 +1,106 @@
+"""Tables of pairs: items come back, equal items have equal codes, hostile tables are refused."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raydb.kernels.codecs import onpair
+from raydb.kernels.codecs.onpair import BYTES, LONGEST_ENTRY, MAX_ENTRIES, PairTable
+from raydb.storage.flat.encodings.bits import pack
+
+WORDS = [b"a dog", b" on a ", b"red ", b"board", b"", b"\0", b"\xff", b"near the harbor "]
+ITEMS = st.lists(
+    st.one_of(st.binary(max_size=20), st.lists(st.sampled_from(WORDS), max_size=9).map(b"".join)),
+    max_size=30,
+)
+
+
+def joined(items: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
+    data = np.frombuffer(b"".join(items), np.uint8)
+    return data, np.cumsum([0, *map(len, items)]).astype(np.int64)
+
+
+def trained() -> PairTable:
+    random = np.random.default_rng(1)
+    items = [b"".join(random.choice(WORDS, 6).tolist()) for _ in range(400)]
+    return onpair.train(*joined(items))
+
+
+TABLE = trained()
+
+
+def read(table: PairTable, items: list[bytes]) -> list[bytes]:
+    codes, bounds = onpair.compress(table, *joined(items))
+    data = np.concatenate([pack(codes, table.width).view(np.uint8), np.zeros(8, np.uint8)])
+    starts, counts = bounds[:-1].astype(np.int64) * table.width, np.diff(bounds.astype(np.int64))
+    for number, item in enumerate(items):
+        own = codes[bounds[number] : bounds[number + 1]].tolist()
+        assert onpair.compress_one(table, item) == own
+    found, offsets = onpair.decompress(table, data, starts, counts, table.width)
+    few = onpair._decompress_few(table, data, starts, counts, table.width)
+    assert few[0].tobytes() == found.tobytes()
+    assert few[1].tolist() == offsets.tolist()
+    return [found[a:b].tobytes() for a, b in pairwise(offsets.tolist())]
+
+
+@given(ITEMS)
+def test_items_come_back(items: list[bytes]) -> None:
+    assert read(TABLE, items) == items
+
+
+def test_entries_are_pairs_that_save_codes() -> None:
+    items = [b"a dog on a red board near the harbor "] * 50
+    codes, _ = onpair.compress(TABLE, *joined(items))
+    assert len(codes) <= 50 * 6
+    assert max(map(len, TABLE.entries)) <= LONGEST_ENTRY
+    assert len(set(TABLE.entries)) == len(TABLE.entries) <= MAX_ENTRIES
+    again = PairTable.from_bytes(TABLE.to_bytes())
+    assert again.entries == TABLE.entries
+    assert trained().to_bytes() == TABLE.to_bytes()
+
+
+def test_many_words_fill_the_table() -> None:
+    random = np.random.default_rng(2)
+    words = random.integers(97, 123, (3000, 6)).astype(np.uint8)
+    items = [words[random.integers(0, 3000, 5)].tobytes() for _ in range(20_000)]
+    table = onpair.train(*joined(items))
+    assert len(table.entries) > MAX_ENTRIES * 3 // 4
+    assert table.width == 12
+    assert read(table, items[:100]) == items[:100]
+
+
+def test_no_items_need_no_pairs() -> None:
+    table = onpair.train(*joined([]))
+    assert len(table.entries) == BYTES
+    assert table.width == 8
+    assert read(table, [b"", b"abc"]) == [b"", b"abc"]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([[256, 0]], "entry 256 is of the entries 256 and 0"),
+        ([[0, 1], [300, 0]], "entry 257 is of the entries 300 and 0"),
+        ([[0, 0], *[[code, code] for code in range(256, 262)]], "entry 261 has 64 bytes"),
+        ([[0, 0]] * 3841, "at most 3840 pairs, found 3841"),
+    ],
+)
+def test_wrong_pairs_are_refused(pairs: list[list[int]], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        PairTable.from_bytes(np.array(pairs, "<u2").tobytes())
+    with pytest.raises(ValueError, match="pairs take 4 bytes each, found 5"):
+        PairTable.from_bytes(b"12345")
+
+
+def test_codes_without_an_entry_are_refused() -> None:
+    table = PairTable(np.array([[97, 98]], np.uint16))
+    data = np.concatenate([pack(np.array([256, 300]), 9), np.zeros(8, np.uint8)])
+    starts, counts = np.array([0, 9]), np.array([1, 1])
+    for decompress in (onpair.decompress, onpair._decompress_few):
+        with pytest.raises(ValueError, match="item 1 has a code without an entry"):
+            decompress(table, data, starts, counts, 9)

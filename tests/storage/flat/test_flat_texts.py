@@ -1,0 +1,136 @@
+"""Texts in pairs and beside narrow indexes: read in every way, found by value, or refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from flat_model import parse
+from test_flat_round_trip import check_everything, stored
+
+from raydb.errors import OperationalError
+from raydb.storage.flat import open_table, write_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ROWS = 16_000
+WORDS = ["a", "brown", "dog", "near", "the", "harbor", "ünder", "on", "red", "board", "and", "x"]
+
+
+@pytest.fixture(scope="module")
+def texts() -> pa.Table:
+    random = np.random.default_rng(5)
+    lines = [" ".join(random.choice(WORDS, size)) for size in random.integers(1, 14, ROWS)]
+    with_nulls = pa.array(lines, mask=random.random(ROWS) < 0.1)
+    return pa.table(
+        {
+            "line": lines,
+            "nulls": with_nulls,
+            "large": pa.array(lines, pa.large_string()),
+            "bytes": pa.array([line.encode()[::-1] for line in lines], pa.binary()),
+            "lengths": lines,
+            "verbatim": lines,
+            "fsst": lines,
+        }
+    )
+
+
+SETTINGS: dict[str, Any] = {
+    "encodings": {"verbatim": "verbatim", "fsst": "fsst", "lengths": "onpair"},
+    "offset_index": {"lengths": False},
+}
+
+
+def test_texts_come_back(texts: pa.Table, tmp_path: Path) -> None:
+    flat = stored(texts, tmp_path, **SETTINGS)
+    random = np.random.default_rng(6)
+    check_everything(texts, flat, random.integers(0, ROWS, 300).tolist())
+    columns = {column.name: column for column in flat.metadata.columns}
+    for name in ("line", "nulls", "large", "bytes", "lengths"):
+        assert set(columns[name].encodings) == {"onpair"}, name
+    assert columns["line"].size_bytes < columns["fsst"].size_bytes < columns["verbatim"].size_bytes
+    for start, stop in ((5, 6), (100, 3000), (ROWS - 3, ROWS), (7, 7)):
+        for name in texts.column_names:
+            expected = texts.column(name).slice(start, stop - start)
+            assert flat.slice(name, start, stop).equals(expected), (name, start)
+
+
+def test_texts_are_found_by_value(texts: pa.Table, tmp_path: Path) -> None:
+    flat = stored(texts, tmp_path, **SETTINGS)
+    for name in texts.column_names:
+        for row in (3, 4000, ROWS - 1):
+            value = texts.column(name)[row]
+            if value.as_py() is not None:
+                wanted = pc.field(name) == value
+                assert flat.scan(filter=wanted).equals(texts.filter(wanted)), (name, row)
+
+
+def test_few_rows_need_no_loop(texts: pa.Table, tmp_path: Path) -> None:
+    write_table(texts.select(["line", "verbatim"]), tmp_path / "x.flat")
+    program = (
+        "import sys\n"
+        "from raydb.storage.flat import open_table\n"
+        f"flat = open_table({str(tmp_path / 'x.flat')!r})\n"
+        "print(flat.item(7, 'line') == flat.take([7])['line'][0].as_py(), 'numba' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True False\n"
+
+
+def at(data: bytes, place: int, value: bytes) -> bytes:
+    return data[:place] + value + data[place + len(value) :]
+
+
+@pytest.mark.parametrize(
+    ("name", "section", "damage", "expected"),
+    [
+        ("pairs", "index", lambda p: p[:9], "an offset index of 16 bytes or more"),
+        ("pairs", "index", lambda p: at(p, 0, b"\x40"), "a narrow offset index of"),
+        ("pairs", "index", lambda p: at(p, 8, b"\xff" * 8), "a narrow offset index of"),
+        ("pairs", "index", lambda p: at(p, 1, b"\1"), "offsets that rise from 0"),
+        ("pairs", "payload", lambda p: p + b"\0", "bytes of codes"),
+        ("pairs", "payload", lambda p: b"\xff" * len(p), "readable texts"),
+        ("texts", "index", lambda p: at(p, 1, b"\1"), "offsets that rise from 0 to"),
+    ],
+)
+def test_what_does_not_hold_is_named(
+    name: str, section: str, damage: Callable[[bytes], bytes], expected: str, tmp_path: Path
+) -> None:
+    lines = [f"a brown dog near the harbor {row}" for row in range(60)]
+    table = pa.table({"pairs": lines, "texts": lines})
+    flat = stored(table, tmp_path, encodings={"pairs": "onpair", "texts": "verbatim"})
+    flat.close()
+    path = tmp_path / "table.flat"
+    model = parse(path)
+    sections = model.columns[table.column_names.index(name)].chunks[0].sections
+    sections[section] = damage(sections[section])
+    path.write_bytes(model.to_bytes())
+    with (
+        open_table(path) as opened,
+        pytest.raises(OperationalError, match=f"expected .*{expected}"),
+    ):
+        opened.scan([name])
+
+
+def test_pairs_that_are_none_are_named(tmp_path: Path) -> None:
+    lines = [f"a brown dog near the harbor {row}" for row in range(60)]
+    stored(pa.table({"pairs": lines}), tmp_path, encodings={"pairs": "onpair"}).close()
+    path = tmp_path / "table.flat"
+    for part, expected in ((b"\xff\xff\0\0", "a table of pairs"), (b"", "the pairs of its column")):
+        model = parse(path)
+        model.columns[0].parts["symbols"] = part
+        (tmp_path / "forged.flat").write_bytes(model.to_bytes())
+        with (
+            open_table(tmp_path / "forged.flat") as opened,
+            pytest.raises(OperationalError, match=expected),
+        ):
+            opened.scan()
