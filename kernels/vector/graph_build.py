@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raydb.interrupts import check_interrupt
 from raydb.kernels.vector import ivf
 from raydb.kernels.vector.exact_search import METRICS, frozen, norms_of
 from raydb.kernels.vector.graph import Graph
@@ -32,6 +33,9 @@ _PROBES = 8
 
 # Places of each list, evenly spread, at which a walk may begin.
 _STARTS = 32
+
+# Vectors that are looked at one after the other between two looks at an interrupt: some 30 ms.
+_STEPS = 2**17
 
 # Vectors whose candidates are looked for together, and those that are worth a thread.
 _BLOCK = 8192
@@ -72,7 +76,9 @@ def with_graph(
         run_slices(choose, len(near), _MIN_ROWS, _BLOCK)
     choosers, chosen = np.empty((count, degree), np.uint32), np.zeros(count, np.int32)
     control.report("join", 1.0)
-    note_choosers(own, graph, counts, choosers, chosen)
+    for start in range(0, len(own), _STEPS):
+        check_interrupt()
+        note_choosers(own[start : start + _STEPS], graph, counts, choosers, chosen)
 
     def join(part: slice) -> None:
         join_both_ways(space, graph, counts, choosers, chosen, (part.start, part.stop))
@@ -180,8 +186,13 @@ def _usual_starts(index: Ivf) -> NDArray[np.bool_]:
 
 def _with_starts(index: Ivf, neighbours: NDArray[np.uint32], is_start: NDArray[np.bool_]) -> Graph:
     """Return a graph with some starts, and as many more as it takes to reach all vectors."""
-    from raydb.kernels.vector.loops.graph_loops import reach_all  # noqa: PLC0415
+    from raydb.kernels.vector.loops.graph_loops import reach_more  # noqa: PLC0415
 
-    reach_all(index.vectors, neighbours, is_start)
+    starts, queue = np.flatnonzero(is_start), np.empty(len(neighbours), np.uint32)
+    queue[: len(starts)] = starts
+    state = np.array((0, len(starts), 0))
+    given = index.vectors, neighbours, is_start, is_start.copy(), queue, state
+    while reach_more(*given, _STEPS):
+        check_interrupt()
     starts = np.flatnonzero(is_start).astype(np.uint32)
     return Graph(neighbours, starts, index.offsets)

@@ -172,11 +172,8 @@ def build_from(
     control: BuildControl,
     *,
     has_codes: bool = False,
-    known: Ivf | None = None,
 ) -> Ivf:
     """Put the vectors of some blocks, whose rows' numbers ascend, in lists.
-
-    known: an index of some of these rows, whose lists are kept: only other rows look for theirs.
 
     lists: at most as many as there are vectors. row_count: the rows of the table, those without a
     vector too. has_codes: whether rows are quantised to bytes. The same seed gives the same lists
@@ -186,24 +183,20 @@ def build_from(
     count, width = sum(len(block) for block, _ in blocks), blocks[0][0].shape[1]
     assert lists <= count, (lists, count)
     wanted = max(min(lists * SAMPLE_PER_LIST, MANY_SAMPLED), lists * LEAST_PER_LIST)
-    sampled = 0 if known else min(count, wanted)
+    sampled = min(count, wanted)
     # The index, the list and the place of each row; the sample, its order and the sums.
     own_bytes = count * (4 * width + 4 + 4 * (metric == "cosine") + 8)
     sample_bytes = sampled * (4 * width + 12) + lists * width * 20
     if has_codes:
         own_bytes += count * (width + 4) + 8 * lists * (width + 1)
     control.room.take(own_bytes + sample_bytes)
-    if known is None:
-        rng = np.random.default_rng(seed)
-        sample = _sample(blocks, np.sort(rng.choice(count, sampled, replace=False)))
-        if metric == "cosine":
-            sample = unit(sample)
-        centroids = train(sample, lists, metric, rng, lambda share: control.report("train", share))
-        del sample
-        members = _members(blocks, centroids, metric, control)
-    else:
-        centroids = known.centroids
-        members = _kept_members(blocks, known, control)
+    rng = np.random.default_rng(seed)
+    sample = _sample(blocks, np.sort(rng.choice(count, sampled, replace=False)))
+    if metric == "cosine":
+        sample = unit(sample)
+    centroids = train(sample, lists, metric, rng, lambda share: control.report("train", share))
+    del sample
+    members = members_of(blocks, centroids, metric, control)
     control.room.give(sample_bytes)
     kept, numbers, offsets = _ordered(blocks, members, lists, control)
     norms = np.concatenate([norms_of(each) for each in _pieces(kept)] or [np.empty(0)])
@@ -255,7 +248,7 @@ def _sample(blocks: Sequence[Block], chosen: NDArray[np.int64]) -> Vectors:
     return np.concatenate(found)
 
 
-def _members(
+def members_of(
     blocks: Sequence[Block], centroids: Vectors, metric: Metric, control: BuildControl
 ) -> NDArray[np.int32]:
     """Return the list of each vector."""
@@ -267,23 +260,6 @@ def _members(
             members[done : done + len(piece)] = assign(piece, centroids, metric)
             done += len(piece)
     return members
-
-
-def _kept_members(blocks: Sequence[Block], known: Ivf, control: BuildControl) -> NDArray[np.int32]:
-    """Return the list of each vector: that of an index where the row is in it."""
-    lists = np.full(known.row_count, -1, np.int32)
-    sizes = np.diff(known.offsets)
-    lists[known.row_ids] = np.repeat(np.arange(known.list_count, dtype=np.int32), sizes)
-    found = []
-    for block, numbers in blocks:
-        members = np.full(len(block), -1, np.int32)
-        is_old = numbers < known.row_count
-        members[is_old] = lists[numbers[is_old]]
-        new = np.flatnonzero(members < 0)
-        given = [(block[new], numbers[new])]
-        members[new] = _members(given, known.centroids, known.metric, control)
-        found.append(members)
-    return np.concatenate(found)
 
 
 def _ordered(

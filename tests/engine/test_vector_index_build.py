@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import raydb
-from raydb.kernels.vector import ivf
+from raydb.kernels.vector import graph_build, ivf
 
 WIDTH, COUNT = 32, 8_000
 
@@ -71,6 +71,16 @@ def test_an_interrupted_build_leaves_nothing_behind(con, step):
     assert indexes(con) == []
     con.execute(text)
     assert indexes(con) == [("near",)]
+
+
+def test_an_interrupt_is_heard_while_a_graph_is_joined(con, monkeypatch):
+    """Each loop over all vectors goes on in steps."""
+    heard = []
+    monkeypatch.setattr(graph_build, "_STEPS", 500)
+    monkeypatch.setattr(graph_build, "check_interrupt", lambda: heard.append(1))
+    con.execute(JOINED)
+    # Who chose whom, and then what is reached: each vector is followed, and looked at once.
+    assert len(heard) > COUNT // 500 + 2 * COUNT // 500 - 3
 
 
 def clustered(seed, count, width=6):

@@ -18,7 +18,8 @@ from raydb.kernels.vector.exact_search import METRICS, nearest, no_neighbours
 from raydb.kernels.vector.graph_build import renumber, with_graph
 from raydb.kernels.vector.graph_search import search_graph
 from raydb.kernels.vector.graph_trace import trace_walks
-from raydb.kernels.vector.ivf import build_from, build_ivf, from_arrays, to_arrays
+from raydb.kernels.vector.ivf import build_ivf, from_arrays, to_arrays
+from raydb.kernels.vector.ivf_merge import with_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -144,9 +145,9 @@ def test_a_graph_follows_its_rows(metric: Metric) -> None:
     assert recall(fewer, kept, queries, 64) > 0.97
     new = clustered(4, 300, 12, 60, 0.5)
     every = np.concatenate((kept, new))
-    blocks = [(every, np.arange(len(every), dtype=np.uint32))]
-    lists = fewer.list_count
-    grown = build_from(blocks, len(every), lists, metric, 0, unwatched(), known=fewer)
+    blocks = [(new, np.arange(len(kept), len(every)))]
+    there = np.ones(len(kept), np.bool_)
+    grown = with_rows(fewer, there, blocks, len(every), unwatched())
     grown = with_graph(grown, unwatched(), 2 * M, NEAR, fewer)
     assert recall(grown, every, queries, 64) > 0.97
     assert recall(grown, every, new, 64) > 0.97

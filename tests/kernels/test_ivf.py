@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raydb.kernels.bvh.build_input import BuildControl, Room
+from raydb.kernels.bvh.build_input import BuildControl, Room, unwatched
 from raydb.kernels.stored.described import Described
 from raydb.kernels.stored.stored_arrays import StoredArrays
 from raydb.kernels.vector.exact_search import METRICS, nearest, no_neighbours
@@ -27,6 +27,7 @@ from raydb.kernels.vector.ivf import (
     search_ivf,
     to_arrays,
 )
+from raydb.kernels.vector.ivf_merge import with_rows
 from raydb.kernels.vector.kmeans import assign
 from raydb.kernels.vector.loops.simd import add_up, exact_sum, sum_of
 from raydb.kernels.vector.stop_rule import ANYWHERE
@@ -276,3 +277,30 @@ def test_processors_without_wide_vectors_add_up_the_same_sums(tmp_path):
         check=False,
     )
     assert (run.stdout, run.stderr) == ("8\n", "")
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("has_codes", [True, False])
+@pytest.mark.parametrize("reach", [1.0, 30.0])
+def test_an_index_goes_on_with_other_rows(metric, has_codes, reach):
+    """Added rows may be far from what codes of their list can say."""
+    rng = np.random.default_rng(6)
+    vectors = rng.normal(size=(900, 12)).astype(np.float32)
+    added = (rng.normal(size=(70, 12)) * reach).astype(np.float32)
+    rows = np.arange(900, dtype=np.uint32)
+    index = build_ivf(vectors, rows, 900, 15, metric, 0, has_codes=has_codes)
+    live = rng.random(900) < 0.8
+    numbers = np.arange(905, 975)
+    merged = with_rows(index, live[index.row_ids], [(added, numbers)], 980, unwatched())
+    every = np.concatenate((vectors[live], added))
+    known = np.concatenate((np.flatnonzero(live), numbers))
+    assert merged.row_count == 980
+    assert sorted(merged.row_ids) == sorted(known)
+    for start, end in pairwise(merged.offsets):
+        assert (np.diff(merged.row_ids[start:end].astype(int)) > 0).all()
+    queries = np.concatenate((rng.normal(size=(20, 12)), added[:5])).astype(np.float32)
+    found = search_ivf(merged, queries, 9, 15)
+    expected = no_neighbours(25, 9)
+    nearest([(every, known)], queries, 9, metric, expected)
+    np.testing.assert_array_equal(found.rows, expected.rows)
+    np.testing.assert_array_equal(found.distances, expected.distances)

@@ -9,12 +9,33 @@ from raydb.engine.catalog.indexes.stored_calibration import renumbered
 from raydb.kernels.stored.deferred import Deferred
 from raydb.kernels.text import text_index
 from raydb.kernels.vector.graph_build import renumber
+from raydb.storage.tables.rows import Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from raydb.engine.catalog.snapshot import Snapshot
+    from raydb.storage.tables.table import Table
+
+
+def chunks_from(table: Table, column: str, first: int) -> Iterator[tuple[pa.Array, int]]:
+    """Yield the values of a column in the rows from number `first` on, masked ones too.
+
+    Each chunk comes with the number of its first row.
+    """
+    passed = 0
+    for part in table.rows.parts:
+        start = max(first - passed, 0)
+        if start < part.row_count:
+            at = passed + start
+            for chunk in Rows(table.rows.schema, (part,)).column(column).slice(start).chunks:
+                yield chunk, at
+                at += len(chunk)
+        passed += part.row_count
 
 
 def renumber_rows(snapshot: Snapshot, table: str, live: NDArray[np.bool_]) -> Snapshot:

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.engine.catalog.indexes.table_indexes import chunks_from
 from raydb.engine.context.progress import report, report_compiling
 from raydb.errors import ProgrammingError
 from raydb.kernels.bvh.build_input import BuildControl, Room
 from raydb.kernels.stored.deferred import Deferred
 from raydb.kernels.text.text_index import build_text_index
-from raydb.storage.tables.rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import numpy as np
     from numpy.typing import NDArray
 
@@ -70,25 +68,11 @@ def index_of_texts(
     table: Table, column: str, first: int, stemmer: str, control: BuildControl
 ) -> TextIndex:
     """Return an index of the visible rows from number `first` on, which is its row 0."""
-    blocks = _visible_texts(table, column, first)
+    blocks = (
+        (_masked(chunk, table.live, at), at - first)
+        for chunk, at in chunks_from(table, column, first)
+    )
     return build_text_index(blocks, table.row_count - first, stemmer, control)
-
-
-def _visible_texts(table: Table, column: str, first: int) -> Iterator[tuple[pa.Array, int]]:
-    """Yield the texts of a table's rows from number `first` on, NULL for masked ones.
-
-    Their rows are counted from there.
-    """
-    passed = 0
-    for part in table.rows.parts:
-        start = max(first - passed, 0)
-        if start < part.row_count:
-            values = Rows(table.rows.schema, (part,)).column(column).slice(start)
-            at = passed + start
-            for chunk in values.chunks:
-                yield _masked(chunk, table.live, at), at - first
-                at += len(chunk)
-        passed += part.row_count
 
 
 def _masked(texts: pa.Array, live: NDArray[np.bool_] | None, first: int) -> pa.Array:

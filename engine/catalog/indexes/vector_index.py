@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pyarrow as pa
 
+from raydb.engine.catalog.indexes.table_indexes import chunks_from
 from raydb.engine.context.progress import report, report_compiling
 from raydb.errors import DataError, ProgrammingError
 from raydb.kernels.bvh.build_input import BuildControl, Room
@@ -20,6 +21,7 @@ from raydb.kernels.stored.deferred import Deferred
 from raydb.kernels.vector.exact_search import first_unusable
 from raydb.kernels.vector.graph_build import with_graph
 from raydb.kernels.vector.ivf import build_from, from_arrays
+from raydb.kernels.vector.ivf_merge import with_rows
 from raydb.storage.tables.changes import Load, Remove
 
 if TYPE_CHECKING:
@@ -79,40 +81,50 @@ def with_vector_index(
         Room(memory.limit, lambda size: memory.too_small(size, f"index '{index.name}'")),
         lambda step, share: report(f"index {index.name}: {step} vectors", share),
     )
-    blocks = _visible_vectors(rows, column, control.room)
+    kept = None
+    if before is not None:
+        live = np.ones(before.row_count, np.bool_) if rows.live is None else rows.live
+        kept = live[before.row_ids]
+        blocks = _visible_vectors(rows, column, control.room, before.row_count)
+        if not _lists_serve(before, index.ivf.lists, kept, blocks):
+            kept = None
+    if before is None or kept is None:
+        blocks = _visible_vectors(rows, column, control.room, 0)
     for vectors, numbers in blocks:
         check_vectors(vectors, numbers, metric, f"table '{table}', row", column_text(column))
-    count = sum(len(numbers) for _, numbers in blocks)
-    lists = index.ivf.lists or _usual_lists(count)
-    if lists > count:
-        raise ProgrammingError(
-            f"the index '{index.name}' cannot have {lists} lists: "
-            f"column '{column}' of table '{table}' has {count} vectors"
-        )
-    has_codes = index.ivf.quantization == "int8"
-    known = before if before and _lists_serve(before, lists, blocks) else None
-    built = build_from(
-        blocks,
-        rows.row_count,
-        lists if known is None else known.list_count,
-        metric,
-        index.ivf.seed,
-        control,
-        has_codes=has_codes,
-        known=known,
-    )
+    if before is not None and kept is not None:
+        built = with_rows(before, kept, blocks, rows.row_count, control)
+    else:
+        count = sum(len(numbers) for _, numbers in blocks)
+        lists = index.ivf.lists or _usual_lists(count)
+        if lists > count:
+            raise ProgrammingError(
+                f"the index '{index.name}' cannot have {lists} lists: "
+                f"column '{column}' of table '{table}' has {count} vectors"
+            )
+        has_codes, seed = index.ivf.quantization == "int8", index.ivf.seed
+        given = (blocks, rows.row_count, lists, metric, seed, control)
+        built = build_from(*given, has_codes=has_codes)
+    known = None if kept is None else before
     if index.ivf.m:
         built = with_graph(built, control, 2 * index.ivf.m, index.ivf.ef_construction, known)
     indexes = {**snapshot.vector_indexes, index.name: Deferred.of(built)}
     return replace(snapshot, vector_indexes=indexes)
 
 
-def _lists_serve(before: Ivf, lists: int, blocks: Sequence[Vectors]) -> bool:
-    """Tell whether the lists of an index serve some vectors as well as `lists` trained anew."""
-    old = sum(int(np.count_nonzero(numbers < before.row_count)) for _, numbers in blocks)
-    count, known = sum(len(numbers) for _, numbers in blocks), len(before.row_ids)
+def _lists_serve(
+    before: Ivf, wanted: int, kept: NDArray[np.bool_], blocks: Sequence[Vectors]
+) -> bool:
+    """Tell whether the lists of an index serve some vectors as well as lists trained anew.
+
+    wanted: how many lists there are to be, 0 for as many as usual. kept: whether each place of the
+    index still counts. blocks: what was added.
+    """
+    known, left = len(kept), int(np.count_nonzero(kept))
+    added = sum(len(numbers) for _, numbers in blocks)
+    lists = wanted or _usual_lists(left + added)
     is_near = abs(lists - before.list_count) <= _KEPT_CHANGE * before.list_count
-    return known > 0 and is_near and (count - old) + max(known - old, 0) <= _KEPT_CHANGE * known
+    return known > 0 and is_near and added + known - left <= _KEPT_CHANGE * known
 
 
 def _usual_lists(vector_count: int) -> int:
@@ -120,20 +132,24 @@ def _usual_lists(vector_count: int) -> int:
     return min(round(sqrt(vector_count)), vector_count)
 
 
-def _visible_vectors(table: Table, column: str, room: Room) -> list[Vectors]:
-    """Return the vectors of the visible rows that have one, and the rows' numbers, by chunks."""
+def _visible_vectors(table: Table, column: str, room: Room, first: int) -> list[Vectors]:
+    """Return the vectors of the visible rows from number `first` on, and the rows' numbers.
+
+    They come by chunks.
+    """
     kind = table.definition.schema.field(column).type
     width = kind.list_size
     found: list[Vectors] = [(np.empty((0, width), np.float32), np.empty(0, np.int64))]
-    for vectors, numbers in vector_blocks(table.rows.column(column), column_text(column)):
-        if kind.value_type != pa.float32():
-            room.take(vectors.nbytes)
-        if table.live is None:
-            found.append((vectors, numbers))
-            continue
-        live = table.live[numbers]
-        room.take(int(np.count_nonzero(live)) * vectors.itemsize * width)
-        found.append((vectors[live], numbers[live]))
+    for chunk, at in chunks_from(table, column, first):
+        for vectors, numbers in vector_blocks(chunk, column_text(column), at):
+            if kind.value_type != pa.float32():
+                room.take(vectors.nbytes)
+            if table.live is None:
+                found.append((vectors, numbers))
+                continue
+            live = table.live[numbers]
+            room.take(int(np.count_nonzero(live)) * vectors.itemsize * width)
+            found.append((vectors[live], numbers[live]))
     return found
 
 
@@ -142,14 +158,16 @@ def column_text(column: str) -> str:
     return f"the vector in '{column}'"
 
 
-def vector_blocks(values: pa.ChunkedArray | pa.Array, what: str) -> Iterator[Vectors]:
+def vector_blocks(
+    values: pa.ChunkedArray | pa.Array, what: str, start: int = 0
+) -> Iterator[Vectors]:
     """Yield the vectors of a column chunk by chunk, without those that are NULL.
 
     The column is FLOAT[n], or DOUBLE[n], which is rounded.
 
-    what: how an error calls a vector. Raises DataError for a vector with a NULL in it.
+    what: how an error calls a vector. start: the number of the first row. Raises DataError for a
+    vector with a NULL in it.
     """
-    start = 0
     for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
         numbers = np.arange(start, start + len(chunk))
         start += len(chunk)

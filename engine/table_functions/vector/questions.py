@@ -7,17 +7,17 @@ rows that are near                       ->  Hits, in order of rank
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from raydb.engine.catalog.indexes.table_indexes import chunks_from
 from raydb.engine.catalog.indexes.vector_index import check_vectors, column_text, vector_blocks
 from raydb.engine.operators.relation import joined
 from raydb.engine.operators.scan.scan import fetch_rows, scan_table
 from raydb.errors import ProgrammingError
 from raydb.planner.expressions.nodes import Column
-from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER
 from raydb.values import dataclass
 
@@ -158,18 +158,13 @@ def rows_beside(
     table: Table, column: str, index: VectorIndex, allowed: NDArray[np.bool_] | None
 ) -> Iterator[Block]:
     """Yield the vectors of the rows that were added since an index was built, where they count."""
-    first = 0
-    for part in table.rows.parts:
-        start = max(index.arrays.row_count - first, 0)
-        if start < part.row_count:
-            values = Rows(table.rows.schema, (part,)).column(column).slice(start)
-            for vectors, places in vector_blocks(values, column_text(column)):
-                numbers: Any = places + first + start
-                if allowed is not None:
-                    counts = allowed[numbers]
-                    vectors, numbers = vectors[counts], numbers[counts]  # noqa: PLW2901
+    for chunk, at in chunks_from(table, column, index.arrays.row_count):
+        for vectors, numbers in vector_blocks(chunk, column_text(column), at):
+            if allowed is None:
                 yield vectors, numbers
-        first += part.row_count
+            else:
+                counts = allowed[numbers]
+                yield vectors[counts], numbers[counts]
 
 
 def tell_beside(index: VectorIndex, table: Table, context: StatementContext) -> None:

@@ -229,24 +229,6 @@ def _choose_some(
 
 
 @leaf
-def _go_on(
-    graph: Graph, reached: NDArray[np.bool_], queue: NDArray[np.uint32], first: int, last: int
-) -> int:
-    """Note what leads on from the vectors first .. last - 1 of a queue; return where it ends."""
-    while first < last:
-        place = queue[first]
-        first += 1
-        for other in graph[place]:
-            if other == place:
-                break
-            if not reached[other]:
-                reached[other] = True
-                queue[last] = other
-                last += 1
-    return last
-
-
-@leaf
 def _is_another(
     vectors: NDArray[np.float32], graph: Graph, reached: NDArray[np.bool_], place: Any
 ) -> bool:
@@ -259,21 +241,43 @@ def _is_another(
     return False
 
 
-@entry
-def reach_all(vectors: NDArray[np.float32], graph: Graph, is_start: NDArray[np.bool_]) -> None:
-    """Make starts of the vectors that no start leads to, until all are reached."""
-    reached, queue = is_start.copy(), np.empty(len(graph), np.uint32)
-    last = 0
-    for place in range(len(graph)):
-        if is_start[place]:
-            queue[last] = place
-            last += 1
-    last = _go_on(graph, reached, queue, 0, last)
-    for place in range(len(graph)):
-        if reached[place]:
-            continue
-        reached[place] = True
-        if not _is_another(vectors, graph, reached, place):
-            is_start[place] = True
-            queue[last] = place
-            last = _go_on(graph, reached, queue, last, last + 1)
+@compiled
+def reach_more(
+    vectors: NDArray[np.float32],
+    graph: Graph,
+    is_start: NDArray[np.bool_],
+    reached: NDArray[np.bool_],
+    queue: NDArray[np.uint32],
+    state: NDArray[np.int64],
+    most: int,
+) -> bool:
+    """Make starts of vectors that no start leads to, in `most` steps; tell whether some are left.
+
+    reached (n): whether a start leads to each; queue (n): the vectors that are reached, of which
+    those before state[0] were followed, and state[1] are there. state[2]: how many were looked at.
+    """
+    first, last, place = state[0], state[1], state[2]
+    for _ in range(most):
+        if first < last:
+            at = queue[first]
+            first += 1
+            for i in range(graph.shape[1]):
+                other = graph[at, i]
+                if other == at:
+                    break
+                if not reached[other]:
+                    reached[other] = True
+                    queue[last] = other
+                    last += 1
+        elif place < len(graph):
+            if not reached[place]:
+                reached[place] = True
+                if not _is_another(vectors, graph, reached, place):
+                    is_start[place] = True
+                    queue[last] = place
+                    last += 1
+            place += 1
+        else:
+            return False
+    state[0], state[1], state[2] = first, last, place
+    return True

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _MOST = 127
 
+# Codes of a list are made anew where rows that are added make its error so many times as great.
+_MOST_GROWN = 1.25
+
 
 class Codes(NamedTuple):
     """By place: codes (n, d) int8 and |step code|^2 (n), both empty where there are none.
@@ -33,6 +36,59 @@ class Codes(NamedTuple):
     errors: NDArray[np.float32]
 
 
+@leaf
+def _encode_row(
+    row: int, scale: Any, vectors: NDArray[np.float32], each: int, into: Codes
+) -> tuple[float, float]:
+    """Write the code of a row of a list; return |row - what it says|^2 and |step code|^2."""
+    center, step = into.centers[each], into.steps[each]
+    missed, total = 0.0, 0.0
+    for place in range(vectors.shape[1]):
+        away = vectors[row, place] * scale - center[place]
+        code = np.rint(away / step[place]) if step[place] > 0 else np.float32(0)
+        code = min(max(code, np.float32(-_MOST)), np.float32(_MOST))
+        into.codes[row, place] = np.int8(code)
+        part = np.float64(step[place]) * code
+        value = np.float64(vectors[row, place]) * np.float64(scale)
+        off = value - (np.float64(center[place]) + part)
+        missed += off * off
+        total += part * part
+    into.squares[row] = total
+    return missed, total
+
+
+@leaf
+def _encode_list(
+    vectors: NDArray[np.float32],
+    scales: NDArray[np.float32],
+    start: int,
+    end: int,
+    each: int,
+    room: tuple[NDArray[np.float32], NDArray[np.float32]],
+    into: Codes,
+) -> None:
+    """Write the codes of a list, whose rows are start .. end - 1."""
+    width, (low, high) = vectors.shape[1], room
+    for place in range(width):
+        low[place], high[place] = inf, -inf
+    for row in range(start, end):
+        scale = scales[row] if len(scales) else np.float32(1)
+        for place in range(width):
+            value = vectors[row, place] * scale
+            low[place], high[place] = min(low[place], value), max(high[place], value)
+    for place in range(width):
+        into.centers[each, place] = (low[place] + high[place]) / 2 if start < end else 0
+        into.steps[each, place] = (high[place] - low[place]) / (2 * _MOST) if start < end else 0
+    error, reach = 0.0, 0.0
+    for row in range(start, end):
+        scale = scales[row] if len(scales) else np.float32(1)
+        missed, total = _encode_row(row, scale, vectors, each, into)
+        error, reach = max(error, sqrt(missed)), max(reach, sqrt(total))
+    # Rounded up, for these are bounds.
+    into.errors[each, 0] = error * (1 + 2.0**-20)
+    into.errors[each, 1] = reach * (1 + 2.0**-20)
+
+
 @entry
 def encode_lists(
     vectors: NDArray[np.float32],
@@ -44,38 +100,39 @@ def encode_lists(
 ) -> None:
     """Write the codes of the lists first .. last. vectors (n, d): by list; scales: see `Rows`."""
     width = vectors.shape[1]
-    low, high = np.empty(width, np.float32), np.empty(width, np.float32)
+    room = np.empty(width, np.float32), np.empty(width, np.float32)
     for each in range(first, last):
-        start, end = offsets[each], offsets[each + 1]
-        low[:], high[:] = inf, -inf
+        _encode_list(vectors, scales, offsets[each], offsets[each + 1], each, room, into)
+
+
+@entry
+def encode_added(
+    vectors: NDArray[np.float32],
+    scales: NDArray[np.float32],
+    offsets: NDArray[np.int64],
+    is_added: NDArray[np.bool_],
+    first: int,
+    last: int,
+    into: Codes,
+) -> None:
+    """Write the codes of the rows that were added to the lists first .. last; others have theirs.
+
+    Where added ones are too far from what codes can say, all rows of the list get new ones.
+    """
+    width = vectors.shape[1]
+    room = np.empty(width, np.float32), np.empty(width, np.float32)
+    for each in range(first, last):
+        start, end, known = offsets[each], offsets[each + 1], into.errors[each, 0]
+        error, reach = np.float64(known), np.float64(into.errors[each, 1])
         for row in range(start, end):
-            scale = scales[row] if len(scales) else np.float32(1)
-            for place in range(width):
-                value = vectors[row, place] * scale
-                low[place], high[place] = min(low[place], value), max(high[place], value)
-        center, step = into.centers[each], into.steps[each]
-        for place in range(width):
-            center[place] = (low[place] + high[place]) / 2 if start < end else 0
-            step[place] = (high[place] - low[place]) / (2 * _MOST) if start < end else 0
-        error, reach = 0.0, 0.0
-        for row in range(start, end):
-            scale = scales[row] if len(scales) else np.float32(1)
-            missed, total = 0.0, 0.0
-            for place in range(width):
-                away = vectors[row, place] * scale - center[place]
-                code = np.rint(away / step[place]) if step[place] > 0 else np.float32(0)
-                code = min(max(code, np.float32(-_MOST)), np.float32(_MOST))
-                into.codes[row, place] = np.int8(code)
-                part = np.float64(step[place]) * code
-                value = np.float64(vectors[row, place]) * np.float64(scale)
-                off = value - (np.float64(center[place]) + part)
-                missed += off * off
-                total += part * part
-            into.squares[row] = total
-            error, reach = max(error, sqrt(missed)), max(reach, sqrt(total))
-        # Rounded up, for these are bounds.
-        into.errors[each, 0] = error * (1 + 2.0**-20)
-        into.errors[each, 1] = reach * (1 + 2.0**-20)
+            if is_added[row]:
+                scale = scales[row] if len(scales) else np.float32(1)
+                missed, total = _encode_row(row, scale, vectors, each, into)
+                error = max(error, sqrt(missed) * (1 + 2.0**-20))
+                reach = max(reach, sqrt(total) * (1 + 2.0**-20))
+        into.errors[each, 0], into.errors[each, 1] = error, reach
+        if error > _MOST_GROWN * known:
+            _encode_list(vectors, scales, start, end, each, room, into)
 
 
 @leaf
