@@ -44,12 +44,17 @@ class IntegerEncoding(Encoding):
         column = run[0].chunk.column
         counts = [piece.stop - piece.start for piece in run]
         loops_for(sum(counts))
-        values = np.empty(sum(counts), column.dtype)
-        first = 0
-        for piece, count in zip(run, counts, strict=True):
-            out = values[first : first + count]
-            piece.chunk.encoding.read_into(piece.chunk, piece.start, out)
-            first += count
+        if len(run) == 1:
+            # Of a large chunk there is then no second copy.
+            chunk, rows = run[0].chunk, slice(run[0].start, run[0].stop)
+            values = chunk.encoding.read_values(chunk, rows, counts[0])
+        else:
+            values = np.empty(sum(counts), column.dtype)
+            first = 0
+            for piece, count in zip(run, counts, strict=True):
+                out = values[first : first + count]
+                piece.chunk.encoding.read_into(piece.chunk, piece.start, out)
+                first += count
         return array_of(column.field.type, column.kind, values, run_validity(run))
 
 
