@@ -18,6 +18,7 @@ from raydb.storage.flat.encodings.onpair import ONPAIR
 from raydb.storage.flat.encodings.run_length import RUN_LENGTH
 from raydb.storage.flat.encodings.runs import RUNS
 from raydb.storage.flat.encodings.stride import STRIDE
+from raydb.storage.flat.encodings.vectors import VECTORS
 from raydb.storage.flat.encodings.verbatim import VERBATIM
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ for _encoding in (
     ONPAIR,
     FSST,
     VERBATIM,
+    VECTORS,
     ARROW,
     ALL_NULL,
 ):

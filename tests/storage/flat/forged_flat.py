@@ -300,7 +300,7 @@ def _some_chunk(model: Model, random: Random) -> Chunk | None:
 def _change_entry(model: Model, random: Random) -> None:
     if chunk := _some_chunk(model, random):
         name = random.choice(ENTRY_NAMES)
-        most = {"encoding": 12, "width": 65, "flags": 256}.get(name)
+        most = {"encoding": 13, "width": 65, "flags": 256}.get(name)
         right = chunk.fields.get(name, len(chunk.sections.get(name.removesuffix("_length"), b"")))
         chunk.lies[name] = random.randint(0, most) if most else _number(random, right)
 
@@ -312,7 +312,7 @@ def _change_field(model: Model, random: Random) -> None:
         return
     chunk = random.choice(column.chunks)
     name = random.choice(("reference", "row_count", "null_count", "width", "flags", "encoding"))
-    limit = {"width": 65, "flags": 256, "encoding": 12}.get(name)
+    limit = {"width": 65, "flags": 256, "encoding": 13}.get(name)
     most = 2**63 if name == "reference" else 2**32
     number = _number(random, chunk.fields[name]) % most
     chunk.fields[name] = random.randint(0, limit) if limit else number

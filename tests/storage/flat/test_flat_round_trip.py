@@ -60,6 +60,7 @@ TYPES: list[tuple[pa.DataType, st.SearchStrategy[Any]]] = [
     (pa.list_(pa.int32()), st.lists(whole(32, True), max_size=3)),
     (pa.large_list(pa.string()), st.lists(st.text(max_size=3), max_size=3)),
     (pa.list_(pa.float32(), 2), st.lists(st.floats(width=32), min_size=2, max_size=2)),
+    (pa.list_(pa.int8(), 3), st.lists(whole(8, True), min_size=3, max_size=3)),
     (pa.struct([("x", pa.int8()), ("y", pa.string())]), st.just({"x": 1, "y": "z"})),
     (pa.map_(pa.string(), pa.int8()), st.just([("k", 1)])),
     (pa.null(), st.none()),
@@ -218,7 +219,7 @@ def test_many_rows_in_every_encoding(tmp_path: Path) -> None:
         "price": {"frame"},
         "ratio": {"dictionary"},
         "constant": {"constant"},
-        "vector": {"arrow"},
+        "vector": {"vectors"},
     }
 
 
@@ -358,3 +359,24 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / "empty.flat").touch()
     with pytest.raises(OperationalError, match="at offset 0: expected a file of 96 bytes or more"):
         open_table(tmp_path / "empty.flat")
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64", "int8", "uint16", "int64"])
+@pytest.mark.parametrize("length", [1, 3, 128])
+def test_vectors_beside_some_with_nulls(tmp_path: Path, kind: str, length: int) -> None:
+    random = np.random.default_rng(length)
+    numbers = (random.random(60 * length) * 100).astype(kind)
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(numbers), length)
+    some = pa.array(vectors[20:40].to_pylist(), vectors.type)
+    holes = [None if row % 7 == 3 else each.as_py() for row, each in enumerate(some)]
+    missing = pa.array(holes, some.type)
+    inside = pa.array([[None] * length, *some[1:].to_pylist()], some.type)
+    parts = [vectors[:20], missing, vectors[40:], inside, vectors[3:23]]
+    table = pa.table({"v": pa.chunked_array(parts)})
+    with stored(table, tmp_path, chunk_rows=20) as flat:
+        (column,) = flat.metadata.columns
+        assert dict(column.encodings) == {"vectors": 3, "arrow": 2}
+        assert flat.scan().equals(table)
+        assert [flat.item(row, "v") for row in range(100)] == table["v"].to_pylist()
+        for rows in (random.permutation(100), np.array([99, 0, 0, 45]), np.arange(2, 19)):
+            assert flat.take(rows).equals(table.take(rows))
