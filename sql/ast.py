@@ -359,6 +359,17 @@ class SetOption:
 
 
 @dataclass(frozen=True, slots=True)
+class SetVariable:
+    """SET VARIABLE name = value, or RESET VARIABLE name, which has none.
+
+    value: the query whose one value it is.
+    """
+
+    name: str
+    value: Select | None
+
+
+@dataclass(frozen=True, slots=True)
 class ResetOption:
     """RESET name: the setting is again what it was when the connection was opened."""
 
@@ -469,7 +480,7 @@ Asked = Select | Dml | InPlace | WithChanges
 
 
 Control = Begin | Commit | Rollback | Savepoint | Release | RollbackTo
-Setting = SetOption | ResetOption
+Setting = SetOption | ResetOption | SetVariable
 Secret = CreateSecret | DropSecret
 Prepared = Prepare | Execute | Deallocate
 Backup = CopyDatabase | ExportDatabase | ImportDatabase

@@ -126,9 +126,10 @@ class Running:
     None where nothing has begun. temp_folder: for temporary files, None for the system's.
     time_zone: as SET says it. cuts_nanoseconds: whether what is finer than a TIMESTAMP is cut off.
     keep_rows: moves rows that wait to a file where they would fill the memory, None where they
-    stay. sequences: those that nextval() knows. types: those of CREATE TYPE. place: the
-    current database and schema. setting: what SHOW says of a name. null_order: see `null_order()`.
-    access: how object stores are reached. traffic: what was asked of them.
+    stay. sequences: those that nextval() knows. types: those of CREATE TYPE. variables: those of
+    SET VARIABLE. place: the current database and schema. setting: what SHOW says of a name.
+    null_order: see `null_order()`. access: how object stores are reached. traffic: what was asked
+    of them.
     At the end an Interrupt becomes an OperationalError.
     """
 
@@ -156,6 +157,7 @@ class Running:
         "time_zone",
         "traffic",
         "types",
+        "variables",
     )
 
     def __init__(
@@ -181,6 +183,7 @@ class Running:
         self.keep_rows: Callable[[pa.Table, bool], pa.Table] | None = None
         self.sequences: Sequences | None = None
         self.types: Mapping[str, pa.DataType] = {}
+        self.variables: Mapping[str, pa.Scalar] = {}
         self.place: tuple[str, str] | None = None
         self.null_order: tuple[bool, bool] | None = None
         self.setting: Callable[[str], str] | None = None
@@ -260,6 +263,7 @@ class Running:
         running.time_zone, running.cuts_nanoseconds = self.time_zone, self.cuts_nanoseconds
         running.sequences, running.types = self.sequences, self.types
         running.place, running.setting = self.place, self.setting
+        running.variables = self.variables
         running.access, running.traffic = self.access, self.traffic
         return running
 
@@ -339,6 +343,12 @@ def current_place() -> tuple[str, str] | None:
     """Return the current database and schema of that statement, None outside of one."""
     running = current.get()
     return None if running is None else running.place
+
+
+def variable(name: str) -> pa.Scalar | None:
+    """Return what SET VARIABLE has set in the connection of that statement, None for nothing."""
+    running = current.get()
+    return None if running is None else running.variables.get(name)
 
 
 def setting(name: str) -> str:

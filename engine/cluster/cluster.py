@@ -170,6 +170,8 @@ class Cluster:
             return "a transaction is active"
         if databases.has_others or databases.current != CATALOG or context.given:
             return "there are attached databases, temporary tables or parts of WITH that write"
+        if context.running.variables:
+            return "the connection has variables"
         if encode_parameters(context.parameters) is None:
             return "a parameter has a type that is not sent to workers"
         return None

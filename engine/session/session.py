@@ -18,6 +18,7 @@ from raydb.engine.context.memory import parse_limit
 from raydb.engine.context.secrets import with_secrets
 from raydb.engine.context.sequence_values import SequenceValues
 from raydb.engine.context.statement_context import StatementContext
+from raydb.engine.context.variables import with_variable
 from raydb.engine.databases.copy import copy_database
 from raydb.engine.session.changes import Changes
 from raydb.engine.session.plan_cache import PlanCache
@@ -82,6 +83,7 @@ class Session:
         self.settings = settings or Settings({})
         self.read_only = read_only
         self._prepared = PreparedStatements()
+        self._variables: Mapping[str, pa.Scalar] = {}
         self._moment: dt.datetime | None = None  # what now() is in the transaction
         store = shared.store
         self._sequences = SequenceValues(read_only=read_only)
@@ -95,6 +97,7 @@ class Session:
     def duplicate(self) -> Session:
         """Return another session of the same database, which begins with the same settings."""
         session = Session(self.database.shared, self.settings, read_only=self.read_only)
+        session._variables = self._variables
         session.databases.catch_up()
         session.databases.release()
         if self.databases.current != TEMP:
@@ -276,6 +279,7 @@ class Session:
         running.remarks = Remarks(warnings)
         own = self.databases.named()
         running.sequences, running.types = self._sequences, own.types
+        running.variables = self._variables
         running.place, running.setting = self.databases.place_of_names, settings.text
         running.null_order = settings.planner.null_order
         if not self.database.in_transaction:
@@ -353,7 +357,7 @@ class Session:
                 return self.queries.copy_to(statement, context)
             case ast.Describe() | ast.ShowTables() | ast.ShowDatabases() | ast.ShowOption():
                 return self._show(statement, context)
-            case ast.SetOption() | ast.ResetOption() | ast.CreateSecret() | ast.DropSecret():
+            case _ if isinstance(statement, ast.Setting | ast.Secret):
                 self._choose(statement, context)
             case ast.Checkpoint():
                 self.changes.checkpoint(context)
@@ -377,20 +381,16 @@ class Session:
 
     def _choose(self, option: ast.Setting | ast.Secret, context: StatementContext) -> None:
         """Go on with other settings; plans of texts that mean something else now are forgotten."""
+        before = self.settings.planner.null_order
         if isinstance(option, ast.Secret):
             self.settings = with_secrets(option, context)
-            return
-        if has_no_effect(option.name, context.warnings):
-            return
-        if isinstance(option, ast.SetOption):
-            if option.value is None:
-                raise NotSupportedError(f"PRAGMA {option.name} is not supported")
-            settings = self.settings.with_text(option.name, option.value)
-        else:
-            settings = self.settings.with_default(option.name)
-        if settings.planner.null_order != self.settings.planner.null_order:
+        elif isinstance(option, ast.SetVariable):
+            self._variables = with_variable(self._variables, option, context)
             self.queries.cache = PlanCache()
-        self.settings = settings
+        elif not has_no_effect(option.name, context.warnings):
+            self.settings = self.settings.chosen(option)
+        if self.settings.planner.null_order != before:
+            self.queries.cache = PlanCache()
 
     def _show(self, statement: ast.Catalog, context: StatementContext) -> Result:
         match statement:

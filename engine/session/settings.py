@@ -44,6 +44,7 @@ from raydb.kernels.backends.cpu.threads import machine_processors
 from raydb.kernels.vector.graph import MOST_EF
 from raydb.planner import PlannerOptions
 from raydb.planner.expressions.columns.zones import LOCAL, find_zone, zone_name
+from raydb.sql import ast
 from raydb.storage.objects.urls import is_url, shown
 
 if TYPE_CHECKING:
@@ -113,6 +114,14 @@ class Settings:
         if setting.guard is not None:
             setting.guard(self, text)
         return Settings({**self._values, setting.name: setting.parse(text, name)}, self.secrets)
+
+    def chosen(self, option: ast.SetOption | ast.ResetOption) -> Settings:
+        """Return other settings, as SET and RESET say."""
+        if isinstance(option, ast.ResetOption):
+            return self.with_default(option.name)
+        if option.value is None:
+            raise NotSupportedError(f"PRAGMA {option.name} is not supported")
+        return self.with_text(option.name, option.value)
 
     def with_secrets(self, secrets: tuple[Secret, ...]) -> Settings:
         """Return the settings with other secrets."""

@@ -182,7 +182,12 @@ def _setting(reader: TokenReader) -> str:
     return f"{name}.{reader.word('the rest of a name')}" if reader.accept(".") else name
 
 
-def _set(reader: TokenReader) -> ast.SetOption | ast.Use:
+def _set(reader: TokenReader) -> ast.SetOption | ast.SetVariable | ast.Use:
+    if reader.accept("VARIABLE"):
+        name = fold(reader.name("the name of a variable"))
+        if not reader.accept("="):
+            reader.expect("TO")
+        return ast.SetVariable(name, ast.Select(exp.Select(expressions=[reader.scalar()])))
     if scope := reader.accept_any("LOCAL", "GLOBAL"):
         raise NotSupportedError(f"SET {scope} is not supported")
     reader.accept("SESSION")
@@ -197,7 +202,9 @@ def _set(reader: TokenReader) -> ast.SetOption | ast.Use:
     return ast.SetOption(name, read_value(reader, name))
 
 
-def _reset(reader: TokenReader) -> ast.ResetOption:
+def _reset(reader: TokenReader) -> ast.ResetOption | ast.SetVariable:
+    if reader.accept("VARIABLE"):
+        return ast.SetVariable(fold(reader.name("the name of a variable")), None)
     if reader.at_any("ALL"):
         raise NotSupportedError("RESET ALL is not supported; name a setting")
     return ast.ResetOption(_setting(reader))

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from raydb.names import fold
 from raydb.planner.catalog import CATALOG, MAIN
+from raydb.planner.expressions.casts.cast import literal_value
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import composed, scalar
 from raydb.planner.expressions.signature import constant_text
 from raydb.planner.expressions.types import TEXT
-from raydb.running import current_place, setting
+from raydb.running import current_place, setting, variable
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -85,6 +87,17 @@ def _current_schemas(_: str, implicit: Expression) -> Expression:
 )
 def _current_user(_: str) -> Expression:
     return Literal(CATALOG, TEXT)
+
+
+@composed(
+    "getvariable(name)",
+    "what SET VARIABLE has set, NULL where nothing is set: getvariable('price') -> NULL",
+)
+def _variable(name: str, operand: Expression) -> Expression:
+    found = variable(fold(constant_text(name, operand)))
+    if found is None:
+        return Literal(None, pa.null())
+    return Literal(literal_value(found), found.type)
 
 
 def _bind_setting(name: str, operand: Expression) -> Expression:
