@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
 
+# So many vectors are copied without a loop, which would have to be loaded.
+_FEW = 64
+
 
 class _Vectors(Encoding):
     """Takes no NULLs, neither lists nor numbers: ARROW does."""
@@ -67,19 +70,28 @@ class _Vectors(Encoding):
         return entries["payload_length"].astype(np.float64)
 
     def gather(self, column: Column, width: int, flags: int) -> Gather | None:
-        from raydb.kernels.codecs.item_loops import copy_items  # noqa: PLC0415  (numba takes 0.24 s)
-
         data, entries, data_type = column.file.bytes_, column.entries, column.field.type
         size = item_bytes(data_type)
         # Nothing is before a payload in its chunk, which begins at a multiple of 64 bytes.
         bases = entries["offset"].astype(np.int64) - entries["first_row"].astype(np.int64) * size
 
         def gather(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
-            found = np.empty(len(rows) * size, np.uint8)
-            copy_items(data, rows * size + bases[numbers], size, found)
+            found = _copied(data, rows * size + bases[numbers], size)
             return vectors_of(data_type, len(rows), pa.py_buffer(found))
 
         return gather
+
+
+def _copied(data: NDArray[np.uint8], starts: NDArray[np.int64], size: int) -> Any:
+    """Return the bytes of some vectors, one after another."""
+    if len(starts) <= _FEW:
+        view = memoryview(data)
+        return b"".join([view[start : start + size] for start in starts.tolist()])
+    from raydb.kernels.codecs.item_loops import copy_items  # noqa: PLC0415  (numba takes 0.24 s)
+
+    found = np.empty(len(starts) * size, np.uint8)
+    copy_items(data, starts, size, found)
+    return found
 
 
 def item_bytes(data_type: Any) -> int:
