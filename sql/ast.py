@@ -15,10 +15,14 @@ from raydb.sql.database_ast import DropSecret as DropSecret
 from raydb.sql.database_ast import ExportDatabase as ExportDatabase
 from raydb.sql.database_ast import ImportDatabase as ImportDatabase
 from raydb.sql.database_ast import Release as Release
+from raydb.sql.database_ast import ResetOption as ResetOption
 from raydb.sql.database_ast import Rollback as Rollback
 from raydb.sql.database_ast import RollbackTo as RollbackTo
 from raydb.sql.database_ast import Savepoint as Savepoint
+from raydb.sql.database_ast import SetOption as SetOption
+from raydb.sql.database_ast import SetVariable as SetVariable
 from raydb.sql.database_ast import ShowDatabases as ShowDatabases
+from raydb.sql.database_ast import ShowOption as ShowOption
 from raydb.sql.database_ast import Use as Use
 from raydb.sql.database_ast import Vacuum as Vacuum
 from raydb.values import dataclass
@@ -348,39 +352,6 @@ class Calibrate:
     ks: tuple[int, ...]
     score: Score | None
     seed: int
-
-
-@dataclass(frozen=True, slots=True)
-class SetOption:
-    """SET name = value, or PRAGMA name, which has none."""
-
-    name: str
-    value: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class SetVariable:
-    """SET VARIABLE name = value, or RESET VARIABLE name, which has none.
-
-    value: the query whose one value it is.
-    """
-
-    name: str
-    value: Select | None
-
-
-@dataclass(frozen=True, slots=True)
-class ResetOption:
-    """RESET name: the setting is again what it was when the connection was opened."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShowOption:
-    """SHOW name."""
-
-    name: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Statements about transactions, whole databases and secrets as frozen values: `raydb.sql.ast`."""
+"""Statements about transactions, databases, settings and secrets as values: `raydb.sql.ast`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from sqlglot import exp
+
+    from raydb.sql.ast import Select
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +144,33 @@ class DropSecret:
 
     name: str
     if_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SetOption:
+    """SET name = value, or PRAGMA name, which has none."""
+
+    name: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SetVariable:
+    """SET VARIABLE name = value, that of a query, or RESET VARIABLE name, which has none."""
+
+    name: str
+    value: Select | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResetOption:
+    """RESET name: the setting is again what it was when the connection was opened."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowOption:
+    """SHOW name."""
+
+    name: str

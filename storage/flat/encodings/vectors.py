@@ -85,7 +85,7 @@ class _Vectors(Encoding):
 def _copied(data: NDArray[np.uint8], starts: NDArray[np.int64], size: int) -> Any:
     """Return the bytes of some vectors, one after another."""
     if len(starts) <= _FEW:
-        view = memoryview(data)
+        view: Any = memoryview(data.data)
         return b"".join([view[start : start + size] for start in starts.tolist()])
     from raydb.kernels.codecs.item_loops import copy_items  # noqa: PLC0415  (numba takes 0.24 s)
 
