@@ -6,6 +6,9 @@ n1.name = 'A' AND n2.name = 'B' OR n1.name = 'B' AND n2.name = 'A'
 a.x = b.y AND a.x = 5
 ->  b.y = 5 before the join
 
+a LEFT JOIN b ON a.x = b.y WHERE a.x = 5
+->  b.y = 5 before the join  (TPC-DS, query 78)
+
 The conditions stay: what is implied only lets fewer rows through to them.
 """
 
@@ -24,7 +27,7 @@ from raydb.planner.expressions.nodes import (
     substitute,
 )
 from raydb.planner.expressions.registry import may_raise
-from raydb.planner.plan.nodes import InnerJoin, Plan
+from raydb.planner.plan.nodes import Filter, InnerJoin, OuterJoin, Plan
 from raydb.planner.rules.factor_disjunctions import all_of, any_of
 from raydb.planner.stars.star import map_unfused_sources
 
@@ -35,12 +38,42 @@ if TYPE_CHECKING:
 
 
 def imply_filters(plan: Plan, catalog: CatalogInfo) -> Plan:
-    """Add the implied filters to the conditions of every inner join."""
+    """Add the implied filters to the conditions of every inner and left join."""
     plan = map_unfused_sources(plan, lambda source: imply_filters(source, catalog))
-    if not isinstance(plan, InnerJoin):
-        return plan
-    implied = [*_of_disjunctions(plan), *_of_constants(plan.conditions)]
-    return replace(plan, conditions=tuple(dict.fromkeys((*plan.conditions, *implied))))
+    match plan:
+        case InnerJoin(sources=sources, conditions=conditions):
+            implied = [*_of_disjunctions(plan), *_of_constants(conditions)]
+            return replace(
+                plan,
+                sources=tuple(_under(source, conditions) for source in sources),
+                conditions=_together(conditions, implied),
+            )
+        case Filter(source=source, predicate=predicate):
+            return replace(plan, source=_under(source, conjuncts(predicate)))
+        case _:
+            return plan
+
+
+def _under(plan: Plan, known: Sequence[Expression]) -> Plan:
+    """Add to left joins what they imply of the right side, where a node above asks for `known`.
+
+    A row of which that does not hold is left out above, whatever its partners are.
+    """
+    match plan:
+        case OuterJoin(kind="left", left=left, right=right, conditions=conditions):
+            own = frozenset(right.columns)
+            implied = [e for e in _of_constants([*known, *conditions]) if columns_of(e) <= own]
+            return replace(
+                plan, left=_under(left, known), conditions=_together(conditions, implied)
+            )
+        case _:
+            return plan
+
+
+def _together(
+    conditions: Sequence[Expression], implied: Sequence[Expression]
+) -> tuple[Expression, ...]:
+    return tuple(dict.fromkeys((*conditions, *implied)))
 
 
 def _of_disjunctions(join: InnerJoin) -> Iterator[Expression]:

@@ -56,16 +56,24 @@ def aggregate(
         column: canonical_floats(joined(key).take(rows)) for column, key in keys.items()
     }
     inputs: dict[Any, Grouped] = {}
+    last = {_read_by(call): column for column, call in calls}
     for column, call in calls:
         check_interrupt()
         if call.function == "first" and not call.order_by and call.filter is None and keys:
             columns[column] = joined(values[call.arguments[0]]).take(rows)
             continue
-        read = (call.arguments, call.distinct, call.filter, call.order_by, sees_nulls(call))
+        read = _read_by(call)
         if read not in inputs:
             inputs[read] = rows_of(call, groups, values)
         columns[column] = cast_values(_FOLDS[call.function](call, inputs[read]), call.type)
+        if last[read] == column:
+            del inputs[read]  # Nobody reads it again, and it may be as large as the rows.
     return Relation(columns, groups.members.count)
+
+
+def _read_by(call: AggregateCall) -> Any:
+    """Return what tells the rows that calls fold apart, see `rows_of`."""
+    return call.arguments, call.distinct, call.filter, call.order_by, sees_nulls(call)
 
 
 # -- counts, sums, extremes

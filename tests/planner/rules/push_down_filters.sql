@@ -69,7 +69,7 @@ SELECT b.z FROM a JOIN b ON a.x = b.x LEFT JOIN a AS c ON b.z = c.y WHERE b.z = 
 -- before:
 --   Project z
 --     Filter ((z = 3) AND (y < z))
---       OuterJoin left (z = y)
+--       OuterJoin left (z = y) AND (y = 3)
 --         InnerJoin (x = x)
 --           Scan a (x, y)
 --           Scan b (x, z)
@@ -81,7 +81,8 @@ SELECT b.z FROM a JOIN b ON a.x = b.x LEFT JOIN a AS c ON b.z = c.y WHERE b.z = 
 --         Scan a (x, y)
 --         Filter (z = 3)
 --           Scan b (x, z)
---       Scan a (x, y)
+--       Filter (y = 3)
+--         Scan a (x, y)
 
 -- A filter of a union is one of each of its sources.
 SELECT y FROM (SELECT x, y FROM a UNION ALL SELECT z, x FROM b) AS u WHERE x = 3;
