@@ -32,7 +32,6 @@ from raydb.engine.cluster.messages import (
 from raydb.engine.context.memory import parse_limit
 from raydb.engine.databases.open_databases import open_alone
 from raydb.engine.fused.delta import FetchedRows, look_up
-from raydb.engine.fused.derived_cache import CACHE_BYTES, CACHE_SHARE
 from raydb.engine.fused.run import prepare_fused, run_fused, run_table_job
 from raydb.engine.fused.table_job import fuse_on_rows
 from raydb.engine.operators.run import Sources, run_plan
@@ -234,7 +233,7 @@ def _begin(asked: Asked, session: Session, running: Running) -> StatementContext
     context = session.begun(decode_parameters(asked.parameters), running, [])
     running.go_on(dt.datetime.fromisoformat(asked.moment))
     limit = parse_limit(settings[MEMORY_LIMIT])
-    context.cache.limit = CACHE_BYTES if limit is None else limit // CACHE_SHARE
+    context.cache.begin(limit)
     return context
 
 

@@ -23,18 +23,31 @@ CACHE_BYTES = 2**31
 # The part of memory_limit that may stay, as its divisor.
 CACHE_SHARE = 4
 
+# What was asked for by one plan alone, and not by the last few, has so many bytes: questions that
+# nobody asks again leave little behind.
+ONCE_BYTES = 2**27
+_RECENT_PLANS = 3
+
+# Of so many arrays it is known when they were asked for, those that were dropped included.
+_MOST_ASKED = 4096
+
 
 class DerivedCache:
     """Arrays made from rows that do not change, the least recently used of them dropped.
 
-    limit: the most bytes that stay, beside the last array asked for. It does not keep owners
-    alive, but arrays may be views of their columns. Threads may share it: what several ask for at
-    once is made by one of them.
+    limit: the most bytes that stay, beside the last array asked for. Of what one plan has asked for
+    less stays, see `ONCE_BYTES`; what was dropped so and is asked for again counts as asked twice.
+    It does not keep owners alive, but arrays may be views of their columns. Threads may share it:
+    what several ask for at once is made by one of them.
     """
 
     def __init__(self) -> None:
         self.limit = CACHE_BYTES
         self._items: OrderedDict[object, tuple[tuple[ref[Any], ...], Any, int]] = OrderedDict()
+        # By what was asked for: the last plan that did, and whether another one had before. What
+        # was dropped is among them.
+        self._plan = 0
+        self._asked: OrderedDict[object, tuple[int, bool]] = OrderedDict()
         self._lock = threading.Lock()
         self._makers: WeakValueDictionary[object, Any] = WeakValueDictionary()
 
@@ -42,6 +55,11 @@ class DerivedCache:
     def size_bytes(self) -> int:
         """The bytes of all arrays; added up anew, for an interrupt may come between two steps."""
         return sum(size for *_, size in list(self._items.values()))
+
+    def begin(self, limit: int | None) -> None:
+        """Begin a plan under a memory limit; None for no limit."""
+        self.limit = CACHE_BYTES if limit is None else limit // CACHE_SHARE
+        self._plan += 1
 
     def get(self, owners: tuple[object, ...], what: object, make: Callable[[], Any]) -> Any:
         """Return what was made of the owners before, or make it; what others had is dropped."""
@@ -66,9 +84,34 @@ class DerivedCache:
         with self._lock:
             self._items[what] = item
             self._items.move_to_end(what)
-            while is_new and len(self._items) > 1 and self.size_bytes > self.limit:
-                self._items.popitem(last=False)
+            self._note(what)
+            if is_new:
+                self._drop_some()
         return item[1]
+
+    def _note(self, what: object) -> None:
+        """Note that the plan has asked for an array."""
+        plan, again = self._asked.get(what, (self._plan, False))
+        self._asked[what] = self._plan, again or plan != self._plan
+        self._asked.move_to_end(what)
+        while len(self._asked) > _MOST_ASKED:
+            self._asked.popitem(last=False)
+
+    def _drop_some(self) -> None:
+        """Drop the least recently used arrays that are too much."""
+        while len(self._items) > 1 and self.size_bytes > self.limit:
+            self._items.popitem(last=False)
+        once = [what for what in self._items if self._is_once(what)]
+        excess = sum(self._items[what][2] for what in once) - ONCE_BYTES
+        for what in once:
+            if excess <= 0:
+                break
+            excess -= self._items.pop(what)[2]
+
+    def _is_once(self, what: object) -> bool:
+        """Tell whether one plan has asked for an array, and not one of the last."""
+        plan, again = self._asked.get(what, (0, False))
+        return not again and plan <= self._plan - _RECENT_PLANS
 
     def has(self, owners: tuple[object, ...], what: object) -> bool:
         """Tell whether `get` would return what was made before."""

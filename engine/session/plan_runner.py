@@ -15,7 +15,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from raydb.engine.context.memory import parse_limit
-from raydb.engine.fused.derived_cache import CACHE_BYTES, CACHE_SHARE
 from raydb.engine.fused.jobs import JobRun
 from raydb.engine.fused.post_aggregate import FEW_ROWS
 from raydb.engine.fused.row_fast_path import fast_rows
@@ -218,8 +217,7 @@ def _measure(prepared: PreparedPlan, context: StatementContext) -> Measured:
 
 def _new_run(prepared: PreparedPlan, context: StatementContext) -> JobRun:
     """Return a run of a plan's jobs over the tables of its statement."""
-    limit = parse_limit(context.settings[MEMORY_LIMIT])
-    context.cache.limit = CACHE_BYTES if limit is None else limit // CACHE_SHARE
+    context.cache.begin(parse_limit(context.settings[MEMORY_LIMIT]))
     return JobRun(prepared, {**context.all_databases.tables, **prepared.files}, context)
 
 

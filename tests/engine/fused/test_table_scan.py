@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import raydb
-from raydb.engine.fused import jobs, table_job
+from raydb.engine.fused import derived_cache, jobs, table_job
 from raydb.engine.fused.column_codes import column_codes
 from raydb.engine.fused.delta import look_up
 from raydb.engine.fused.derived_cache import DerivedCache
@@ -358,3 +358,33 @@ def test_values_that_are_more_than_a_sample_tells_are_counted_by_the_rows(con, m
         # A text that has no plan yet.
         assert [con.execute(f"{query} LIMIT 9").fetchall() for _ in range(3)] == [rows] * 3
     assert len(asked) == 8
+
+
+def test_what_one_plan_asked_for_leaves_little(monkeypatch):
+    monkeypatch.setattr(derived_cache, "ONCE_BYTES", 100)
+    cache = DerivedCache()
+    made = []
+
+    def ask(what):
+        cache.get((), what, lambda: made.append(what) or np.zeros(60, np.uint8))
+
+    def plan(*names):
+        cache.begin(None)
+        for name in names:
+            ask(name)
+
+    plan("a", "b", "c")
+    assert cache.size_bytes == 180  # A plan has whatever it needs, and so have the next ones.
+    plan("a")
+    plan("d")
+    assert cache.size_bytes == 240
+    plan("e")
+    assert not cache.has((), "b")  # "a" came again, "c" may stay.
+    assert cache.size_bytes == 240
+    plan("b")
+    assert made == ["a", "b", "c", "d", "e", "b"]
+    for name in "fghi":
+        plan(name)
+    assert cache.has((), "b")  # It was asked for by two plans.
+    plan("a", "b")
+    assert made[6:] == list("fghi")
