@@ -307,7 +307,10 @@ class Store:
         if not table.foreign_rows:
             return None
         keys = table.definition.foreign_keys
-        arrays = {str(number): table.foreign_rows[key] for number, key in enumerate(keys)}
+        arrays = {
+            str(number): table.foreign_rows[key].astype(np.int32, copy=False)
+            for number, key in enumerate(keys)
+        }
         return self._write_once("keys", table.foreign_rows, lambda: (arrays, {}))
 
     def _write_live(self, table: Table) -> str | None:

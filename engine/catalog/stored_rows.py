@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from raydb.errors import OperationalError
 from raydb.interrupts import beside
-from raydb.storage.tables.file_merges import tiered
-from raydb.storage.tables.parts import FilePart, JoinedPart, Part
+from raydb.storage.tables.file_merges import JoinedPart, tiered
+from raydb.storage.tables.parts import FilePart, Part
 from raydb.storage.tables.rows import Rows
 from raydb.values import dataclass
 

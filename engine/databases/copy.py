@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.errors import ProgrammingError
-from raydb.storage.tables.parts import ArrowPart, FilePart, RestPart
-from raydb.storage.tables.rows import Rows
+from raydb.storage.tables.parts import FilePart, RestPart
+from raydb.storage.tables.rows import Rows, part_of
 from raydb.storage.tables.sequence import Sequence
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _copied(snapshot: Snapshot, *, keeps_files: bool) -> Snapshot:
 def _with_rows(table: Table, keeps_files: bool) -> Table:
     rows = table.rows
     if not keeps_files:
-        return replace(table, rows=Rows(rows.schema, (ArrowPart(rows.table()),)))
+        return replace(table, rows=Rows(rows.schema, (part_of(rows.table()),)))
     parts: tuple[Part, ...] = tuple(
         # A part of a file of another database is written anew.
         RestPart(part, 0) if isinstance(part, FilePart) else part

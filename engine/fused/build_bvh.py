@@ -190,7 +190,7 @@ def _encode_behind(
 ) -> list[tuple[Hierarchy, RowCodes]]:
     """Encode what lies behind a foreign key: the codes are those of the rows it points to."""
     target = rows.tables[key.table]
-    pointers = rows.fact.foreign_rows[key]
+    pointers = rows.fact.foreign_rows[key].astype(np.int32, copy=False)
     visible = RowCodes(pointers, pointers, rows.numbers)
     has_nowhere = any(
         int(visible.places(low, low + BLOCK_ROWS).min()) < 0
@@ -226,7 +226,7 @@ def columns_behind(
     if key is None:
         return [fetch(tables, fact, attribute, live_rows) for attribute in attributes], None
     target = tables[key.table]
-    rows = tables[fact].foreign_rows[key]
+    rows = tables[fact].foreign_rows[key].astype(np.int32, copy=False)
     if live_rows is not None:
         rows = rows[live_rows]
     nowhere = rows < 0

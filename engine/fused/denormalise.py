@@ -1,4 +1,4 @@
-"""Dimension attributes for fact rows: foreign key -> row number -> gather."""
+"""Attributes for fact rows: the fact's own, and foreign key -> row number -> gather."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from raydb.kernels.bvh.bvh import Measure
+from raydb.kernels.codecs.arrow_numbers import words_of
+from raydb.planner.expressions.nodes import Attribute
 from raydb.storage.take_rows import take_rows
 
 if TYPE_CHECKING:
@@ -14,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.planner.expressions.nodes import Attribute
+    from raydb.planner.expressions.nodes import Expression
     from raydb.storage.tables.table import ForeignKey, Table
 
 # Of a column in chunks Arrow joins all of them first, to take few rows or many.
@@ -32,7 +36,7 @@ def follow_path(
     row_ids: the fact rows wanted, None for all. The path has at least one foreign key.
     """
     first = tables[fact].foreign_rows[path[0]]
-    rows = first if row_ids is None else first[row_ids]
+    rows = (first if row_ids is None else first[row_ids]).astype(np.int32, copy=False)
     for key, parent in zip(path[1:], path[:-1], strict=True):
         if tables[parent.table].row_count == 0:
             return np.full(len(rows), -1, np.int32)
@@ -58,6 +62,44 @@ def fetch(
         values = column.take(pa.array(rows, mask=rows < 0))
     # A foreign key may be a narrower integer than the key that it stands for.
     return values if values.type == attribute.type else values.cast(attribute.type)
+
+
+def own_rows(
+    fact: Table, attribute: Attribute, start: int, stop: int
+) -> pa.ChunkedArray | pa.Array:
+    """Return a column of the fact table in the rows start to stop."""
+    if not fact.rows.is_decoded(attribute.name):
+        fact.rows.column(attribute.name)  # which is kept
+    values = fact.rows.slice(attribute.name, start, stop)
+    return values if values.type == attribute.type else values.cast(attribute.type)
+
+
+def stored_measure(
+    tables: Mapping[str, Table], fact: Table, expression: Expression, first_row: int
+) -> Measure | None:
+    """Return integers in one piece as they lie in memory, from a row on; None for others.
+
+    Those with NULLs only where these are 0, as those of decimals are.
+    """
+    if not isinstance(expression, Attribute) or expression.path:
+        return None
+    column = fact.rows.integers(expression.name)
+    if column is None or expression.type != fact.rows.schema.field(expression.name).type:
+        if not pa.types.is_signed_integer(expression.type):
+            return None
+        column = fetch(tables, fact.name, expression)
+        if column.null_count:
+            return None
+    if isinstance(column, pa.ChunkedArray):
+        if column.num_chunks != 1:
+            return None
+        column = column.chunk(0)
+    whole = column.slice(first_row)
+    if not len(whole):
+        return None
+    valid = pc.is_valid(whole).to_numpy(zero_copy_only=False) if whole.null_count else None
+    numbers = words_of(whole)
+    return Measure(numbers, valid, int(numbers.min()), int(numbers.max()))
 
 
 def _take(column: pa.ChunkedArray, row_ids: NDArray[np.uint32]) -> pa.ChunkedArray:

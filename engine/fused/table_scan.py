@@ -36,7 +36,7 @@ from raydb.engine.fused.column_codes import (
     value_of_codes,
     without_null,
 )
-from raydb.engine.fused.denormalise import fetch
+from raydb.engine.fused.denormalise import fetch, own_rows, stored_measure
 from raydb.engine.fused.gather import row_order
 from raydb.engine.operators.relation import joined
 from raydb.errors import DataError
@@ -148,7 +148,9 @@ class Image:
                 if isinstance(expression, Call) and expression.function == "row_order":
                     return row_order(self, expression)
                 if is_number(expression.type):
-                    return self._stored(expression) or self._computed(expression)
+                    return stored_measure(self.tables, self.fact, expression, self.first_row) or (
+                        self._computed(expression)
+                    )
                 values = self.values_of(expression)
             except DataError:
                 return None
@@ -190,7 +192,8 @@ class Image:
                     return None
                 inputs = self._dimension_values(path[0], attributes)
                 values = evaluate(expression, dict(inputs), len(next(iter(inputs.values()))))
-                return self.fact.foreign_rows[path[0]][row_ids], joined(values)
+                rows = self.fact.foreign_rows[path[0]][row_ids]
+                return rows.astype(np.int32, copy=False), joined(values)
             whole, sources = self._over_codes(expression)
             if sources is None or len(sources) > 1 or len(row_ids) * 64 < self.row_count:
                 return None
@@ -249,23 +252,10 @@ class Image:
         rest, inputs = self._inputs_of(expression)
         return evaluate(rest, inputs, self.row_count)
 
-    def _stored(self, expression: Expression) -> Measure | None:
-        """Return integers without NULLs in one piece as they lie in memory; None for others."""
-        if not isinstance(expression, Attribute) or expression.path:
-            return None
-        column = fetch(self.tables, self.fact.name, expression).slice(self.first_row)
-        if isinstance(column, pa.ChunkedArray):
-            if column.num_chunks != 1:
-                return None
-            column = column.chunk(0)
-        if not pa.types.is_signed_integer(column.type) or column.null_count or not len(column):
-            return None
-        numbers = column.to_numpy()
-        return Measure(numbers, None, int(numbers.min()), int(numbers.max()))
-
     def _computed(self, expression: Expression) -> Measure:
         """Compute a number for every row, in blocks so that the arrays in between fit the cache."""
-        rest, inputs = self._inputs_of(expression)
+        rest, inputs = self._inputs_of(expression, own=False)
+        own = [attribute for attribute in attributes_of(rest) if attribute not in inputs]
         dtype = np.float64 if pa.types.is_floating(expression.type) else np.int64
         numbers = np.empty(self.row_count, dtype)
         valid = None
@@ -273,6 +263,8 @@ class Image:
             check_interrupt()
             high = min(low + BLOCK_ROWS, self.row_count)
             block = {each: values.slice(low, high - low) for each, values in inputs.items()}
+            at = self.first_row + low, self.first_row + high
+            block |= {each: own_rows(self.fact, each, *at) for each in own}
             numbers[low:high], is_valid = to_numbers(evaluate(rest, block, high - low))
             if is_valid is not None:
                 valid = np.ones(self.row_count, np.bool_) if valid is None else valid
@@ -280,9 +272,12 @@ class Image:
         return narrow_measure(numbers, valid)
 
     def _inputs_of(
-        self, expression: Expression
+        self, expression: Expression, *, own: bool = True
     ) -> tuple[Expression, dict[Expression, pa.Array | pa.ChunkedArray]]:
-        """Return what is left of an expression to compute for every row, and its inputs."""
+        """Return what is left of an expression to compute for every row, and its inputs.
+
+        own: whether those of the fact table itself are among them.
+        """
         inputs: dict[Expression, pa.Array | pa.ChunkedArray] = {}
 
         def gather(part: Expression) -> Expression:
@@ -300,7 +295,7 @@ class Image:
             return attribute
 
         rest = _outermost(expression, gather)
-        for attribute in attributes_of(rest):
+        for attribute in attributes_of(rest) if own else ():
             if attribute not in inputs:
                 column = fetch(self.tables, self.fact.name, attribute)
                 inputs[attribute] = column.slice(self.first_row)

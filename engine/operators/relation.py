@@ -61,6 +61,15 @@ class Relation:
         """The bytes of all values, wherever they are."""
         return sum(values.nbytes for values in self.columns.values())
 
+    @property
+    def stored(self) -> Relation:
+        """The rows as they lie in memory, see `PackedRows`."""
+        return self
+
+    def plain(self) -> Relation:
+        """Return the rows with all columns of their types, see `PackedRows`."""
+        return self
+
     def rows_within(self, size_bytes: int, beside: int = 0) -> int:
         """Return how many rows of average size take at most so many bytes; some at least.
 
@@ -172,7 +181,7 @@ def morsel_rows(relation: Relation, memory: Memory) -> int:
 def morsels(relation: Relation, step: int) -> list[tuple[int, int]]:
     """Return the bounds of morsels of at most `step` rows, in order."""
     edges = {0, relation.row_count}
-    for values in relation.columns.values():
+    for values in relation.stored.columns.values():
         if isinstance(values, pa.ChunkedArray):
             edges.update(itertools.accumulate(map(len, values.chunks)))
     if len(edges) * step > _CHUNK_SHARE * relation.row_count + 2 * step:
@@ -212,7 +221,7 @@ class Collector:
         self._columns = columns
         self._parts: list[Relation] = []
         self._held = 0
-        shared = () if source is None or memory.limit is None else source.columns.values()
+        shared = () if source is None or memory.limit is None else source.stored.columns.values()
         self._shared = frozenset(_addresses(shared))
         self._file: SpillFile | None = None
 

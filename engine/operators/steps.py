@@ -22,6 +22,7 @@ from raydb.engine.operators.scan.scan import (
     is_decoded,
     large_scan,
     lookup_rows,
+    packed_columns,
     scan_matches,
     scan_table,
     without_excluded,
@@ -244,7 +245,7 @@ def steps_of(plan: _Step, live: frozenset[Column], sources: Sources) -> Steps:
     def run(rows: Relation) -> Relation:
         for step in reversed(steps):
             rows = step(rows)
-        return rows
+        return rows.plain()
 
     predicate = conjunction(lowest) if lowest else None
     return Steps(node, run, live, renames_only, predicate, one_by_one)
@@ -268,7 +269,12 @@ def scan_steps(steps: Steps, sources: Sources) -> Relation | ScanBlocks | None:
     table, lowest = sources.tables[node.table], steps.lowest
     memory, trace = sources.memory, sources.trace
     if lowest is None:
-        return large_scan(table, read, memory) if trace is None else None
+        if trace is not None:
+            return None
+        whole = large_scan(table, read, memory)
+        if whole is not None or not packed_columns(table, read):
+            return whole
+        return scan_table(table, read, memory, keeps_packed=True)
     some = without_excluded(table, read, lowest)
 
     def find() -> Relation | None:
@@ -279,8 +285,10 @@ def scan_steps(steps: Steps, sources: Sources) -> Relation | ScanBlocks | None:
         if is_decoded(table, read) and table.rows.row_count <= _SMALL:
             return scan_table(table, read, memory)
         blocks = find() or large_scan(some, read, memory, lowest)
-        return blocks or scan_table(some, read, memory, lowest)
-    return trace.run(node, lambda: find() or scan_table(some, read, memory, lowest))
+        return blocks or scan_table(some, read, memory, lowest, keeps_packed=True)
+    return trace.run(
+        node, lambda: find() or scan_table(some, read, memory, lowest, keeps_packed=True)
+    )
 
 
 def scanned_blocks(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raydb.errors import DataError
+from raydb.kernels.codecs.arrow_numbers import integer_type
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -158,14 +159,6 @@ def narrow_measure(values: NDArray[Any], valid: NDArray[np.bool_] | None) -> Mea
         return Measure(values.astype(np.float64, copy=False), valid)
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
     return Measure(values.astype(integer_type(low, high), copy=False), valid, low, high)
-
-
-def integer_type(low: int, high: int) -> np.dtype[Any]:
-    """Return the narrowest signed integer type that holds two numbers and all between."""
-    for kind in (np.int8, np.int16, np.int32):
-        if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
-            return np.dtype(kind)
-    return np.dtype(np.int64)
 
 
 def code_type(code_count: int) -> np.dtype[Any]:

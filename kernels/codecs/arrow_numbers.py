@@ -67,6 +67,14 @@ def words_of(array: pa.Array) -> NDArray[Any]:
     return words.reshape(-1, width) if width > 1 else words
 
 
+def integer_type(low: int, high: int) -> np.dtype[Any]:
+    """Return the narrowest signed integer type that holds two numbers and all between."""
+    for kind in (np.int8, np.int16, np.int32):
+        if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
+            return np.dtype(kind)
+    return np.dtype(np.int64)
+
+
 def _narrow_decimals(
     words: NDArray[np.int64], valid: NDArray[np.bool_] | None
 ) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from raydb.interrupts import beside, check_interrupt
 from raydb.room import keep_rows, read_limit
 from raydb.storage.tables.constraints import check_new_constraints, resolve_definition
 from raydb.storage.tables.parts import ArrowPart, FilePart, Part
-from raydb.storage.tables.rows import Rows
+from raydb.storage.tables.rows import Rows, part_of
 from raydb.storage.tables.table import FileLayout
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def add_column(table: Table, field: pa.Field, values: pa.ChunkedArray | None) ->
                 return replace(part, absent={**absent, field.name: field.type})
             case _:
                 nulls = pa.chunked_array([pa.nulls(part.row_count, field.type)])
-                return _arrow_part(part, schema, {field.name: nulls})
+                return _part_with(part, schema, {field.name: nulls})
 
     return _with_rows(table, Rows(schema, tuple(map(extend, table.rows.parts))))
 
@@ -72,7 +72,7 @@ def drop_column(table: Table, name: str) -> Table:
             case FilePart(renamed=renamed, absent=absent):
                 return replace(part, renamed=_without(renamed, name), absent=_without(absent, name))
             case _:
-                return _arrow_part(part, schema, {})
+                return _part_with(part, schema, {})
 
     after = _with_rows(table, Rows(schema, tuple(map(shorten, table.rows.parts))))
     layout = after.definition.layout
@@ -121,7 +121,7 @@ def rename_column(
                 stored = renamed.get(name, name)
                 return replace(part, renamed={**_without(renamed, name), to: stored})
             case _:
-                return ArrowPart(pa.Table.from_arrays(part.columns(old_names), schema=schema))
+                return part_of(pa.Table.from_arrays(part.columns(old_names), schema=schema))
 
     old_names = table.rows.schema.names
     schema = pa.schema(
@@ -198,7 +198,7 @@ def _written(table: Table, schema: pa.Schema, name: str, values: pa.ChunkedArray
     need = table.rows.decoded_bytes(others, room)
     if need <= room:
         columns = [values if each == name else table.rows.column(each) for each in schema.names]
-        return Rows(schema, (ArrowPart(pa.Table.from_arrays(columns, schema=schema)),))
+        return Rows(schema, (part_of(pa.Table.from_arrays(columns, schema=schema)),))
     step = max(int(room * table.row_count / (_PIECE_SHARE * need)), 1)
     pieces = []
     first = 0
@@ -213,9 +213,9 @@ def _written(table: Table, schema: pa.Schema, name: str, values: pa.ChunkedArray
     return Rows(schema, (ArrowPart(pa.concat_tables(pieces)),))
 
 
-def _arrow_part(part: Part, schema: pa.Schema, new: Mapping[str, pa.ChunkedArray]) -> ArrowPart:
+def _part_with(part: Part, schema: pa.Schema, new: Mapping[str, pa.ChunkedArray]) -> Part:
     columns = [new[name] if name in new else part.columns([name])[0] for name in schema.names]
-    return ArrowPart(pa.Table.from_arrays(columns, schema=schema))
+    return part_of(pa.Table.from_arrays(columns, schema=schema))
 
 
 def _with_foreign_keys(

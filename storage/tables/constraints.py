@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError
+from raydb.kernels.codecs.arrow_numbers import integer_type
 from raydb.names import find_object, fold, is_same, known_name, known_object
 from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ, timetz_texts
@@ -185,7 +186,9 @@ def with_references(
     """Return a table with more rows, and where they point to in other tables and itself."""
     foreign_rows = {}
     for foreign_key in table.definition.foreign_keys:
-        found = _find_references(batch, foreign_key, tables[foreign_key.table])
+        target = tables[foreign_key.table]
+        found = _find_references(batch, foreign_key, target)
+        found = found.astype(integer_type(-1, target.row_count), copy=False)
         if table.row_count:
             found = np.concatenate([table.foreign_rows[foreign_key], found])
         foreign_rows[foreign_key] = frozen(found)

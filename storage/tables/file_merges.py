@@ -19,14 +19,14 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.errors import OperationalError
-from raydb.storage.tables.parts import ArrowPart, FilePart, JoinedPart, TakenPart
+from raydb.interrupts import check_interrupt
+from raydb.storage.tables.parts import ArrowPart, FilePart, PackedPart, Part
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
-
-    from raydb.storage.tables.parts import Part
 
 FANOUT = 4
 
@@ -35,6 +35,56 @@ FANOUT = 4
 STATEMENT_BYTES = 2**25
 CHECKPOINT_BYTES = 2**27
 VACUUM_BYTES = 2**29
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TakenPart(Part):
+    """Some rows of another part, by their ascending numbers."""
+
+    part: Part
+    row_numbers: NDArray[np.int64]
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows."""
+        return len(self.row_numbers)
+
+    @property
+    def size_bytes(self) -> int:
+        """About how many bytes the rows take in memory."""
+        return self.part.size_bytes * self.row_count // self.part.row_count
+
+    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        """Return the values of some columns."""
+        return [self.part.take(name, self.row_numbers) for name in names]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class JoinedPart(Part):
+    """The rows of several parts, one after the other, which are to be one file."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows."""
+        return sum(part.row_count for part in self.parts)
+
+    @property
+    def size_bytes(self) -> int:
+        """About how many bytes the rows take in memory."""
+        return sum(part.size_bytes for part in self.parts)
+
+    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        """Return the values of some columns."""
+        found = []
+        for part in self.parts:
+            check_interrupt()
+            found.append(part.columns(names))
+        return [
+            pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks])
+            for pieces in zip(*found, strict=True)
+        ]
 
 
 def tiered(parts: Sequence[Part], most: int) -> list[tuple[Part, ...]]:
@@ -93,6 +143,8 @@ def _visible(part: Part, live: NDArray[np.bool_], most: int) -> list[Part]:
         return []
     if isinstance(part, ArrowPart):
         return [ArrowPart(part.table.filter(pa.array(live)))]
+    if isinstance(part, PackedPart):
+        return [PackedPart(part.schema, part.packed.filter(pa.array(live)))]
     pieces = np.array_split(row_numbers, 1 + part.size_bytes // most)
     return [TakenPart(part, piece) for piece in pieces if len(piece)]
 

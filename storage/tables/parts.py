@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.interrupts import check_interrupt
+from raydb.kernels.codecs.packed_decimals import is_packed, widened_column
 from raydb.storage.flat.select import possible_ranges, select_rows
 from raydb.storage.take_rows import take_rows
 from raydb.values import dataclass
@@ -84,6 +84,14 @@ class Part:
         """Whether a column costs nothing to read."""
         return False
 
+    def is_widened(self, name: str) -> bool:  # noqa: ARG002
+        """Tell whether a column is made anew each time it is read, for little: it is not kept."""
+        return False
+
+    def integers(self, name: str) -> pa.ChunkedArray | None:  # noqa: ARG002
+        """Return a DECIMAL as its integers, 0 where it is NULL; None where it is not kept so."""
+        return None
+
     @property
     def is_seekable(self) -> bool:
         """Whether single rows cost little wherever they are, and not only at the start."""
@@ -101,7 +109,7 @@ class Part:
 
     @property
     def stored_bytes(self) -> int:
-        """The bytes of the file that a sliceable part is in, 0 where it is in none."""
+        """The bytes of the file that a sliceable part is in, or of what is packed; 0 elsewhere."""
         return 0
 
     @property
@@ -223,6 +231,76 @@ class ArrowPart(Part):
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns."""
         return [self.table.column(name) for name in names]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PackedPart(Part):
+    """Rows in memory as `part_of` packs them; schema: what they are in SQL."""
+
+    schema: pa.Schema
+    packed: pa.Table
+
+    is_decoded = True
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows."""
+        return int(self.packed.num_rows)
+
+    @property
+    def size_bytes(self) -> int:
+        """About how many bytes the rows take where they are widened."""
+        more = sum(
+            int(wide.type.bit_width - stored.type.bit_width) // 8
+            for wide, stored in zip(self.schema, self.packed.schema, strict=True)
+            if is_packed(wide.type)
+        )
+        return int(self.packed.nbytes) + self.row_count * more
+
+    @property
+    def stored_bytes(self) -> int:
+        """How many bytes the rows take as they are."""
+        return int(self.packed.nbytes)
+
+    def decoded_bytes(self, name: str, kind: pa.DataType, enough: float) -> float:  # noqa: ARG002
+        """Return how many bytes more a column takes once it is widened."""
+        return self.row_count * value_bytes(kind) if self.is_widened(name) else 0
+
+    def is_widened(self, name: str) -> bool:
+        """Tell whether a column is made anew each time it is read."""
+        return is_packed(self.schema.field(name).type)
+
+    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
+        """Return the values of some columns."""
+        return [self._widened(name, self.packed.column(name)) for name in names]
+
+    def slice(self, names: Sequence[str], start: int, stop: int) -> list[pa.ChunkedArray]:
+        """Return some columns of the rows start to stop."""
+        return [
+            self._widened(name, self.packed.column(name).slice(start, stop - start))
+            for name in names
+        ]
+
+    def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
+        """Return some columns of the first rows."""
+        return self.slice(names, 0, min(count, self.row_count))
+
+    def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
+        """Return a column's values in some rows."""
+        return self._widened(name, take_rows(self.packed.column(name), row_numbers))
+
+    def null_count(self, name: str) -> int:
+        """Count a column's NULLs."""
+        return int(self.packed.column(name).null_count)
+
+    def integers(self, name: str) -> pa.ChunkedArray | None:
+        """Return a DECIMAL as its integers, 0 where it is NULL; None for other columns."""
+        return self.packed.column(name) if self.is_widened(name) else None
+
+    def _widened(self, name: str, found: pa.ChunkedArray) -> pa.ChunkedArray:
+        return (
+            widened_column(found, self.schema.field(name).type) if self.is_widened(name) else found
+        )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -376,6 +454,10 @@ class RestPart(Part):
         """Whether a column costs nothing to read."""
         return self.part.is_decoded
 
+    def is_widened(self, name: str) -> bool:
+        """Tell whether a column is made anew each time it is read."""
+        return self.part.is_widened(name)
+
     @property
     def is_sliceable(self) -> bool:
         """Whether some rows in a row cost little beside all of them."""
@@ -393,9 +475,6 @@ class RestPart(Part):
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns."""
-        if self.part.is_decoded:
-            columns = self.part.columns(names)
-            return [column.slice(self.first, self.row_count) for column in columns]
         return self.part.slice(names, self.first, self.first + self.row_count)
 
     def decoded_bytes(self, name: str, kind: pa.DataType, enough: float) -> float:
@@ -409,56 +488,6 @@ class RestPart(Part):
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
         """Return a column's values in some rows."""
         return self.part.take(name, row_numbers + self.first)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class TakenPart(Part):
-    """Some rows of another part, by their ascending numbers."""
-
-    part: Part
-    row_numbers: NDArray[np.int64]
-
-    @property
-    def row_count(self) -> int:
-        """The number of rows."""
-        return len(self.row_numbers)
-
-    @property
-    def size_bytes(self) -> int:
-        """About how many bytes the rows take in memory."""
-        return self.part.size_bytes * self.row_count // self.part.row_count
-
-    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
-        """Return the values of some columns."""
-        return [self.part.take(name, self.row_numbers) for name in names]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class JoinedPart(Part):
-    """The rows of several parts, one after the other, which are to be one file."""
-
-    parts: tuple[Part, ...]
-
-    @property
-    def row_count(self) -> int:
-        """The number of rows."""
-        return sum(part.row_count for part in self.parts)
-
-    @property
-    def size_bytes(self) -> int:
-        """About how many bytes the rows take in memory."""
-        return sum(part.size_bytes for part in self.parts)
-
-    def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
-        """Return the values of some columns."""
-        found = []
-        for part in self.parts:
-            check_interrupt()
-            found.append(part.columns(names))
-        return [
-            pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks])
-            for pieces in zip(*found, strict=True)
-        ]
 
 
 def value_bytes(kind: pa.DataType) -> int:

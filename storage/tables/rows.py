@@ -13,9 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.interrupts import beside, check_interrupt
+from raydb.kernels.codecs.packed_decimals import is_packed, packed_decimals
+from raydb.room import read_limit
 from raydb.storage.flat.bring import bring_tables
 from raydb.storage.tables.decoded import decoded_columns
-from raydb.storage.tables.parts import ArrowPart, RestPart
+from raydb.storage.tables.parts import ArrowPart, PackedPart, RestPart
 from raydb.storage.tables.zones import ZONE_ROWS, Zones, ranges_of, zones_of
 from raydb.storage.take_rows import in_any_order, take_rows
 from raydb.values import dataclass
@@ -33,6 +35,17 @@ if TYPE_CHECKING:
 # Single-row inserts would leave one chunk a row. Chunks up to this size are merged with their
 # neighbour as it grows to their size, so that a row is copied at most about 20 times.
 MERGED_BYTES = 2**24
+
+# So many rows are packed: of fewer, a query spends more on widening than memory is worth.
+PACK_ROWS = 2**16
+
+# Text of more bytes stays in pieces: an array addresses 2 GB.
+_JOINED_BYTES = 2**30
+
+# While rows are packed they are there twice, so those of more than this share of memory_limit keep
+# their pieces, and of more than that share they stay as they are: they may lie in files, too.
+_JOINED_SHARE = 8
+_PACKED_SHARE = 2
 
 # So much is brought of all columns before it is known which rows a predicate leaves.
 _BROUGHT_BYTES = 2**22
@@ -85,7 +98,7 @@ class Rows:
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns, which are read together; they are kept.
 
-        So long as `decoded_columns` has room for them.
+        So long as `decoded_columns` has room for them. Those that are widened are made each time.
         """
         found = {name: self._columns.get(name) for name in names}
         wanted = [name for name, column in found.items() if column is None]
@@ -99,7 +112,10 @@ class Rows:
                 column = pa.chunked_array(
                     [chunk for chunk in chunks if len(chunk)], self.schema.field(name).type
                 )
-                found[name] = self._columns[name] = column
+                found[name] = column
+                if any(part.is_widened(name) for part in self.parts):
+                    continue
+                self._columns[name] = column
                 if are_encoded:
                     decoded_columns.add(self, name, column.nbytes)
         return [found[name] for name in names]
@@ -107,6 +123,10 @@ class Rows:
     def forget(self, name: str) -> None:
         """Keep a column no longer; it is decoded again when it is asked for."""
         self._columns.pop(name, None)
+
+    def integers(self, name: str) -> pa.ChunkedArray | None:
+        """Return a DECIMAL as integers, 0 where NULL; None where it is not kept so alone."""
+        return self.parts[0].integers(name) if len(self.parts) == 1 else None
 
     def slice(self, name: str, start: int, stop: int) -> pa.ChunkedArray:
         """Return a column's values in the rows start to stop; what is decoded is not kept."""
@@ -175,7 +195,7 @@ class Rows:
 
     def decoded_bytes(self, names: Sequence[str], enough: float) -> float:
         """Return how many bytes some columns take that are not decoded yet; see `Part`."""
-        wanted = [name for name in names if not self.is_decoded(name)]
+        wanted = [name for name in names if name not in self._columns]
         return sum(
             part.decoded_bytes(name, self.schema.field(name).type, enough)
             for name in wanted
@@ -323,18 +343,61 @@ class Rows:
     def append(self, rows: pa.Table) -> Rows:
         """Return these rows and then others of the same schema.
 
-        Rows in memory at the end are joined with the new ones, copying only small chunks.
+        Rows in memory at the end are joined with the new ones, copying only small chunks, and
+        packed where they are many.
         """
-        *before, last = self.parts or (ArrowPart(self.schema.empty_table()),)
+        before = list(self.parts)
+        last = before.pop() if before else None
         if isinstance(last, ArrowPart):
-            parts = (*before, ArrowPart(_concatenate(last.table, rows)))
-        else:
-            parts = (*before, last, ArrowPart(rows))
-        return Rows(self.schema, parts, dict(self.key_indexes))
+            rows = _concatenate(last.table, rows)
+            last = before.pop() if before else None
+        added = part_of(rows)
+        if isinstance(last, PackedPart) and isinstance(added, PackedPart):
+            added = PackedPart(self.schema, _concatenate(*_alike(last, added)))
+        elif last is not None:
+            before.append(last)
+        return self._of([*before, added])
+
+    def _of(self, parts: Sequence[Part]) -> Rows:
+        """Return rows of parts that begin with these."""
+        return Rows(self.schema, tuple(parts), dict(self.key_indexes))
 
     def extended(self, parts: tuple[Part, ...]) -> Rows:
         """Return these rows and then those of other parts."""
-        return Rows(self.schema, (*self.parts, *parts), dict(self.key_indexes))
+        return self._of([*self.parts, *parts])
+
+
+def part_of(rows: pa.Table) -> Part:
+    """Return rows in memory as a part, packed where they are many."""
+    limit = read_limit()
+    if rows.num_rows < PACK_ROWS or (limit is not None and rows.nbytes * _PACKED_SHARE > limit):
+        return ArrowPart(rows)
+    is_joined = limit is None or rows.nbytes * _JOINED_SHARE <= limit
+    columns = [_packed(column, is_joined) for column in rows.columns]
+    return PackedPart(rows.schema, pa.Table.from_arrays(columns, rows.schema.names))
+
+
+def _packed(column: pa.ChunkedArray, is_joined: bool) -> pa.ChunkedArray:
+    """Return a column packed, and in one piece where it is to be joined and can be."""
+    if is_packed(column.type):
+        return packed_decimals(column, is_joined)
+    if not is_joined or pa.types.is_nested(column.type) or column.nbytes > _JOINED_BYTES:
+        return column
+    return pa.chunked_array([column.combine_chunks()], column.type)
+
+
+def _alike(*parts: PackedPart) -> list[pa.Table]:
+    """Return what parts hold, the integers of each column of one type."""
+    kinds = [
+        max((column.type for column in columns), key=_width)
+        for columns in zip(*(part.packed.columns for part in parts), strict=True)
+    ]
+    schema = pa.schema(zip(parts[0].schema.names, kinds, strict=True))
+    return [part.packed.cast(schema) for part in parts]
+
+
+def _width(kind: pa.DataType) -> int:
+    return int(kind.bit_width) if pa.types.is_integer(kind) else 0
 
 
 def _concatenate(table: pa.Table, rows: pa.Table) -> pa.Table:

@@ -296,15 +296,15 @@ class Table:
     them and appends their new versions.
 
     `foreign_rows[i]` holds, for each row, the row number that foreign key i points to in the
-    referenced table (int32, shape (row_count,)), or -1 where the key is NULL. They are found when
-    the constraint is checked, and denormalisation gathers through them. Visible rows point to
-    visible ones; a masked row may point anywhere.
+    referenced table (int8, int16 or int32, shape (row_count,)), or -1 where the key is NULL. They
+    are found when the constraint is checked, and denormalisation gathers through them. Visible rows
+    point to visible ones; a masked row may point anywhere.
     """
 
     definition: TableDefinition
     rows: Rows
     version: int
-    foreign_rows: Mapping[ForeignKey, NDArray[np.int32]] = field(default_factory=dict)
+    foreign_rows: Mapping[ForeignKey, NDArray[Any]] = field(default_factory=dict)
     live: NDArray[np.bool_] | None = None
     _null_counts: dict[str, int] = field(default_factory=dict, init=False)
     _samples: dict[str, pa.Array] = field(default_factory=dict, init=False)

@@ -30,6 +30,7 @@ from raydb.engine.operators.relation import (
     joined,
 )
 from raydb.engine.operators.scan.comparisons import comparisons_of
+from raydb.engine.operators.scan.packed_rows import PackedRows
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Column, Expression, columns_of, conjuncts
@@ -87,11 +88,14 @@ def scan_table(
     columns: Sequence[Column],
     memory: Memory,
     predicate: Expression | None = None,
+    *,
+    keeps_packed: bool = False,
 ) -> Relation:
     """Return some columns of a table's visible rows.
 
     Those for which a predicate does not hold may be left out. What is decoded is kept for the next
-    time, unless it would fill the memory: then it is read block by block.
+    time, unless it would fill the memory: then it is read block by block. keeps_packed: whether
+    rows whose decimals are integers still will do.
     """
     blocks = large_scan(table, columns, memory)
     if blocks is not None:
@@ -99,9 +103,35 @@ def scan_table(
         for rows in in_order(blocks.read, blocks.pieces(), blocks.ahead):
             collector.add(rows)
         return collector.relation()
+    packed = packed_columns(table, columns) if keeps_packed else {}
     # Read together, which is cheaper in most files than one by one.
-    names = _names(columns)
-    values = dict(zip(names, table.rows.columns(names), strict=True))
+    names = [name for name in _names(columns) if name not in packed]
+    values = {**packed, **dict(zip(names, table.rows.columns(names), strict=True))}
+    stored = {
+        replace(column, type=values[column.name].type) if column.name in packed else column: column
+        for column in columns
+    }
+    found = _possible_rows(table, list(stored), values, predicate)
+    if not packed:
+        return found
+    named = {stored[column]: some for column, some in found.columns.items()}
+    are_packed = [column for column in columns if column.name in packed]
+    return PackedRows.of(named, frozenset(are_packed), found.row_count)
+
+
+def packed_columns(table: Table, columns: Sequence[Column]) -> dict[str, pa.ChunkedArray]:
+    """Return decimals that a table keeps as integers, by name."""
+    found = {name: table.rows.integers(name) for name in _names(columns)}
+    return {name: integers for name, integers in found.items() if integers is not None}
+
+
+def _possible_rows(
+    table: Table,
+    columns: Sequence[Column],
+    values: Mapping[str, pa.ChunkedArray],
+    predicate: Expression | None,
+) -> Relation:
+    """Return the visible rows among all values, less those that zones exclude."""
     comparisons = () if predicate is None else comparisons_of(predicate)
     if not comparisons:
         return _visible_rows(table, columns, values, 0, table.rows.row_count)

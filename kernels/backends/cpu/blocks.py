@@ -13,7 +13,8 @@ import pyarrow as pa
 from raydb.interrupts import check_interrupt
 from raydb.kernels.backends.cpu import sort
 from raydb.kernels.backends.cpu.warm import frozen
-from raydb.kernels.bvh.bvh import code_type, integer_type
+from raydb.kernels.bvh.bvh import code_type
+from raydb.kernels.codecs.arrow_numbers import integer_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,8 @@ import numpy as np
 from raydb.kernels.backends.cpu.blocks import BLOCK_ROWS, new_array
 from raydb.kernels.backends.cuda.memory import send, to_host, xp
 from raydb.kernels.backends.device import DeviceError
-from raydb.kernels.bvh.bvh import DENSE_CELLS, Bvh, Measure, code_type, count_cells, integer_type
+from raydb.kernels.bvh.bvh import DENSE_CELLS, Bvh, Measure, code_type, count_cells
+from raydb.kernels.codecs.arrow_numbers import integer_type
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,7 +24,7 @@ from raydb.engine.session.session import Session
 from raydb.storage.durable import database_directory
 from raydb.storage.durable.database_directory import DatabaseDirectory
 from raydb.storage.mapped import open_source
-from raydb.storage.tables.parts import JoinedPart
+from raydb.storage.tables.file_merges import JoinedPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

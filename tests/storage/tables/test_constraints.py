@@ -199,7 +199,7 @@ def test_foreign_rows_grow_with_the_table(nation, city_definition):
     grown = append(city, ("Cusco", 2, "Rome"), ("Pisa", 1, "Cusco"), tables=tables)
     assert grown.foreign_rows[to_nation].tolist() == [0, 2, -1, 1, 0]
     assert grown.foreign_rows[to_city].tolist() == [1, -1, 2, 0, 3]
-    assert grown.foreign_rows[to_nation].dtype == np.int32
+    assert grown.foreign_rows[to_nation].dtype == np.int8
     assert not grown.foreign_rows[to_nation].flags.writeable
     assert city.row_count == 3  # the older version is untouched
     message = "table 'city', row 2: the foreign key (nation) = (9) has no row in 'nation' (id)"

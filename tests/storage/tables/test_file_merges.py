@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from raydb.errors import OperationalError
-from raydb.storage.tables.file_merges import FANOUT, compacted, tiered
-from raydb.storage.tables.parts import ArrowPart, FilePart, JoinedPart, TakenPart
+from raydb.storage.tables.file_merges import FANOUT, JoinedPart, TakenPart, compacted, tiered
+from raydb.storage.tables.parts import ArrowPart, FilePart
 
 if TYPE_CHECKING:
     from collections.abc import Callable
