@@ -47,7 +47,7 @@ def fit_line(numbers: NDArray[Any], span: int, bits: int) -> Fitted | None:
         return None
     step, rest = divmod(int(numbers[-1]) - int(numbers[0]), count - 1)
     line = Line(0, step, rest * _FRACTION // (count - 1))
-    few = _above(numbers, line, np.linspace(0, count - 1, _TRIED_ROWS).astype(np.int64))
+    few = _above(numbers, line, np.arange(_TRIED_ROWS) * (count - 1) // (_TRIED_ROWS - 1))
     if bits_for(int(few.max()) - int(few.min())) >= bits and few.min() < few.max():
         return None
     above = _above(numbers, line, None)

@@ -120,7 +120,7 @@ def _find_stride(values: Values) -> int:
     if values.numbers is None or values.least is None or not 0 < values.span <= _LONGEST_SPAN:
         return 0
     least = np.int64(signed_64(values.least))
-    rows = np.linspace(0, values.count - 1, _TRIED_ROWS).astype(np.int64)
+    rows = np.arange(_TRIED_ROWS) * (values.count - 1) // (_TRIED_ROWS - 1)
     few = values.numbers[rows].astype(np.int64) - least
     if int(np.gcd.reduce(few)) == 1:
         return 1
