@@ -37,6 +37,7 @@ from raydb.storage.tables.table import (
     UniqueKey,
     check_generated,
     constraint_names,
+    is_searchable,
 )
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID, uuid_texts
@@ -275,10 +276,10 @@ def check_columns(definition: TableDefinition) -> None:
         assert index.ivf is not None
         (column,) = index.columns
         data_type = schema.field(column).type
-        if not is_vector(data_type):
+        if not is_searchable(data_type):
             raise NotSupportedError(
                 f"column '{column}' of table '{name}' is {sql_type_name(data_type)}, "
-                f"but an {index.ivf.method} index needs FLOAT[n] or DOUBLE[n]"
+                f"but an {index.ivf.method} index needs FLOAT[n], DOUBLE[n] or TINYINT[n]"
             )
     for index in definition.text_indexes:
         _check_known(index.columns, definition)

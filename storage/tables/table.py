@@ -112,6 +112,12 @@ class IvfOptions:
         return "hnsw" if self.m else "ivf"
 
 
+def is_searchable(data_type: pa.DataType) -> bool:
+    """Say whether a type has vectors to search among: FLOAT[n], DOUBLE[n] or TINYINT[n]."""
+    is_fixed = pa.types.is_fixed_size_list(data_type)
+    return bool(is_fixed and data_type.value_type in (pa.float32(), pa.float64(), pa.int8()))
+
+
 @dataclass(frozen=True, slots=True)
 class TextOptions:
     """CREATE INDEX ... USING fts (column) WITH (stemmer = 'english'); '' for words as they are."""

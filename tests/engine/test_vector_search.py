@@ -314,3 +314,31 @@ def test_other_vectors_in_the_text_fill_the_same_plan(monkeypatch):
         assert con.execute(text.format(written)).fetchall() == expected
     with pytest.raises(raydb.DataError, match="out of range"):
         con.execute(text.format(f"{whole}, 1e300]"))
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine", "ip"])
+@pytest.mark.parametrize("method", ["", "ivf", "hnsw"])
+def test_vectors_of_bytes(metric, method):
+    """TINYINT[n] is searched as the same numbers of FLOAT[n] are, rows beside an index too."""
+    con = raydb.connect()
+    rng = np.random.default_rng(3)
+    given = rng.integers(-100, 100, (400, 5))
+    con.execute(
+        "CREATE TABLE t (id INTEGER, v TINYINT[5]); CREATE TABLE u (id INTEGER, v FLOAT[5])"
+    )
+    rows = [(number, vector.tolist()) for number, vector in enumerate(given)]
+    for name in ("t", "u"):
+        con.executemany(f"INSERT INTO {name} VALUES (?, ?)", rows[:350])
+        if method:
+            con.execute(
+                f"CREATE INDEX i{name} ON {name} USING {method} (v) WITH (metric='{metric}')"
+            )
+        con.executemany(f"INSERT INTO {name} VALUES (?, ?)", rows[350:])
+    for query in rng.normal(size=(10, 5)) * 60:
+        search = (
+            f"SELECT id, distance FROM vector_search({{}}, v, $q, k => 7, metric => '{metric}')"
+        )
+        found = [con.execute(search.format(name), {"q": query}).fetchall() for name in ("t", "u")]
+        assert found[0] == found[1]
+    (value,) = con.execute("SELECT v FROM vector_search(t, v, [1, 2, 3, 4, 5], k => 1)").fetchone()
+    assert all(isinstance(each, int) for each in value)

@@ -163,7 +163,7 @@ def vector_blocks(
 ) -> Iterator[Vectors]:
     """Yield the vectors of a column chunk by chunk, without those that are NULL.
 
-    The column is FLOAT[n], or DOUBLE[n], which is rounded.
+    The column is FLOAT[n], TINYINT[n], or DOUBLE[n], which is rounded.
 
     what: how an error calls a vector. start: the number of the first row. Raises DataError for a
     vector with a NULL in it.
@@ -183,7 +183,8 @@ def vector_blocks(
         found = elements.to_numpy()
         if found.dtype == np.float64:
             # What float32 cannot hold would become infinite: it is refused as too large.
-            found = np.clip(found, -1e38, 1e38).astype(np.float32)
+            found = np.clip(found, -1e38, 1e38)
+        found = found.astype(np.float32, copy=False)
         yield found.reshape(len(numbers), -1), numbers
 
 
