@@ -218,7 +218,7 @@ class Rows:
         kept = self._columns.get(name)
         if kept is not None:
             return take_rows(kept, row_numbers)
-        if len(self.parts) == 1:
+        if len(self.parts) == 1 and len(row_numbers):
             return self.parts[0].take(name, row_numbers)
         return in_any_order(lambda ascending: self._take_ascending(name, ascending), row_numbers)
 
