@@ -78,7 +78,7 @@ def close_up(
     to = 0
     for term in range(len(ends)):
         first, starts[term] = starts[term], to
-        least, most = MOST_COUNTED << 8, 0
+        least, most = np.int64(MOST_COUNTED << 8), np.int64(0)
         for place in range(first, ends[term]):
             code = np.int64(codes[place])
             rows[to], codes[to] = rows[place], code
@@ -158,9 +158,9 @@ def _impact(
 ) -> float:
     """Return what a posting counts, by its code; see `score_rows`."""
     if code < len(impacts):
-        return impacts[code]
+        return float(impacts[code])
     n, (fixed, slope) = np.float64(code & MOST_COUNTED), rule
-    return n / (n + fixed + slope * lengths[row])
+    return float(n / (n + fixed + slope * lengths[row]))
 
 
 @leaf
@@ -300,7 +300,7 @@ def score_rows(
         for word in range(passive, count):
             begins[word] = places[word] = _find(following, places[word], ends[word], postings[0])
             if places[word] < ends[word]:
-                base = min(base, np.int64(postings[0][places[word]]))
+                base = min(base, int(np.int64(postings[0][places[word]])))
         end_row = min(base + _WINDOW, last)
         for word in range(passive, count):
             _add_word(word, base, end_row, postings, words, impacts, rule, scores)

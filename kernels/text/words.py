@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -84,7 +84,7 @@ def stemmer(language: str) -> Callable[[str], str]:
     return stem
 
 
-def _package():  # type: ignore[no-untyped-def]
+def _package() -> Any:
     try:
         import snowballstemmer  # noqa: PLC0415  (an extra)
     except ImportError as error:

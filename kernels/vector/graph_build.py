@@ -188,9 +188,9 @@ def _with_starts(index: Ivf, neighbours: NDArray[np.uint32], is_start: NDArray[n
     """Return a graph with some starts, and as many more as it takes to reach all vectors."""
     from raydb.kernels.vector.loops.graph_loops import reach_more  # noqa: PLC0415
 
-    starts, queue = np.flatnonzero(is_start), np.empty(len(neighbours), np.uint32)
-    queue[: len(starts)] = starts
-    state = np.array((0, len(starts), 0))
+    known, queue = np.flatnonzero(is_start), np.empty(len(neighbours), np.uint32)
+    queue[: len(known)] = known
+    state = np.array((0, len(known), 0))
     given = index.vectors, neighbours, is_start, is_start.copy(), queue, state
     while reach_more(*given, _STEPS):
         check_interrupt()

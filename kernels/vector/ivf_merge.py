@@ -113,4 +113,5 @@ def _with_codes(index: Ivf, merged: Ivf, sources: NDArray[np.int64], control: Bu
     lists = merged.list_count
     run_slices(run, lists, 1, max(lists * _PIECE // max(len(sources), 1), 1))
     fields = ("codes", "code_squares", "code_centers", "code_steps", "code_errors")
-    return replace(merged, **dict(zip(fields, into, strict=True)))
+    changes: dict[str, Any] = dict(zip(fields, into, strict=True))
+    return replace(merged, **changes)

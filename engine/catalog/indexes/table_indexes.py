@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from raydb.engine.catalog.indexes.stored_calibration import renumbered
 from raydb.kernels.stored.deferred import Deferred
@@ -12,7 +12,7 @@ from raydb.kernels.vector.graph_build import renumber
 from raydb.storage.tables.rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import numpy as np
     import pyarrow as pa
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.storage.tables.table import Table
+
+_Index = TypeVar("_Index")
 
 
 def chunks_from(table: Table, column: str, first: int) -> Iterator[tuple[pa.Array, int]]:
@@ -58,9 +60,13 @@ def drop_lost_indexes(snapshot: Snapshot) -> Snapshot:
     known = {*snapshot.vector_indexes, *snapshot.text_indexes}
     if known <= names:
         return snapshot
-    kept = (
-        {name: each for name, each in some.items() if name in names}
-        for some in (snapshot.vector_indexes, snapshot.calibrations, snapshot.text_indexes)
+    return replace(
+        snapshot,
+        vector_indexes=_chosen(snapshot.vector_indexes, names),
+        calibrations=_chosen(snapshot.calibrations, names),
+        text_indexes=_chosen(snapshot.text_indexes, names),
     )
-    vectors, calibrations, texts = kept
-    return replace(snapshot, vector_indexes=vectors, calibrations=calibrations, text_indexes=texts)
+
+
+def _chosen(indexes: Mapping[str, _Index], names: set[str]) -> dict[str, _Index]:
+    return {name: index for name, index in indexes.items() if name in names}

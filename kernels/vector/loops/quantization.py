@@ -128,8 +128,8 @@ def encode_added(
             if is_added[row]:
                 scale = scales[row] if len(scales) else np.float32(1)
                 missed, total = _encode_row(row, scale, vectors, each, into)
-                error = max(error, sqrt(missed) * (1 + 2.0**-20))
-                reach = max(reach, sqrt(total) * (1 + 2.0**-20))
+                error = max(error, np.float64(sqrt(missed) * (1 + 2.0**-20)))
+                reach = max(reach, np.float64(sqrt(total) * (1 + 2.0**-20)))
         into.errors[each, 0], into.errors[each, 1] = error, reach
         if error > _MOST_GROWN * known:
             _encode_list(vectors, scales, start, end, each, room, into)
