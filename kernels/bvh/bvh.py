@@ -156,9 +156,10 @@ def count_cells(hierarchies: Sequence[Hierarchy]) -> int:
 def narrow_measure(values: NDArray[Any], valid: NDArray[np.bool_] | None) -> Measure:
     """Put a measure into the narrowest signed integer that holds it; floats stay float64."""
     if values.dtype.kind == "f":
-        return Measure(values.astype(np.float64, copy=False), valid)
+        return Measure(np.ascontiguousarray(values, np.float64), valid)
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    return Measure(values.astype(integer_type(low, high), copy=False), valid, low, high)
+    # Decimals are every other word of what Arrow has.
+    return Measure(np.ascontiguousarray(values, integer_type(low, high)), valid, low, high)
 
 
 def code_type(code_count: int) -> np.dtype[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ from stars import Insert
 import raydb
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from star_queries import Query
 
     from raydb.engine.api.connection import Connection
@@ -91,10 +94,17 @@ def duckdb_answer(theirs: duckdb.DuckDBPyConnection, sql: str) -> list[Row] | st
     """Return DuckDB's answer, with all optimizers where its product of tables is too large."""
     found = answer(theirs, sql)
     if isinstance(found, str) and found.startswith("OutOfMemoryException"):
-        theirs.execute("SET disabled_optimizers = ''")
-        found = answer(theirs, sql)
-        _keep_few_optimizers(theirs)
+        with every_optimizer(theirs):
+            found = answer(theirs, sql)
     return found
+
+
+@contextmanager
+def every_optimizer(theirs: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Let DuckDB plan as it does by default: what does not fit its memory ends its transaction."""
+    theirs.execute("SET disabled_optimizers = ''")
+    yield
+    _keep_few_optimizers(theirs)
 
 
 def difference(found: Answers, query: Query) -> bool:

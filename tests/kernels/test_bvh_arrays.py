@@ -10,6 +10,7 @@ from raydb.errors import OperationalError
 from raydb.kernels.backends.registry import open_backend
 from raydb.kernels.bvh.arrays import from_arrays, to_arrays
 from raydb.kernels.bvh.build_input import source_of, unwatched
+from raydb.kernels.bvh.bvh import narrow_measure
 from raydb.kernels.bvh.encode import encode_column, find_hierarchies
 from raydb.storage.durable.sections import read_sections, write_sections
 
@@ -92,3 +93,11 @@ def test_every_flipped_byte_and_every_truncation_is_named(tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(OperationalError, match="absent"):
         read_sections(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("numbers", [[2**40, -(2**40)], [1, 2], [0.5, 1.5]])
+def test_measures_lie_in_one_piece(numbers):
+    every_other = np.repeat(np.array(numbers), 2)[::2]
+    measure = narrow_measure(every_other, None)
+    assert measure.values.flags.c_contiguous
+    assert measure.values.tolist() == numbers

@@ -92,16 +92,17 @@ def with_vector_index(
         blocks = _visible_vectors(rows, column, control.room, 0)
     for vectors, numbers in blocks:
         check_vectors(vectors, numbers, metric, f"table '{table}', row", column_text(column))
+    count = sum(len(numbers) for _, numbers in blocks)
+    left = 0 if kept is None else int(np.count_nonzero(kept))
+    lists = index.ivf.lists or _usual_lists(left + count)
+    if lists > left + count:
+        raise ProgrammingError(
+            f"the index '{index.name}' cannot have {lists} lists: "
+            f"column '{column}' of table '{table}' has {left + count} vectors"
+        )
     if before is not None and kept is not None:
         built = with_rows(before, kept, blocks, rows.row_count, control)
     else:
-        count = sum(len(numbers) for _, numbers in blocks)
-        lists = index.ivf.lists or _usual_lists(count)
-        if lists > count:
-            raise ProgrammingError(
-                f"the index '{index.name}' cannot have {lists} lists: "
-                f"column '{column}' of table '{table}' has {count} vectors"
-            )
         has_codes, seed = index.ivf.quantization == "int8", index.ivf.seed
         given = (blocks, rows.row_count, lists, metric, seed, control)
         built = build_from(*given, has_codes=has_codes)

@@ -144,7 +144,7 @@ def test_flat_inspect(
     assert cli.main(["-c", "COPY (SELECT 1 AS a) TO 'x.flat'"]) == 0
     assert capfd.readouterr().out == ""
     assert cli.main(["flat", "inspect", "x.flat"]) == 0
-    assert capfd.readouterr().out.startswith("x.flat: FlatStor version 1, 1 rows, 1 columns")
+    assert capfd.readouterr().out.startswith("x.flat: FlatStor version 2, 1 rows, 1 columns")
     with pytest.raises(SystemExit):
         cli.main(["flat"])
     assert "a database of that name is './flat'" in capfd.readouterr().err
