@@ -22,6 +22,7 @@ import stat
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from logging import getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -114,7 +115,8 @@ class Claim:
     def end(self) -> None:
         """Let those go on that wait."""
         with self.file:
-            self.path.unlink(missing_ok=True)
+            with suppress(OSError):  # The folder may be read-only by now.
+                self.path.unlink()
             # A process that was forked meanwhile has the file open, too.
             fcntl.flock(self.file, fcntl.LOCK_UN)
 

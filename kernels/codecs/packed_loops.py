@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @inlined
 def load(data: NDArray[np.uint8], place: np.uint64) -> np.uint64:
-    """Return the 8 bytes at `place`, all of which are there, as a little-endian word."""
+    """Return the 8 bytes at `place`, all of which are there, as a little-endian word.
+
+    Written out, because LLVM makes one load of this but not of a loop.
+    """
     return (
         np.uint64(data[place])
         | np.uint64(data[place + np.uint64(1)]) << np.uint64(8)

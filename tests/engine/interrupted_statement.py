@@ -30,7 +30,7 @@ def main(sql: str, module_name: str, function_name: str) -> None:
     connection = raydb.connect()
     connection.execute(
         "CREATE TABLE t AS SELECT range AS id, range * 7919 % 1000 AS k,"
-        " (range * 31 % 1000003)::DOUBLE AS x FROM range(4000000)"
+        " (range * 31 % 1000003)::DOUBLE AS x FROM range(8000000)"
     )
     module = import_module(module_name)
     compute = getattr(module, function_name)

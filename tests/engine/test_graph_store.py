@@ -92,7 +92,7 @@ def test_nodes_come_in_the_order_that_is_asked_for(tmp_path, where):
         con.execute("FROM paper").fetchall()  # Its columns are kept.
         con.execute("SET memory_limit = '16KB'")
         graph = con.graph(nodes="paper", edges="SELECT * FROM cites LIMIT 9")
-        for count in (30, 300, 3_000):
+        for count in (1, 30, 300, 3_000):
             numbers = np.random.default_rng(count).integers(0, 6_000, count)
             assert graph.keys(numbers).to_pylist() == [f"p{number}" for number in numbers]
             assert (graph.all_nodes[None].take("number", numbers) == numbers).all()

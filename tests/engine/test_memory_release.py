@@ -134,8 +134,7 @@ def test_an_interrupted_process_has_its_memory_back(sql, module, function):
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert found[0] == "False", "a thread is still at work"
     taken, left = map(int, found[1:])
-    assert taken > 60e6
-    assert left < 0.6 * taken
+    assert taken > 100e6 > left
 
 
 def test_what_others_hold_at_a_release_is_asked_for_again(monkeypatch):
