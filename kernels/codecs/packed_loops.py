@@ -91,11 +91,22 @@ def unpack_line(
 
 
 @compiled
-def pack_words(values: NDArray[np.uint64], width: np.uint64, out: NDArray[np.uint8]) -> None:
-    """Write integers of 0 to 2**width - 1 in `width` bits each, into as many bytes as they take."""
+def pack_line(
+    words: NDArray[np.uint64],
+    width: np.uint64,
+    reference: np.uint64,
+    step: np.uint64,
+    fraction: np.uint64,
+    out: NDArray[np.uint8],
+) -> None:
+    """Write what is above a line, 0 to 2**width - 1, in `width` bits each, 1 to 57.
+
+    out: as many bytes as they take.
+    """
     held, bits, place = np.uint64(0), np.uint64(0), np.uint64(0)
-    for row in range(np.uint64(len(values))):
-        value = values[row]
+    rise = np.uint64(32)
+    for row in range(np.uint64(len(words))):
+        value = words[row] - reference - row * step - (row * fraction >> rise)
         held |= value << bits
         bits += width
         if bits >= 64:

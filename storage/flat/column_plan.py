@@ -7,8 +7,7 @@ Columns are partitioned first, then each is cut into chunks of a size that suits
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.storage.flat.encodings import ENCODINGS, encodings_of
@@ -18,7 +17,6 @@ from raydb.storage.flat.layout import MAX_CHUNK_ROWS, Kind, Modality
 from raydb.storage.flat.modality import detect_modality
 from raydb.storage.flat.shared_dictionaries import SharedEntries, share_dictionaries
 from raydb.storage.in_order import in_order
-from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,8 +40,7 @@ _MEDIA = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ColumnPlan:
+class ColumnPlan(NamedTuple):
     """How one column is written.
 
     wanted: the encoding that the caller asked for, None to choose by size. prepared: what an
@@ -106,7 +103,7 @@ def plan_columns(
     dictionaries, shared = share_dictionaries([plan.dictionary for plan in plans])
     for position, dictionary in enumerate(dictionaries):
         if dictionary is not plans[position].dictionary:
-            plans[position] = replace(plans[position], prepared=dictionary)
+            plans[position] = plans[position]._replace(prepared=dictionary)
     return plans, shared
 
 
@@ -149,9 +146,11 @@ def _plan_column(
 
 def _find_encoding(name: str, kind: Kind, wanted: str) -> Encoding | None:
     """Return the encoding of a name; None for "auto"."""
+    if wanted == "auto":
+        return None
     choices = {each.name: each for each in ENCODINGS.values() if each.choices}
     allowed = {"auto", *(each.name for each in choices.values() if kind in each.choices)}
-    if wanted != "auto" and wanted not in choices:
+    if wanted not in choices:
         raise ProgrammingError(
             f"column '{name}' cannot have the encoding '{wanted}', which does not exist"
             f"{did_you_mean(wanted, {'auto', *choices})}"
@@ -161,7 +160,7 @@ def _find_encoding(name: str, kind: Kind, wanted: str) -> Encoding | None:
             f"column '{name}' cannot have the encoding '{wanted}'; "
             f"it may have {', '.join(sorted(allowed))}"
         )
-    return choices.get(wanted)
+    return choices[wanted]
 
 
 def choose_chunk_rows(kind: Kind, modality: Modality, row_count: int, column: Any) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from raydb.errors import DataError
 from raydb.storage.flat.encodings import encode
 from raydb.storage.flat.encodings.all_null import ALL_NULL
 from raydb.storage.flat.encodings.encoding import Encoded, Values
+from raydb.storage.flat.encodings.survey import survey_integers
 from raydb.storage.flat.encodings.verbatim import VERBATIM
 from raydb.storage.flat.kinds import valid_mask, values_of
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Kind
@@ -21,7 +22,6 @@ from raydb.storage.flat.zone_map import (
     integer_zone,
     text_zone,
 )
-from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from raydb.storage.flat.column_plan import ColumnPlan
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class EncodedChunk:
+class EncodedChunk(NamedTuple):
     """An encoded chunk from row `first` on, which may lie anywhere in the file."""
 
     first: int
@@ -63,38 +62,36 @@ def encode_rows(plan: ColumnPlan, first: int, array: Any) -> EncodedChunk:
 def _encode_values(
     plan: ColumnPlan, first: int, array: Any, mask: NDArray[np.bool_] | None
 ) -> tuple[Encoded, ZoneMap]:
-    values = Values(plan, first, array)
-    if plan.kind is Kind.NESTED or (plan.kind is Kind.BYTES and plan.is_media):
+    values, kind = Values(plan, first, array), plan.kind
+    if kind is Kind.NESTED or (kind is Kind.BYTES and plan.is_media):
         return encode(values), NO_TEXTS
-    if plan.kind is Kind.BYTES:
-        return encode(values), text_zone(array)
-    values.numbers, present = _filled(values_of(array, plan.kind), mask)
-    if plan.kind is Kind.FLOAT:
-        return encode(values), float_zone(present)
-    if plan.kind is Kind.DECIMAL:
-        words = values.numbers
+    if kind is Kind.BYTES:
+        return encode(values), text_zone(values, mask)
+    values.numbers = _filled(values_of(array, kind), mask)
+    if kind is Kind.FLOAT:
+        return encode(values), float_zone(values.numbers)
+    words = values.numbers
+    if kind is Kind.DECIMAL:
         if bool((words[:, 1] != words[:, 0] >> 63).any()):
             return encode(values), NO_NUMBERS
-        values.numbers, present = words[:, 0], present[:, 0]
-    least, greatest = int(present.min()), int(present.max())
-    if plan.kind is Kind.DECIMAL and plan.wanted is VERBATIM:
-        values.numbers = words
-    else:
-        values.least, values.greatest = least, greatest
-    return encode(values), integer_zone(least, greatest)
+        words = np.ascontiguousarray(words[:, 0])
+    words = words.astype(np.int64, copy=False)
+    survey = survey_integers(words, unsigned=kind is Kind.UNSIGNED)
+    if kind is not Kind.DECIMAL or plan.wanted is not VERBATIM:
+        values.words, values.survey = words, survey
+    return encode(values), integer_zone(survey.least, survey.greatest)
 
 
-def _filled(
-    values: NDArray[Any], mask: NDArray[np.bool_] | None
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the values with the valid one before it in place of each NULL, and the valid ones.
+def _filled(values: NDArray[Any], mask: NDArray[np.bool_] | None) -> NDArray[Any]:
+    """Return the values with the valid one before it in place of each NULL.
 
     Runs and lines go on across NULLs then; those before all others get the first one.
     """
     if mask is None:
-        return values, values
+        return values
     rows = np.where(mask, np.arange(len(mask)), mask.argmax())
-    return values[np.maximum.accumulate(rows)], values[mask]
+    filled: NDArray[Any] = values[np.maximum.accumulate(rows)]
+    return filled
 
 
 def _check_size(plan: ColumnPlan, first: int, encoded: Encoded) -> None:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 _TYPES = pa.types
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
+# What NumPy calls values of so many bytes.
+_CODES = {Kind.SIGNED: "<i", Kind.UNSIGNED: "<u", Kind.FLOAT: "<f"}
+_BYTE, _WORD = np.dtype(np.uint8), np.dtype("<i8")
 # Arrow has scales of 31 bits: a decimal is written with as many zeros.
 _MAX_SCALE = 76
 # Decimals of 38 digits are not to be rounded to the 28 of the default context.
@@ -113,17 +116,10 @@ def value_dtype(data_type: Any, kind: Kind) -> np.dtype[Any]:
 
     Kinds BYTES and NESTED have none: uint8 stands for their bytes.
     """
-    match kind:
-        case Kind.BOOLEAN | Kind.BYTES | Kind.NESTED:
-            return np.dtype(np.uint8)
-        case Kind.SIGNED:
-            return np.dtype(f"<i{data_type.bit_width // 8}")
-        case Kind.UNSIGNED:
-            return np.dtype(f"<u{data_type.bit_width // 8}")
-        case Kind.FLOAT:
-            return np.dtype(f"<f{data_type.bit_width // 8}")
-        case Kind.DECIMAL:
-            return np.dtype("<i8")
+    code = _CODES.get(kind)
+    if code is None:
+        return _BYTE if kind is not Kind.DECIMAL else _WORD
+    return np.dtype(code + str(data_type.bit_width >> 3))
 
 
 def type_bits(data_type: Any, kind: Kind) -> int:
@@ -173,6 +169,22 @@ def values_of(array: Any, kind: Kind) -> NDArray[Any]:
         return words.reshape(length, 2)
     dtype = value_dtype(array.type, kind)
     return np.frombuffer(buffer, dtype, length, offset * dtype.itemsize)
+
+
+def text_parts(array: Any) -> tuple[NDArray[np.uint8], NDArray[Any]]:
+    """Return the bytes of an Arrow array without NULLs and the offsets of its rows, from 0 on.
+
+    data: uint8; offsets: int32 or int64, shape (length + 1,).
+    """
+    _, offsets, data = array.buffers()
+    if not len(array):
+        return np.empty(0, np.uint8), np.zeros(1, np.int32)
+    dtype = np.dtype("<i8" if has_large_offsets(array.type) else "<i4")
+    bounds = np.frombuffer(offsets, dtype, len(array) + 1, array.offset * dtype.itemsize)
+    start, end = int(bounds[0]), int(bounds[-1])
+    if data is None or start == end:
+        return np.empty(0, np.uint8), bounds - start
+    return np.frombuffer(data, np.uint8, end - start, start), bounds - start if start else bounds
 
 
 def valid_mask(array: Any) -> NDArray[np.bool_]:

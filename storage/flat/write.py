@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import struct
 from dataclasses import field
-from itertools import islice, pairwise, repeat
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +25,7 @@ from raydb.storage.flat.column_plan import ColumnPlan, plan_columns
 from raydb.storage.flat.encode_chunk import EncodedChunk, encode_rows, size_of
 from raydb.storage.flat.encodings.dictionary import ColumnDictionary
 from raydb.storage.flat.encodings.fsst import Symbols
-from raydb.storage.flat.encodings.texts import text_parts
-from raydb.storage.flat.kinds import values_of
+from raydb.storage.flat.kinds import text_parts, values_of
 from raydb.storage.flat.layout import (
     CHUNK_ALIGNMENT,
     CHUNK_ENTRY,
@@ -74,8 +74,12 @@ _LARGEST_BLOOMS = 0.25
 _RUN_CHUNKS = 8
 # Filters of a column of so many rows take 10 ms without a compiled loop.
 _COMPILED_ROWS = 2**20
-# Fewer runs are encoded on this thread.
+# Fewer runs are encoded on this thread, and runs of less: what is compiled of a thousand rows takes
+# microseconds, so that threads would only wait for each other's Python.
 _FEW_RUNS = 4
+_LITTLE_BYTES = 2**18
+# The sections of a chunk of so many bytes are copied into one piece before they are written.
+_JOINED_BYTES = 2**14
 
 T = TypeVar("T")
 
@@ -175,7 +179,7 @@ class _Output:
         return section
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Draft:
     """What is known of a column while its chunks are written."""
 
@@ -194,47 +198,41 @@ class _Draft:
 def _write_chunks(output: _Output, plans: Sequence[ColumnPlan]) -> list[_Draft]:
     """Write the chunks of all columns, column by column; they are encoded in threads."""
     drafts = [_Draft(plan) for plan in plans]
-    for draft, encoded in zip(_each_run(drafts), _computed(_encode_run, plans), strict=True):
+    for draft, encoded in _computed(_encode_run, drafts):
         for chunk in encoded:
             _write_chunk(output, draft, chunk)
     return drafts
 
 
-def _each_run(drafts: Iterable[_Draft]) -> Iterator[_Draft]:
-    """Yield each draft as often as its column has runs."""
-    for draft in drafts:
-        yield from repeat(draft, len(_runs(draft.plan)))
+class _Run(NamedTuple):
+    """Some chunks of a column, which begin at these rows: worth the way to a thread and back."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """Some chunks of a column, which begin at these rows."""
-
-    plan: ColumnPlan
+    draft: _Draft
     firsts: range
 
-
-def _runs(plan: ColumnPlan) -> list[_Run]:
-    """Return the chunks of a column in runs that are worth the way to a thread and back."""
-    step = plan.chunk_rows
-    length = _RUN_CHUNKS * step
-    count = len(plan.column)
-    return [
-        _Run(plan, range(first, min(first + length, count), step))
-        for first in range(0, count, length)
-    ]
+    @staticmethod
+    def of_column(draft: _Draft) -> Iterator[_Run]:
+        """Yield all chunks of a column in their order."""
+        step, count = draft.plan.chunk_rows, len(draft.plan.column)
+        length = _RUN_CHUNKS * step
+        for first in range(0, count, length):
+            yield _Run(draft, range(first, min(first + length, count), step))
 
 
-def _computed(compute: Callable[[_Run], T], plans: Sequence[ColumnPlan]) -> Iterator[T]:
-    """Yield what a function makes of each run, in their order."""
-    runs = [run for plan in plans for run in _runs(plan)]
-    if len(runs) <= _FEW_RUNS:
-        return map(compute, runs)
-    return in_order(compute, runs)
+def _computed(compute: Callable[[_Run], T], drafts: Sequence[_Draft]) -> Iterator[tuple[_Draft, T]]:
+    """Yield what a function makes of each run of chunks, in their order."""
+    runs = [run for draft in drafts for run in _Run.of_column(draft)]
+    plans = [draft.plan for draft in drafts]
+    is_little = sum(plan.column.nbytes for plan in plans) <= _LITTLE_BYTES * len(plans)
+    if len(runs) <= _FEW_RUNS or is_little:
+        results: Iterator[T] = map(compute, runs)
+    else:
+        results = in_order(compute, runs)
+    return zip((run.draft for run in runs), results, strict=True)
 
 
 def _encode_run(run: _Run) -> list[EncodedChunk]:
-    plan = run.plan
+    plan = run.draft.plan
     return [
         encode_rows(plan, first, _rows(plan.column, first, plan.chunk_rows)) for first in run.firsts
     ]
@@ -251,27 +249,27 @@ def _rows(column: Any, first: int, count: int) -> Any:
 def _write_chunk(output: _Output, draft: _Draft, chunk: EncodedChunk) -> None:
     encoded, validity, zone = chunk.encoded, chunk.validity, chunk.zone
     zone_lengths = (len(zone.value_range), len(zone.least), len(zone.greatest))
+    output.pad(CHUNK_ALIGNMENT)
     entry = ChunkEntry(
-        first_row=chunk.first,
-        offset=-(-output.position // CHUNK_ALIGNMENT) * CHUNK_ALIGNMENT,
-        reference=encoded.reference,
-        row_count=chunk.row_count,
-        null_count=chunk.null_count,
-        validity_length=len(validity),
-        index_length=size_of(encoded.index),
-        payload_length=size_of(encoded.payload),
-        dictionary_length=len(encoded.dictionary),
-        symbols_length=len(encoded.symbols),
-        metadata_length=chunk_metadata_length(*zone_lengths),
-        dictionary_count=encoded.dictionary_count,
-        encoding=encoded.encoding.code,
-        width=encoded.width,
-        flags=encoded.flags | zone.flags,
+        chunk.first,
+        output.position,
+        encoded.reference,
+        chunk.row_count,
+        chunk.null_count,
+        len(validity),
+        size_of(encoded.index),
+        size_of(encoded.payload),
+        len(encoded.dictionary),
+        len(encoded.symbols),
+        chunk_metadata_length(*zone_lengths),
+        encoded.dictionary_count,
+        encoded.encoding.code,
+        encoded.width,
+        encoded.flags | zone.flags,
     )
     packed = CHUNK_ENTRY.pack(*entry)
     metadata = compose_chunk(packed, *zone[1:])
     parts = (validity, encoded.index, encoded.payload, encoded.dictionary, encoded.symbols)
-    output.pad(CHUNK_ALIGNMENT)
     draft.checksums.append(_write_parts(output, (*parts, metadata)))
     draft.null_count += chunk.null_count
     draft.uses_shared |= encoded.uses_shared
@@ -284,19 +282,25 @@ def _write_chunk(output: _Output, draft: _Draft, chunk: EncodedChunk) -> None:
 
 def _write_parts(output: _Output, parts: Iterable[Any]) -> int:
     """Write the sections of a chunk, each aligned; return the checksum of all of them."""
-    digest = xxh3_64()
+    pieces: list[Any] = []
+    length = 0
     for part in parts:
-        if rest := -output.position % SECTION_ALIGNMENT:
-            digest.update(bytes(rest))
-            output.write(bytes(rest))
-        data = (
-            part.view(np.uint8).reshape(-1).data
-            if isinstance(part, np.ndarray) and part.size
-            else part
-        )
-        if len(data):
-            digest.update(data)
-            output.write(data)
+        size = size_of(part)
+        if size:
+            if rest := -length % SECTION_ALIGNMENT:
+                pieces.append(bytes(rest))
+                length += rest
+            pieces.append(part)
+            length += size
+    if length <= _JOINED_BYTES:
+        data = b"".join(pieces)
+        output.write(data)
+        return xxh3_64_intdigest(data)
+    digest = xxh3_64()
+    for piece in pieces:
+        view = memoryview(piece).cast("B")
+        digest.update(view)
+        output.write(view)
     return int(digest.intdigest())
 
 
@@ -306,9 +310,9 @@ def _write_blooms(output: _Output, drafts: Sequence[_Draft]) -> None:
     Not where filters take more than a part of the chunks that they may leave out.
     """
     drafts = [draft for draft in drafts if _has_blooms(draft)]
-    filters = _computed(_filters_of_run, [draft.plan for draft in drafts])
-    for draft in drafts:
-        some = [each for found in islice(filters, len(_runs(draft.plan))) for each in found]
+    computed = _computed(_filters_of_run, drafts)
+    for draft, runs in groupby(computed, key=itemgetter(0)):
+        some = [each for _, found in runs for each in found]
         chunk_bytes = sum(entry.length for entry in draft.entries)
         if sum(each.nbytes for each in some) > _LARGEST_BLOOMS * chunk_bytes:
             continue
@@ -329,7 +333,7 @@ def _has_blooms(draft: _Draft) -> bool:
 
 
 def _filters_of_run(run: _Run) -> list[NDArray[np.uint32]]:
-    plan = run.plan
+    plan = run.draft.plan
     is_one_of_many = len(plan.column) >= _COMPILED_ROWS
     hashes = (
         _distinct_hashes(plan, _rows(plan.column, first, plan.chunk_rows)) for first in run.firsts

@@ -17,14 +17,18 @@ import numpy as np
 import pyarrow.compute as pc
 
 from raydb.storage.flat.encodings.bits import signed_64
+from raydb.storage.flat.encodings.survey import survey_loops
 from raydb.storage.flat.layout import CHUNK_RANGE, Flags, Kind
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from raydb.storage.flat.encodings.encoding import Values
+
 MAX_TEXT_BYTES = 24
 
+_ALL_VALID = np.empty(0, np.bool_)
 _FLOAT = struct.Struct("<d")
 _WORD = struct.Struct("<q")
 _EXACT = Flags.HAS_BOUNDS | Flags.MINIMUM_EXACT | Flags.MAXIMUM_EXACT
@@ -75,10 +79,12 @@ def float_zone(values: NDArray[Any]) -> ZoneMap:
     return ZoneMap(flags, _FLOAT.pack(least) + _FLOAT.pack(greatest))
 
 
-def text_zone(array: Any) -> ZoneMap:
-    """Return the zone map of an Arrow array of texts or bytes with a value."""
-    bounds = pc.min_max(array)
-    least, greatest = (bounds[end].as_buffer().to_pybytes() for end in ("min", "max"))
+def text_zone(values: Values, mask: NDArray[np.bool_] | None) -> ZoneMap:
+    """Return the zone map of texts or bytes, at least one of which is not NULL.
+
+    mask: which of them are not; None where none is.
+    """
+    least, greatest = _text_bounds(values, mask)
     flags = Flags.HAS_BOUNDS
     if len(least) <= MAX_TEXT_BYTES:
         flags |= Flags.MINIMUM_EXACT
@@ -87,6 +93,20 @@ def text_zone(array: Any) -> ZoneMap:
     above = round_up(greatest[:MAX_TEXT_BYTES])
     flags |= 0 if above else Flags.MAXIMUM_UNBOUNDED
     return ZoneMap(flags, b"", least[:MAX_TEXT_BYTES], above or b"")
+
+
+def _text_bounds(values: Values, mask: NDArray[np.bool_] | None) -> tuple[bytes, bytes]:
+    loops = survey_loops()
+    if loops is None:
+        bounds = pc.min_max(values.array)
+        return bounds["min"].as_buffer().to_pybytes(), bounds["max"].as_buffer().to_pybytes()
+    data, offsets = values.text_parts
+    valid = _ALL_VALID if mask is None else mask
+    for each in (data, offsets, valid):
+        each.flags.writeable = False  # One type of array: the loop is compiled once.
+    rows = loops.survey_texts(data, offsets, valid)
+    least, greatest = (data[offsets[row] : offsets[row + 1]].tobytes() for row in rows)
+    return least, greatest
 
 
 def round_up(prefix: bytes) -> bytes | None:

@@ -5,6 +5,7 @@ A code stands for one encoding in all files for ever; docs/flatstor.md lists the
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from raydb.storage.flat.encodings.all_null import ALL_NULL
@@ -32,6 +33,13 @@ def register(encoding: Encoding) -> None:
     """Make an encoding known, by its code; the writer tries those before it first."""
     taken = ENCODINGS.setdefault(encoding.code, encoding)
     assert taken is encoding, f"{taken.name} has the code {encoding.code}"
+    encodings_of.cache_clear()
+
+
+@cache
+def encodings_of(kind: Kind) -> tuple[Encoding, ...]:
+    """Return the encodings that chunks of a kind may have."""
+    return tuple([each for each in ENCODINGS.values() if kind in each.kinds])
 
 
 for _encoding in (
@@ -52,11 +60,6 @@ for _encoding in (
     register(_encoding)
 
 
-def encodings_of(kind: Kind) -> list[Encoding]:
-    """Return the encodings that chunks of a kind may have."""
-    return [each for each in ENCODINGS.values() if kind in each.kinds]
-
-
 def encode(values: Values) -> Encoded:
     """Return a chunk in the encoding that is asked for where it takes the values, or the best.
 
@@ -64,16 +67,20 @@ def encode(values: Values) -> Encoded:
     """
     wanted = values.plan.wanted
     encoded = None if wanted is None else wanted.encode(values, is_wanted=True)
+    if encoded is not None:
+        return encoded
+    best: tuple[int, Encoding] | None = None
     known = encodings_of(values.plan.kind)
     for encoding in known:
-        if encoded is None and not encoding.competes:
+        if not encoding.competes:
             encoded = encoding.encode(values, is_wanted=False)
-    if encoded is None:
-        _, place = min(
-            (size, place)
-            for place, encoding in enumerate(known)
-            if encoding.competes and (size := encoding.size(values)) is not None
-        )
-        encoded = known[place].encode(values, is_wanted=False)
+            if encoded is not None:
+                return encoded
+    for encoding in known:
+        if encoding.competes:
+            size = encoding.size(values)
+            if size is not None and (best is None or size < best[0]):
+                best = size, encoding
+    encoded = None if best is None else best[1].encode(values, is_wanted=False)
     assert encoded is not None, f"no encoding takes {values.plan.kind.name}"
     return encoded

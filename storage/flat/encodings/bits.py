@@ -49,6 +49,14 @@ _LOOPS = "raydb.kernels.codecs.packed_loops"
 _ALL = slice(None)
 
 
+def _width_for(bits: int) -> int:
+    word = next(width for width in _WORDS if bits <= width)
+    return word if bits > word * _WORTHWHILE_PART else max(bits, 1)
+
+
+_WIDTHS = tuple(map(_width_for, range(65)))
+
+
 class Line(NamedTuple):
     """What packed integers are added to. fraction: of 2**32."""
 
@@ -72,9 +80,7 @@ def bits_for(span: int) -> int:
     >>> bits_for(5), bits_for(300), bits_for(2**14), bits_for(2**60)
     (3, 9, 16, 64)
     """
-    bits = max(1, span.bit_length())
-    word = next(width for width in _WORDS if bits <= width)
-    return word if bits > word * _WORTHWHILE_PART else bits
+    return _WIDTHS[span.bit_length()]
 
 
 def packed_bytes(count: int, bits: int) -> int:
@@ -94,7 +100,7 @@ def pack(values: NDArray[Any], bits: int) -> NDArray[Any]:
         return packed
     words = values.astype(np.uint64)
     if loops is not None:
-        loops.pack_words(words, np.uint64(bits), packed)
+        _pack_above(loops, words, bits, Line(0), packed)
         return packed
     if len(words) <= _FEW_VALUES:
         octets = words.astype("<u8").view(np.uint8).reshape(-1, 8)
@@ -226,9 +232,22 @@ def signed_64(value: int) -> int:
     return (value + 2**63) % 2**64 - 2**63
 
 
-def pack_above(values: NDArray[Any], least: int, bits: int) -> NDArray[Any]:
-    """Pack the differences of integers to the least of them."""
-    return pack(values.astype(np.int64, copy=False) - np.int64(signed_64(least)), bits)
+def pack_line(words: NDArray[np.int64], bits: int, line: Line) -> NDArray[Any]:
+    """Pack what integers, modulo 2**64, are above a line."""
+    loops = loops_for(0)
+    if loops is None or not bits or bits in _WORDS:
+        return pack(words - _line_at(line, np.arange(len(words)), words.dtype), bits)
+    packed = np.empty(packed_bytes(len(words), bits), np.uint8)
+    _pack_above(loops, words.view(np.uint64), bits, line, packed)
+    return packed
+
+
+def _pack_above(
+    loops: ModuleType, words: NDArray[np.uint64], bits: int, line: Line, out: NDArray[np.uint8]
+) -> None:
+    words.flags.writeable = False  # One type of array: the loop is compiled once.
+    reference, step, fraction = (np.uint64(each % 2**64) for each in line)
+    loops.pack_line(words, np.uint64(bits), reference, step, fraction, out)
 
 
 def packed_reader(payload: Any, bits: int) -> Callable[[int], int]:

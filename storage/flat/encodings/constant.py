@@ -11,7 +11,7 @@ from raydb.room import check_room
 from raydb.storage.flat.encodings.bits import packed_bytes, signed_64
 from raydb.storage.flat.encodings.decimals import check_decimal, check_wide_decimals
 from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk, unreadable
-from raydb.storage.flat.encodings.texts import arrays_of, check_texts, text_array, text_parts
+from raydb.storage.flat.encodings.texts import arrays_of, check_texts, text_array
 from raydb.storage.flat.layout import Kind
 
 if TYPE_CHECKING:
@@ -32,11 +32,12 @@ class _Constant(Encoding):
     code, name, kinds = 1, "constant", frozenset(Kind) - {Kind.NESTED}
 
     def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
-        if values.least is not None:
-            reference = signed_64(values.least)
-            return Encoded(self, reference=reference) if values.least == values.greatest else None
+        if values.survey is not None:
+            if values.survey.span:
+                return None
+            return Encoded(self, reference=signed_64(values.survey.least))
         if values.numbers is None:
-            data, offsets = text_parts(values.texts)
+            data, offsets = values.text_parts
             length = int(offsets[1])
             is_one = length * (len(offsets) - 1) == len(data) and _all_equal(data, offsets)
             return Encoded(self, 8, payload=data[:length]) if is_one else None

@@ -33,10 +33,15 @@ from raydb.storage.flat.encodings.runs import SLOWER, Runs, pack_runs, read_runs
 from raydb.storage.flat.encodings.texts import (
     narrow_texts,
     pack_entries,
-    text_parts,
     unpack_entries,
 )
-from raydb.storage.flat.kinds import has_large_offsets, valid_mask, value_dtype, values_of
+from raydb.storage.flat.kinds import (
+    has_large_offsets,
+    text_parts,
+    valid_mask,
+    value_dtype,
+    values_of,
+)
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Flags, Kind, Tier
 from raydb.storage.take_rows import take_rows
 from raydb.values import dataclass
@@ -172,7 +177,7 @@ class _Dictionary(Encoding):
         if not isinstance(dictionary, ColumnDictionary):
             return None
         codes = dictionary.codes_of(values.first, values.array)
-        if values.least is not None and values.least == values.greatest:
+        if values.survey is not None and not values.survey.span:
             return None
         if values.numbers is None and not values.array.null_count and (codes == codes[0]).all():
             return None

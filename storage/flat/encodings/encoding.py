@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.storage.damage import damaged
-from raydb.storage.flat.kinds import array_of, python_reader
+from raydb.storage.flat.kinds import array_of, python_reader, text_parts
 from raydb.storage.flat.layout import Kind
 from raydb.values import dataclass
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.storage.flat.column_plan import ColumnPlan
+    from raydb.storage.flat.encodings.survey import Survey
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
 
@@ -45,16 +46,16 @@ class Values:
 
     array: an Arrow array. numbers: the values of a fixed width with a valid one in place of each
     NULL, shape (count,), or (count, 2) for decimals as they are in Arrow; None for bytes and nested
-    values. least, greatest: the bounds of numbers that are integers of 64 bits. kept: what an
-    encoding has found out while its size was asked for.
+    values. words: the same as int64, modulo 2**64, where they are integers of 64 bits, and survey:
+    what is known of them. kept: what an encoding has found out while its size was asked for.
     """
 
     plan: ColumnPlan
     first: int
     array: Any
     numbers: NDArray[Any] | None = None
-    least: int | None = None
-    greatest: int | None = None
+    words: NDArray[np.int64] | None = None
+    survey: Survey | None = None
     kept: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -62,25 +63,13 @@ class Values:
         """The number of rows."""
         return len(self.array)
 
-    @property
-    def span(self) -> int:
-        """The greatest integer less the least."""
-        assert self.least is not None
-        assert self.greatest is not None
-        return self.greatest - self.least
-
     @cached_property
     def run_starts(self) -> NDArray[np.bool_]:
-        """Which rows have another number than the row before."""
-        assert self.numbers is not None
-        starts = np.ones(len(self.numbers), np.bool_)
-        np.not_equal(self.numbers[1:], self.numbers[:-1], out=starts[1:])
+        """Which rows have another integer than the row before."""
+        assert self.words is not None
+        starts = np.ones(len(self.words), np.bool_)
+        np.not_equal(self.words[1:], self.words[:-1], out=starts[1:])
         return starts
-
-    @cached_property
-    def run_count(self) -> int:
-        """How many rows have another number than the row before, the first one counted."""
-        return int(np.count_nonzero(self.run_starts))
 
     @cached_property
     def texts(self) -> Any:
@@ -88,9 +77,13 @@ class Values:
         array = self.array
         return pc.fill_null(array, pa.scalar("", array.type)) if array.null_count else array
 
+    @cached_property
+    def text_parts(self) -> tuple[NDArray[np.uint8], NDArray[Any]]:
+        """The bytes of all texts, and where each begins and the last one ends."""
+        return text_parts(self.texts)
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
+
+class Encoded(NamedTuple):
     """The sections of a chunk but for its validity and its metadata, and how to read them.
 
     uses_shared: whether reading needs what the column shares, its dictionary or its symbols.

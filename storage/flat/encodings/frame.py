@@ -9,7 +9,7 @@ from raydb.storage.flat.encodings.bits import (
     bits_for,
     check_packed,
     line_reader,
-    pack_above,
+    pack_line,
     packed_bytes,
     signed_64,
     unpack_into,
@@ -24,9 +24,11 @@ from raydb.storage.flat.layout import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from raydb.storage.flat.encodings.encoding import Chunk, Gather, Rows, Sections, Values
+    from raydb.storage.flat.encodings.survey import Survey
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
 
@@ -34,18 +36,17 @@ if TYPE_CHECKING:
 class _Frame(IntegerEncoding):
     code, name, shows_width = 3, "frame", True
 
-    def integers_size(self, values: Values) -> int | None:
-        bits = bits_for(values.span)
+    def integers_size(self, values: Values, known: Survey) -> int | None:
+        bits = bits_for(known.span)
         if bits >= values.plan.bits:
             return None
         return packed_bytes(values.count, bits)
 
-    def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
-        if values.numbers is None or values.least is None:
-            return None
-        bits = bits_for(values.span)
-        payload = pack_above(values.numbers, values.least, bits)
-        return Encoded(self, bits, signed_64(values.least), payload=payload)
+    def encode_integers(
+        self, values: Values, words: NDArray[np.int64], known: Survey
+    ) -> Encoded | None:
+        bits, least = bits_for(known.span), signed_64(known.least)
+        return Encoded(self, bits, least, payload=pack_line(words, bits, Line(least)))
 
     def open(self, column: Column, entry: ChunkEntry, sections: Sections) -> tuple[Any, Any]:
         most_bits = min(column.bits, 64)

@@ -24,8 +24,8 @@ from raydb.storage.flat.encodings.texts import (
     match_stored,
     open_index,
     text_array,
-    text_parts,
 )
+from raydb.storage.flat.kinds import text_parts
 from raydb.storage.flat.layout import Kind
 from raydb.storage.take_rows import take_rows
 
@@ -75,7 +75,7 @@ class _Fsst(Encoding):
         if is_wanted and (constant := CONSTANT.encode(values, is_wanted=False)) is not None:
             return constant
         table, ratio = values.plan.prepared
-        data, narrow = text_parts(values.texts)
+        data, narrow = values.text_parts
         offsets = narrow.astype(np.int64)
         codes, bounds = fsst.compress(table, data, offsets)
         symbols = b""

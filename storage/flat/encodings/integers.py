@@ -15,7 +15,10 @@ from raydb.storage.flat.layout import Kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from raydb.storage.flat.encodings.encoding import Chunk, Piece, Values
+    from numpy.typing import NDArray
+
+    from raydb.storage.flat.encodings.encoding import Chunk, Encoded, Piece, Values
+    from raydb.storage.flat.encodings.survey import Survey
 
 _INTEGERS_RUN = object()
 
@@ -29,10 +32,23 @@ class IntegerEncoding(Encoding):
 
     def size(self, values: Values) -> int | None:
         """Return the bytes of integers of 64 bits, None of other values."""
-        return None if values.least is None else self.integers_size(values)
+        known = values.survey
+        return None if known is None else self.integers_size(values, known)
 
-    def integers_size(self, values: Values) -> int | None:
+    def integers_size(self, values: Values, known: Survey) -> int | None:
         """Return the bytes of integers of 64 bits; None where they are not taken."""
+        raise NotImplementedError
+
+    def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
+        """Return integers of 64 bits in this encoding; None for others, or where it takes none."""
+        if values.words is None or values.survey is None:
+            return None
+        return self.encode_integers(values, values.words, values.survey)
+
+    def encode_integers(
+        self, values: Values, words: NDArray[np.int64], known: Survey
+    ) -> Encoded | None:
+        """Return integers of 64 bits in this encoding; None where they are not taken."""
         raise NotImplementedError
 
     def run_key(self, chunk: Chunk) -> object:

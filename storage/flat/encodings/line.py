@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from raydb.storage.flat.encodings.bits import (
-    bits_for,
     check_packed,
     line_reader,
-    pack,
+    pack_line,
     packed_bytes,
     unpack_into,
     unpack_line,
@@ -21,39 +20,38 @@ from raydb.storage.flat.encodings.decimals import check_packed_decimals
 from raydb.storage.flat.encodings.encoding import Encoded
 from raydb.storage.flat.encodings.gather import Form, number_gather
 from raydb.storage.flat.encodings.integers import IntegerEncoding
-from raydb.storage.flat.encodings.lines import HEAD, fit_line, read_head
+from raydb.storage.flat.encodings.lines import HEAD, pack_head, read_head
 from raydb.storage.flat.layout import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from raydb.storage.flat.encodings.encoding import Chunk, Gather, Rows, Sections, Values
-    from raydb.storage.flat.encodings.lines import Fitted
+    from raydb.storage.flat.encodings.survey import Survey
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
-
-# A line has to save an eighth of a frame, as other widths have of whole words.
-_WORTHWHILE_PART = 7 / 8
 
 
 class _Line(IntegerEncoding):
     code, name, shows_width = 8, "line", True
     kinds = IntegerEncoding.choices
 
-    def integers_size(self, values: Values) -> int | None:
-        fitted = _fitted(values)
-        if fitted is None:
+    def integers_size(self, values: Values, known: Survey) -> int | None:
+        if known.line is None:
             return None
-        return HEAD.size + packed_bytes(values.count, fitted.bits)
+        return HEAD.size + packed_bytes(values.count, known.line_bits)
 
-    def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
-        fitted = _fitted(values)
-        if fitted is None:
+    def encode_integers(
+        self, values: Values, words: NDArray[np.int64], known: Survey
+    ) -> Encoded | None:
+        line, bits = known.line, known.line_bits
+        if line is None:
             return None
-        payload = fitted.head + pack(fitted.above, fitted.bits).tobytes()
-        return Encoded(self, fitted.bits, fitted.line.reference, payload=payload)
+        payload = pack_head(line) + pack_line(words, bits, line).tobytes()
+        return Encoded(self, bits, line.reference, payload=payload)
 
     def open(self, column: Column, entry: ChunkEntry, sections: Sections) -> tuple[Any, Any]:
         line, packed = read_head(column, entry, sections.payload)
@@ -76,17 +74,6 @@ class _Line(IntegerEncoding):
         line, packed = chunk.shared
         unsigned = chunk.column.kind is Kind.UNSIGNED
         return line_reader(packed, chunk.entry.width, line, unsigned=unsigned)
-
-
-def _fitted(values: Values) -> Fitted | None:
-    """Return the line of a chunk, kept from the choice to the encoding."""
-    if values.numbers is None or values.least is None:
-        return None
-    if "line" not in values.kept:
-        bits = bits_for(values.span)
-        values.kept["line"] = fit_line(values.numbers, values.span, int(bits * _WORTHWHILE_PART))
-    fitted: Fitted | None = values.kept["line"]
-    return fitted
 
 
 LINE = _Line()

@@ -26,7 +26,6 @@ from raydb.storage.flat.encodings.texts import (
     check_utf8,
     open_index,
     text_array,
-    text_parts,
 )
 from raydb.storage.flat.layout import Kind
 
@@ -78,7 +77,7 @@ class _OnPair(Encoding):
             return None
         if is_wanted and (constant := CONSTANT.encode(values, is_wanted=False)) is not None:
             return constant
-        data, narrow = text_parts(values.texts)
+        data, narrow = values.text_parts
         codes, bounds = onpair.compress(table, data, narrow.astype(np.int64))
         payload = pack(codes, table.width)
         if payload.nbytes >= len(data):

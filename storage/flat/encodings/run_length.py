@@ -12,7 +12,7 @@ from raydb.storage.flat.encodings.bits import (
     bits_for,
     check_packed,
     line_reader,
-    pack_above,
+    pack_line,
     packed_bytes,
     signed_64,
     unpack_line,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.storage.flat.encodings.encoding import Chunk, Rows, Sections, Values
+    from raydb.storage.flat.encodings.survey import Survey
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
 
@@ -39,25 +40,24 @@ class _RunLength(IntegerEncoding):
     code, name = 4, "run_length"
     choices = IntegerEncoding.kinds
 
-    def integers_size(self, values: Values) -> int | None:
-        bits = bits_for(values.span)
+    def integers_size(self, values: Values, known: Survey) -> int | None:
+        bits = bits_for(known.span)
         frame_bytes = packed_bytes(values.count, bits)
         if frame_bytes <= _MIN_RUN_BYTES:
             return None
-        run_bytes = 8 + 4 * values.run_count + packed_bytes(values.run_count, bits)
+        run_bytes = 8 + 4 * known.run_count + packed_bytes(known.run_count, bits)
         return run_bytes if 2 * run_bytes < frame_bytes else None
 
-    def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
-        numbers, least = values.numbers, values.least
-        if numbers is None or least is None:
-            return None
-        bits = bits_for(values.span)
+    def encode_integers(
+        self, values: Values, words: NDArray[np.int64], known: Survey
+    ) -> Encoded | None:
+        bits, least = bits_for(known.span), signed_64(known.least)
         starts = np.flatnonzero(values.run_starts)
-        ends = np.append(starts[1:], len(numbers)).astype("<u4")
+        ends = np.append(starts[1:], len(words)).astype("<u4")
         head = np.array([len(ends)], "<u4").tobytes() + ends.tobytes()
         head += bytes(align(len(head)) - len(head))
-        runs = pack_above(numbers[starts], least, bits).tobytes()
-        return Encoded(self, bits, signed_64(least), payload=head + runs)
+        runs = pack_line(words[starts], bits, Line(least)).tobytes()
+        return Encoded(self, bits, least, payload=head + runs)
 
     def open(self, column: Column, entry: ChunkEntry, sections: Sections) -> tuple[Any, Any]:
         payload, place = sections.payload, entry.starts()[1]

@@ -19,7 +19,7 @@ from raydb.storage.flat.encodings.bits import (
     check_packed,
     line_reader,
     loops_for,
-    pack,
+    pack_line,
     packed_bytes,
     signed_64,
     unpack_line,
@@ -27,7 +27,8 @@ from raydb.storage.flat.encodings.bits import (
 from raydb.storage.flat.encodings.decimals import check_packed_decimals
 from raydb.storage.flat.encodings.encoding import Encoded, bad_chunk
 from raydb.storage.flat.encodings.integers import IntegerEncoding
-from raydb.storage.flat.encodings.lines import HEAD, Fitted, fit_line, read_head
+from raydb.storage.flat.encodings.lines import HEAD, pack_head, read_head
+from raydb.storage.flat.encodings.survey import survey_integers
 from raydb.storage.flat.layout import Kind, align
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.storage.flat.encodings.encoding import Chunk, Rows, Sections, Values
+    from raydb.storage.flat.encodings.survey import Survey
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
 
@@ -135,20 +137,20 @@ class _Runs(IntegerEncoding):
     code, name, shows_width = 9, "runs", True
     kinds = IntegerEncoding.choices
 
-    def integers_size(self, values: Values) -> int | None:
-        if values.run_count * _LEAST_RUN_ROWS > values.count:
+    def integers_size(self, values: Values, known: Survey) -> int | None:
+        if known.run_count * _LEAST_RUN_ROWS > values.count:
             return None
-        fitted = _fitted(values)
-        size = runs_bytes(values.count) + HEAD.size + packed_bytes(values.run_count, fitted.bits)
+        _, _, bits = _fitted(values)
+        size = runs_bytes(values.count) + HEAD.size + packed_bytes(known.run_count, bits)
         return int(size * SLOWER)
 
-    def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
-        if values.numbers is None or values.least is None:
-            return None
-        fitted = _fitted(values)
-        packed = pack(fitted.above, fitted.bits).tobytes()
-        payload = pack_runs(values.run_starts) + fitted.head + packed
-        return Encoded(self, fitted.bits, fitted.line.reference, payload=payload)
+    def encode_integers(
+        self, values: Values, words: NDArray[np.int64], known: Survey
+    ) -> Encoded | None:
+        numbers, line, bits = _fitted(values)
+        packed = pack_line(numbers, bits, line).tobytes()
+        payload = pack_runs(values.run_starts) + pack_head(line) + packed
+        return Encoded(self, bits, line.reference, payload=payload)
 
     def open(self, column: Column, entry: ChunkEntry, sections: Sections) -> tuple[Any, Any]:
         runs, rest = read_runs(column, entry, sections.payload)
@@ -180,19 +182,18 @@ class _Runs(IntegerEncoding):
         return lambda row: value_of(run_of(row))
 
 
-def _fitted(values: Values) -> Fitted:
-    """Return the line below the values of the runs of a chunk, a flat one if no other pays."""
-    fitted: Fitted | None = values.kept.get("runs")
+def _fitted(values: Values) -> tuple[NDArray[np.int64], Line, int]:
+    """Return the values of the runs, the line below them, flat if no other pays, and the width."""
+    fitted: tuple[NDArray[np.int64], Line, int] | None = values.kept.get("runs")
     if fitted is None:
-        assert values.numbers is not None
-        assert values.least is not None
-        numbers, span = values.numbers[values.run_starts], values.span
-        bits = bits_for(span) if span else 0
-        fitted = fit_line(numbers, span, bits)
-        if fitted is None:
-            least = signed_64(values.least)
-            fitted = Fitted(Line(least), bits, numbers.astype(np.int64) - np.int64(least))
-        values.kept["runs"] = fitted
+        assert values.words is not None
+        unsigned = values.plan.kind is Kind.UNSIGNED
+        numbers = values.words[values.run_starts]
+        known = survey_integers(numbers, unsigned=unsigned, eighths=8)
+        line, bits = known.line, known.line_bits
+        if line is None:
+            line, bits = Line(signed_64(known.least)), bits_for(known.span) if known.span else 0
+        fitted = values.kept["runs"] = numbers, line, bits
     return fitted
 
 

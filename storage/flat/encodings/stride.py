@@ -31,36 +31,34 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.storage.flat.encodings.encoding import Chunk, Rows, Sections, Values
+    from raydb.storage.flat.encodings.survey import Survey
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
 
 _HEAD = struct.Struct("<Q")
-# What divides the distances of all rows divides those of a few.
-_TRIED_ROWS = 33
 # It has to save an eighth: values are multiplied when they are read.
 _SLOWER = 8 / 7
-_LONGEST_SPAN = 2**63 - 1
 
 
 class _Stride(IntegerEncoding):
     code, name, shows_width = 10, "stride", True
     kinds = IntegerEncoding.choices
 
-    def integers_size(self, values: Values) -> int | None:
-        stride = _stride(values)
-        if stride < 2:
+    def integers_size(self, values: Values, known: Survey) -> int | None:
+        if known.stride < 2:
             return None
-        size = _HEAD.size + packed_bytes(values.count, bits_for(values.span // stride))
+        size = _HEAD.size + packed_bytes(values.count, bits_for(known.span // known.stride))
         return int(size * _SLOWER)
 
-    def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
-        stride = _stride(values)
-        if stride < 2 or values.numbers is None or values.least is None:
+    def encode_integers(
+        self, values: Values, words: NDArray[np.int64], known: Survey
+    ) -> Encoded | None:
+        if known.stride < 2:
             return None
-        bits = bits_for(values.span // stride)
-        steps = (values.numbers.astype(np.int64) - np.int64(signed_64(values.least))) // stride
-        payload = _HEAD.pack(stride) + pack(steps, bits).tobytes()
-        return Encoded(self, bits, signed_64(values.least), payload=payload)
+        bits, least = bits_for(known.span // known.stride), signed_64(known.least)
+        steps = (words - np.int64(least)) // known.stride
+        payload = _HEAD.pack(known.stride) + pack(steps, bits).tobytes()
+        return Encoded(self, bits, least, payload=payload)
 
     def open(self, column: Column, entry: ChunkEntry, sections: Sections) -> tuple[Any, Any]:
         payload, place = sections.payload, entry.starts()[1]
@@ -106,25 +104,6 @@ def _scaled(values: NDArray[Any], stride: int, reference: int) -> NDArray[Any]:
     values *= factors[0]
     values += factors[1]
     return values
-
-
-def _stride(values: Values) -> int:
-    """Return what divides all distances to the least value; kept from choice to encoding."""
-    if "stride" not in values.kept:
-        values.kept["stride"] = _find_stride(values)
-    stride: int = values.kept["stride"]
-    return stride
-
-
-def _find_stride(values: Values) -> int:
-    if values.numbers is None or values.least is None or not 0 < values.span <= _LONGEST_SPAN:
-        return 0
-    least = np.int64(signed_64(values.least))
-    rows = np.arange(_TRIED_ROWS) * (values.count - 1) // (_TRIED_ROWS - 1)
-    few = values.numbers[rows].astype(np.int64) - least
-    if int(np.gcd.reduce(few)) == 1:
-        return 1
-    return int(np.gcd.reduce(values.numbers.astype(np.int64) - least))
 
 
 STRIDE = _Stride()

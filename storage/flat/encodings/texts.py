@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from raydb.storage.flat.encodings.bits import Line, pack, packed_bytes, unpack_line
+from raydb.storage.flat.encodings.bits import Line, pack_line, packed_bytes, unpack_line
 from raydb.storage.flat.encodings.encoding import bad_chunk
-from raydb.storage.flat.kinds import has_large_offsets, is_text
+from raydb.storage.flat.encodings.survey import line_bounds
+from raydb.storage.flat.kinds import has_large_offsets, is_text, text_parts
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Flags
 
 if TYPE_CHECKING:
@@ -30,22 +31,6 @@ NARROW_HEAD = struct.Struct("<qQ")
 _MOST_NARROW_BITS = 33
 _FEW_BYTES = 2**14
 _LENGTHS = (np.dtype("<u1"), np.dtype("<u2"), np.dtype("<u4"))
-
-
-def text_parts(array: Any) -> tuple[NDArray[np.uint8], NDArray[Any]]:
-    """Return the bytes of an Arrow array without NULLs and the offsets of its rows, from 0 on.
-
-    data: uint8; offsets: int32 or int64, shape (length + 1,).
-    """
-    _, offsets, data = array.buffers()
-    if not len(array):
-        return np.empty(0, np.uint8), np.zeros(1, np.int32)
-    dtype = np.dtype("<i8" if has_large_offsets(array.type) else "<i4")
-    bounds = np.frombuffer(offsets, dtype, len(array) + 1, array.offset * dtype.itemsize)
-    start, end = int(bounds[0]), int(bounds[-1])
-    if data is None or start == end:
-        return np.empty(0, np.uint8), bounds - start
-    return np.frombuffer(data, np.uint8, end - start, start), bounds - start if start else bounds
 
 
 def build_index(offsets: NDArray[Any], indexed: bool) -> tuple[NDArray[Any], int]:
@@ -63,14 +48,14 @@ def build_index(offsets: NDArray[Any], indexed: bool) -> tuple[NDArray[Any], int
 
 def _narrow_index(offsets: NDArray[Any]) -> bytes | None:
     """Return the offsets as their distance from a line; None where that is not narrower."""
-    count, last = len(offsets), int(offsets[-1])
-    slope = (last << 32) // max(count - 1, 1)
-    above = offsets.astype(np.int64) - (np.arange(count) * slope >> 32)
-    least, greatest = int(above.min()), int(above.max())
+    count, words = len(offsets), offsets.astype(np.int64)
+    slope = (int(words[-1]) << 32) // max(count - 1, 1)
+    least, greatest = line_bounds(words, slope)
     width = (greatest - least).bit_length()
     if NARROW_HEAD.size + packed_bytes(count, width) >= 4 * count:
         return None
-    return NARROW_HEAD.pack(least << 8 | width, slope) + pack(above - least, width).tobytes()
+    packed = pack_line(words, width, Line(least, slope >> 32, slope & 0xFFFFFFFF))
+    return NARROW_HEAD.pack(least << 8 | width, slope) + packed.tobytes()
 
 
 def _read_narrow(section: memoryview, row_count: int) -> NDArray[np.int64]:

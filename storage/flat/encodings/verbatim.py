@@ -24,7 +24,6 @@ from raydb.storage.flat.encodings.texts import (
     match_stored,
     open_index,
     text_array,
-    text_parts,
 )
 from raydb.storage.flat.layout import Kind
 
@@ -51,16 +50,16 @@ class _Verbatim(Encoding):
 
     def encode(self, values: Values, is_wanted: bool) -> Encoded:
         # Integers are kept as asked; of others, equal ones are kept once whatever is asked for.
-        if is_wanted and values.least is None:
+        if is_wanted and values.survey is None:
             constant = CONSTANT.encode(values, is_wanted=False)
             if constant is not None:
                 return constant
         bits = values.plan.bits
         if values.numbers is None:
-            data, offsets = text_parts(values.texts)
+            data, offsets = values.text_parts
             index, flags = build_index(offsets, values.plan.indexed)
             return Encoded(self, 8, flags=flags, index=index, payload=data)
-        if values.least is None:
+        if values.survey is None:
             return Encoded(self, bits, payload=np.ascontiguousarray(values.numbers))
         return Encoded(self, bits, payload=pack(values.numbers, bits))
 

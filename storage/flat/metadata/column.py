@@ -17,8 +17,7 @@ from raydb.storage.flat.encodings.all_null import ALL_NULL
 from raydb.storage.flat.encodings.dictionary import entries_of
 from raydb.storage.flat.encodings.fsst import symbols_of
 from raydb.storage.flat.encodings.onpair import ONPAIR, pairs_of
-from raydb.storage.flat.encodings.texts import text_parts
-from raydb.storage.flat.kinds import is_text, kind_of, type_bits, value_dtype
+from raydb.storage.flat.kinds import is_text, kind_of, text_parts, type_bits, value_dtype
 from raydb.storage.flat.layout import (
     CHUNK_ALIGNMENT,
     CHUNK_RANGE,

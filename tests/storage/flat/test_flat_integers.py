@@ -12,8 +12,8 @@ from test_flat_round_trip import check_everything, stored
 
 from raydb.errors import OperationalError
 from raydb.kernels.codecs import packed_loops
-from raydb.storage.flat import open_table, write_stream
-from raydb.storage.flat.encodings import bits, integers, runs
+from raydb.storage.flat import open_table, write_stream, zone_map
+from raydb.storage.flat.encodings import bits, integers, runs, survey
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +26,9 @@ def _loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     found = packed_loops if request.param == "compiled" else None
     for module in (bits, integers, runs):
         monkeypatch.setattr(module, "loops_for", lambda _count: found)
+    if found is None:
+        for module in (survey, zone_map):
+            monkeypatch.setattr(module, "survey_loops", lambda: None)
 
 
 def in_all_widths() -> pa.Table:
