@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from raydb.engine.fused.derived_cache import owned_bytes
 from raydb.engine.operators.relation import joined
 from raydb.interrupts import check_interrupt
-from raydb.kernels.bvh.encode import BLOCK_ROWS, encode_blocks, encode_column, is_whole
-from raydb.kernels.codecs.arrow_numbers import words_of
+from raydb.kernels.bvh.encode import BLOCK_ROWS, encode_blocks, encode_column
+from raydb.kernels.codecs.arrow_numbers import is_whole, words_of
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Attribute, Call, Literal, conjuncts, rewrite
 from raydb.planner.stars.instants import MOMENT

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from raydb.engine.fused.delta import FetchedRows, look_up, prepare_delta, run_delta
 from raydb.engine.fused.run import TimedJob, prepare_fused, run_fused, run_table_job
-from raydb.engine.fused.table_job import fuse_on_rows
+from raydb.engine.fused.table_job import fuse_on_rows, known_row
 from raydb.planner.segments.nodes import SegmentScan
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
@@ -72,6 +72,10 @@ class JobRun:
         return self._noted(job, groups, jobs[job])
 
     def _on_table(self, scan: FusedTableScan) -> pa.Table:
+        known = known_row(scan, self.tables)
+        if known is not None:
+            self.ran_on[scan] = "what is known of the table"
+            return known
         scans = self.prepared.scans
         if scan in scans:
             job = scans[scan]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from raydb.engine.fused.table_scan import Image, ImageHierarchy
 from raydb.kernels.backends.cpu.scan import ScanColumn, launch_scan, prepare_scan
@@ -76,6 +77,40 @@ class TableJob:
         found = [measure for measure in measures if measure is not None]
         assert len(found) == len(measures)
         return found
+
+
+def known_row(scan: FusedTableScan, tables: Mapping[str, Table]) -> pa.Table | None:
+    """Return the one row of a scan that asks for what is known of a table; None for others.
+
+    These are counts, and the least and greatest of whole numbers where no row is masked.
+    """
+    star = scan.star
+    table = tables[star.fact]
+    if star.predicates or star.keys or scan.first_row or not table.rows.is_counted:
+        return None
+    columns = {}
+    for column, call in star.aggregates:
+        value = _known_value(call, table)
+        if value is None:
+            return None
+        columns[f"c{column.number}"] = value.cast(call.type)
+    return pa.table(columns)
+
+
+def _known_value(call: AggregateCall, table: Table) -> pa.Array | None:
+    """Return an aggregate of all visible rows as an array of one value, None where rows tell it."""
+    if call.distinct or call.filter is not None:
+        return None
+    match call.function, call.arguments:
+        case "count_star", ():
+            return pa.array([table.live_count])
+        case "count", (Attribute(path=(), name=name),):
+            return pa.array([table.live_count - table.null_count(name)])
+        case "min" | "max", (Attribute(path=(), name=name),) if table.live is None:
+            ends = table.rows.bounds(name)
+            return None if ends is None else ends.slice(call.function == "max", 1)
+        case _:
+            return None
 
 
 def fuse_on_rows(

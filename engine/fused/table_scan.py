@@ -43,8 +43,8 @@ from raydb.errors import DataError
 from raydb.interrupts import beside, check_interrupt
 from raydb.kernels.backends.cpu.scan import zones_of
 from raydb.kernels.bvh.bvh import Bvh, Measure, narrow_measure
-from raydb.kernels.bvh.encode import BLOCK_ROWS, Hierarchy, encode_column, is_whole, join_codes
-from raydb.kernels.codecs.arrow_numbers import is_number, to_numbers
+from raydb.kernels.bvh.encode import BLOCK_ROWS, Hierarchy, encode_column, join_codes
+from raydb.kernels.codecs.arrow_numbers import is_number, is_whole, to_numbers
 from raydb.planner.catalog import BvhDefinition, BvhInfo
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +18,7 @@ from raydb.engine.operators.steps import scanned_blocks
 from raydb.errors import DataError
 from raydb.interrupts import beside
 from raydb.kernels.bvh.bvh import narrow_measure
-from raydb.kernels.bvh.encode import is_whole
-from raydb.kernels.codecs.arrow_numbers import to_numbers
+from raydb.kernels.codecs.arrow_numbers import is_whole, to_numbers
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Attribute, Column, columns_of
 from raydb.planner.plan.nodes import (
@@ -263,7 +262,8 @@ def _of_numbers(
     sampled = np.flatnonzero(is_asked[::step]) * step
     is_known = np.ones(len(sampled), np.bool_) if key.valid is None else key.valid[sampled]
     known = np.sort(key.values[sampled[is_known]])
-    null_count = len(sampled) - len(known) if order.nulls_first else 0
+    has_nulls_first = order.nulls_first and is_null is not None
+    null_count = len(sampled) - len(known) if has_nulls_first else 0
     for count in _counts(plan, wanted, len(sampled), int(np.count_nonzero(is_asked))):
         if count <= null_count:
             assert is_null is not None
@@ -277,7 +277,25 @@ def _of_numbers(
         if is_null is not None:
             mask = mask | is_null if order.nulls_first else mask & ~is_null
         numbers = np.flatnonzero(mask & is_asked)
+        if len(numbers) > wanted and _keeps_rows(plan.source) and not has_nulls_first:
+            numbers = _foremost(numbers, key.values[numbers], wanted, order.descending)
         yield _rows_of_few(plan.source, plan.value, numbers, live, sources)
+
+
+def _keeps_rows(plan: PhysicalPlan) -> bool:
+    """Return whether a plan has a row for each one of a table."""
+    while isinstance(plan, Project):
+        plan = plan.source
+    return isinstance(plan, Scan)
+
+
+def _foremost(
+    numbers: NDArray[np.int64], values: NDArray[Any], wanted: int, descending: bool
+) -> NDArray[np.int64]:
+    """Return the first rows by their values, and those whose value is that of the last of them."""
+    place = len(values) - wanted if descending else wanted - 1
+    last = np.partition(values, place)[place]
+    return numbers[values >= last if descending else values <= last]
 
 
 def _rows_of_few(

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError
 from raydb.kernels.bvh.bvh import code_type
-from raydb.kernels.codecs.arrow_numbers import from_numbers, is_number, to_numbers
+from raydb.kernels.codecs.arrow_numbers import from_numbers, is_whole, to_numbers
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -45,8 +45,10 @@ FEW_FLAGS = 2**16
 # Rows are encoded and joined in blocks, so that the arrays in between fit the cache.
 BLOCK_ROWS = 2**17
 
-# Whole numbers are their own dictionary, a table of flags, where they span less than this.
+# Whole numbers are their own dictionary, a table of flags, where they span less than this, or than
+# some numbers a row: a flag and its rank are 5 bytes.
 DIRECT_SPAN = 2**20
+DIRECT_SPAN_A_ROW = 2
 
 # Columns that do not determine each other share an attribute when at most one tuple in four of
 # their product occurs, (month, week of the year) has 430 of 4,452, and each in four rows or more:
@@ -137,18 +139,17 @@ def encode_blocks(read: ReadBlock, row_count: int, take: Callable[[int], None]) 
     blocks = [
         (low, min(low + BLOCK_ROWS, row_count)) for low in range(0, max(row_count, 1), BLOCK_ROWS)
     ]
-    values, encode = _direct_codes(read, blocks) or _dictionary_codes(read, blocks)
+    direct = _direct_codes(read, blocks)
+    values, encode = direct or _dictionary_codes(read, blocks)
     kind = code_type(len(values))
     take(row_count * kind.itemsize)
     codes = np.empty(row_count, kind)
-    for low, high in blocks:
+    # To encode a block by a dictionary hashes all its values.
+    step = BLOCK_ROWS if direct else max(BLOCK_ROWS, len(values))
+    for low in range(0, row_count, step):
+        high = min(low + step, row_count)
         codes[low:high] = encode(read(low, high))
     return EncodedColumn(codes, values)
-
-
-def is_whole(kind: pa.DataType) -> bool:
-    """Whether values of a type are whole numbers, as dates and decimals are, of 64 bits mostly."""
-    return is_number(kind) and not pa.types.is_floating(kind)
 
 
 def _direct_codes(read: ReadBlock, blocks: Sequence[tuple[int, int]]) -> _Dictionary | None:
@@ -157,6 +158,7 @@ def _direct_codes(read: ReadBlock, blocks: Sequence[tuple[int, int]]) -> _Dictio
     if not is_whole(kind):
         return None
     low, high, has_null = 0, -1, False
+    most = max(DIRECT_SPAN, DIRECT_SPAN_A_ROW * blocks[-1][1])
     try:
         for block in blocks:
             numbers, valid = to_numbers(read(*block))
@@ -164,7 +166,7 @@ def _direct_codes(read: ReadBlock, blocks: Sequence[tuple[int, int]]) -> _Dictio
             known = numbers if valid is None else numbers[valid]
             if len(known):
                 low, high = _widened(low, high, int(known.min()), int(known.max()))
-            if high - low >= DIRECT_SPAN:
+            if high - low >= most:
                 return None
     except DataError:  # a decimal beyond 64 bits
         return None
@@ -176,7 +178,7 @@ def _direct_codes(read: ReadBlock, blocks: Sequence[tuple[int, int]]) -> _Dictio
 
     for block in blocks:
         occurs[places(read(*block))] = True
-    rank = (np.cumsum(occurs) - 1).astype(np.int32)
+    rank = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
     values = from_numbers(np.flatnonzero(occurs[:-1]) + low, None, kind)
     if has_null:
         values = pa.concat_arrays([values, pa.nulls(1, kind)])

@@ -29,6 +29,11 @@ def is_number(kind: pa.DataType) -> bool:
     )
 
 
+def is_whole(kind: pa.DataType) -> bool:
+    """Whether values of a type are whole numbers, as dates and decimals are, of 64 bits mostly."""
+    return is_number(kind) and not pa.types.is_floating(kind)
+
+
 def to_numbers(
     array: pa.Array | pa.ChunkedArray,
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:

@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 from raydb.errors import DataError
 from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.kernels.backends.choice import ELSE
-from raydb.kernels.bvh.encode import is_whole
-from raydb.kernels.codecs.arrow_numbers import to_numbers
+from raydb.kernels.codecs.arrow_numbers import is_whole, to_numbers
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import AggregateCall, Attribute, Expression, attributes_of
 from raydb.planner.expressions.registry import may_raise

@@ -31,7 +31,7 @@ MAX_TEXT_BYTES = 24
 _ALL_VALID = np.empty(0, np.bool_)
 _FLOAT = struct.Struct("<d")
 _WORD = struct.Struct("<q")
-_EXACT = Flags.HAS_BOUNDS | Flags.MINIMUM_EXACT | Flags.MAXIMUM_EXACT
+EXACT = Flags.HAS_BOUNDS | Flags.MINIMUM_EXACT | Flags.MAXIMUM_EXACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,13 @@ NO_TEXTS, NO_NUMBERS = ZoneMap(), ZoneMap(0, bytes(CHUNK_RANGE.size))
 
 def integer_zone(least: int, greatest: int) -> ZoneMap:
     """Return the zone map of integers; a uint64 is stored modulo 2**64."""
-    return ZoneMap(_EXACT, CHUNK_RANGE.pack(signed_64(least), signed_64(greatest)))
+    return ZoneMap(EXACT, CHUNK_RANGE.pack(signed_64(least), signed_64(greatest)))
 
 
 def float_zone(values: NDArray[Any]) -> ZoneMap:
     """Return the zone map of floats, NaN aside; there is at least one value."""
     least, greatest = float(values.min()), float(values.max())
-    flags = _EXACT
+    flags = EXACT
     if math.isnan(least):
         flags |= Flags.HAS_NAN
         numbers = values[~np.isnan(values)]

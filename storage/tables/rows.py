@@ -18,7 +18,7 @@ from raydb.room import read_limit
 from raydb.storage.flat.bring import bring_tables
 from raydb.storage.tables.decoded import decoded_columns
 from raydb.storage.tables.parts import ArrowPart, PackedPart, RestPart
-from raydb.storage.tables.zones import ZONE_ROWS, Zones, ranges_of, zones_of
+from raydb.storage.tables.zones import ZONE_ROWS, Zones, bounds_of, ranges_of, zones_of
 from raydb.storage.take_rows import in_any_order, take_rows
 from raydb.values import dataclass
 
@@ -187,6 +187,11 @@ class Rows:
         """Count a column's NULLs."""
         self.bring_metadata([name])
         return sum(part.null_count(name) for part in self.parts)
+
+    def bounds(self, name: str) -> pa.Array | None:
+        """Return a column's least and greatest value where they are known; see `bounds_of`."""
+        self.bring_metadata([name])
+        return bounds_of(self.parts, name, self.schema.field(name).type)
 
     @property
     def is_seekable(self) -> bool:

@@ -1,4 +1,4 @@
-"""The least and the greatest value of every few rows of a column in memory.
+"""The least and the greatest value of every few rows of a column in memory, and of a whole column.
 
     sold    1 .. 9 | 9 .. 30 | 31 .. 40         sold > 30  ->  only rows of the last zone
 
@@ -14,6 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.interrupts import check_interrupt
+from raydb.kernels.codecs.arrow_numbers import from_numbers, is_whole
+from raydb.kernels.codecs.packed_decimals import widened_column
+from raydb.storage.flat.layout import Kind
+from raydb.storage.flat.zone_map import EXACT
+from raydb.storage.tables.parts import ArrowPart, FilePart, PackedPart
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.storage.tables.parts import Comparison
+    from raydb.storage.tables.parts import Comparison, Part
 
 # Rows of a zone: to compare them takes some microseconds, as to look at a zone does.
 ZONE_ROWS = 2**15
@@ -72,3 +77,54 @@ def ranges_of(masks: Sequence[NDArray[np.bool_]], row_count: int) -> list[tuple[
         (int(start), min(int(stop), row_count))
         for start, stop in zip(edges[::2], edges[1::2], strict=True)
     ]
+
+
+# -- of whole columns
+
+
+def bounds_of(parts: Sequence[Part], name: str, kind: pa.DataType) -> pa.Array | None:
+    """Return the least and the greatest value of a column of numbers, NULL where it has none.
+
+    None where zone maps of files do not tell, and for doubles, where NaN is the greatest.
+    """
+    if not is_whole(kind):
+        return None
+    found = [_part_bounds(part, name, kind) for part in parts]
+    known = [each for each in found if each is not None]
+    if len(known) < len(found):
+        return None
+    return _ends(pa.chunked_array(known, kind))
+
+
+def _part_bounds(part: Part, name: str, kind: pa.DataType) -> pa.Array | None:
+    match part:
+        case ArrowPart():
+            return _ends(part.table.column(name))
+        case PackedPart() if part.is_widened(name):
+            ends = _ends(part.packed.column(name))
+            return widened_column(pa.chunked_array([ends]), kind).chunk(0)
+        case PackedPart():
+            return _ends(part.packed.column(name))
+        case FilePart(absent=absent) if name not in absent:
+            return _stored_bounds(part, name, kind)
+        case FilePart():
+            return pa.nulls(2, kind)
+        case _:
+            return None
+
+
+def _ends(column: pa.ChunkedArray) -> pa.Array:
+    found = pc.min_max(column)
+    return pa.array([found["min"], found["max"]], column.type)
+
+
+def _stored_bounds(part: FilePart, name: str, kind: pa.DataType) -> pa.Array | None:
+    column = part.flat.reader(part.renamed.get(name, name)).column
+    has_value = column.entries["null_count"] < column.entries["row_count"]
+    if not has_value.any():
+        return pa.nulls(2, kind)
+    if column.field.type != kind or not np.all(column.entries["flags"][has_value] & EXACT == EXACT):
+        return None
+    dtype = np.uint64 if column.kind is Kind.UNSIGNED else np.int64
+    ends = np.frombuffer(column.ranges, dtype).reshape(-1, 2)[has_value]
+    return from_numbers(np.array([ends[:, 0].min(), ends[:, 1].max()]), None, kind)

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raydb.kernels.bvh.encode import encode_column, find_hierarchies, join_codes
+from raydb.kernels.bvh import encode
+from raydb.kernels.bvh.encode import (
+    encode_blocks,
+    encode_column,
+    find_hierarchies,
+    join_codes,
+)
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(-5, 5))))
@@ -34,6 +40,36 @@ def test_codes_follow_the_order_of_the_values_with_null_last(values):
 def test_every_type_round_trips(values, kind):
     encoded = encode_column(pa.chunked_array([values[:2], values[2:]], kind))
     assert encoded.values.take(pa.array(encoded.codes)).to_pylist() == values
+
+
+@pytest.mark.parametrize("least_span", [0, 100, 2**20])
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(500)[::-1] * 3 % 500,
+        np.arange(500) * 7919 % 1000,
+        np.arange(500) * 1_000_003 - 2**40,
+        np.arange(500) % 40 / 8,
+    ],
+    ids=["dense", "twice as wide", "sparse", "doubles"],
+)
+def test_blocks_are_encoded_as_the_whole(values, least_span, monkeypatch):
+    monkeypatch.setattr(encode, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(encode, "DIRECT_SPAN", least_span)
+    column = pa.array(values, mask=np.arange(500) % 11 == 3)
+    whole = encode_column(column)
+    read, told = [], []
+
+    def block(low, high):
+        read.append(high - low)
+        return column.slice(low, high - low)
+
+    found = encode_blocks(block, len(column), told.append)
+    assert found.codes.tolist() == whole.codes.tolist()
+    assert found.values.equals(whole.values)
+    assert sum(told) == found.codes.nbytes
+    # A dictionary of many values is not hashed again for each few rows.
+    assert max(read) == 64 or max(read) <= found.cardinality
 
 
 def test_negative_zero_is_zero():
