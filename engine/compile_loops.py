@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 import raydb
 from raydb.kernels import code_cache
 from raydb.kernels.backends.cpu import warm
 from raydb.room import size_text
+from raydb.storage.flat import open_table, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -228,9 +230,29 @@ def compile_loops(tell: Callable[[str], None]) -> None:
                 for name, text in _parts():
                     tell(f"{name}, {'in memory' if path is None else 'in files'}")
                     con.execute(text)
+    tell("columns of files")
+    _read_columns()
     tell("graphs")
     with raydb.connect() as con:
         _sample_neighbours(con)
+
+
+def _read_columns() -> None:
+    """Write columns in each encoding, and read them in each way."""
+    numbers = np.arange(_ROWS)
+    texts = pa.array([f"text {number % 700} of {number % 77}" for number in numbers])
+    columns = {
+        f"{encoding} {data_type}": texts.cast(data_type)
+        for encoding in ("onpair", "fsst", "dictionary", "verbatim")
+        for data_type in ("string", "large_string")
+    }
+    wanted = {name: name.split()[0] for name in columns}
+    with tempfile.TemporaryDirectory(prefix="raydb-compile-") as folder:
+        path = Path(folder, "columns.flat")
+        write_table(pa.table(columns), path, encodings=wanted, chunk_rows=2000)
+        with open_table(path) as flat:
+            flat.scan()
+            flat.take(numbers[::50])
 
 
 def _sample_neighbours(con: Connection) -> None:

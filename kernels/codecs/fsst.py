@@ -248,7 +248,7 @@ def _decompress(
     from raydb.kernels.codecs import fsst_loops as loops  # noqa: PLC0415  (numba takes 0.24 s)
 
     _check_items(codes, starts, ends)
-    words, lengths = _table_words(table)
+    words, lengths = table_words(table)
     # Every code writes 8 bytes and keeps the symbol's. What is never written takes no memory.
     room = int((ends - starts).sum()) * max(int(lengths.max()), 1) + LONGEST_SYMBOL
     data = np.empty(room, np.uint8)
@@ -380,12 +380,13 @@ def _table_matcher(table: SymbolTable) -> Matcher:
 
 
 @lru_cache(maxsize=1024)
-def _table_words(table: SymbolTable) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+def table_words(table: SymbolTable) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
     """Return (words, lengths) by code, shape (256,); both are 0 behind the last symbol."""
     symbols = Symbols.of_table(table)
     words, lengths = np.zeros(256, np.uint64), np.zeros(256, np.uint8)
     words[: len(symbols.words)] = symbols.words
     lengths[: len(symbols.words)] = symbols.lengths
+    words.flags.writeable = lengths.flags.writeable = False
     return words, lengths
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from raydb.kernels.codecs.rows.entries import Entries
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -107,6 +108,14 @@ class PairTable:
     def lengths(self) -> NDArray[np.uint8]:
         """The bytes of each entry: how many."""
         return np.fromiter(map(len, self.entries), np.uint8, len(self.entries))
+
+    @cached_property
+    def decoded(self) -> Entries:
+        """The entries as the loops of texts read them, for all codes of the width."""
+        offsets = np.zeros(len(self.entries) + 1, np.int64)
+        np.cumsum(self.lengths, out=offsets[1:])
+        data = np.frombuffer(b"".join(self.entries), np.uint8)
+        return Entries.of(data, offsets, 1 << self.width)
 
     @cached_property
     def tree(self) -> tuple[Tree, int]:

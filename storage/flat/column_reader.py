@@ -8,7 +8,7 @@ chunks of other encodings are read chunk by chunk.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +35,20 @@ if TYPE_CHECKING:
 _DECODED_AT_ONCE = 2**26
 
 
+class _Run(NamedTuple):
+    """Chunks that are decoded in one call, or a single one. numbers, is_whole: of each piece."""
+
+    key: object
+    pieces: list[Piece]
+    numbers: NDArray[np.int64]
+    is_whole: NDArray[np.bool_]
+
+    @staticmethod
+    def of(pieces: list[Piece], key: object) -> _Run:
+        numbers = np.array([piece.number for piece in pieces], np.int64)
+        return _Run(key, pieces, numbers, np.array([piece.is_whole for piece in pieces]))
+
+
 class ColumnReader:
     """The chunks of a column, each verified when it is first touched, then kept."""
 
@@ -43,8 +57,8 @@ class ColumnReader:
         count = len(column.entries)
         self._chunks: list[Chunk | None] = [None] * count
         self._verified = np.zeros(count, np.bool_)
-        # Chunks of codes that have once been decoded as a whole, to nothing but UTF-8.
-        self._decoded = np.zeros(count, np.bool_)
+        # The bytes of texts that have once been decoded as a whole, to nothing but UTF-8; or -1.
+        self._sizes = np.full(count, -1, np.int64)
         self._items: list[Callable[[int], Any] | None] = [None] * count
 
     def chunk(self, number: int) -> Chunk:
@@ -141,7 +155,17 @@ class ColumnReader:
             ranges = [(0, row_count)] if row_count else []
         self._check_room(ranges)
         self.bring_rows(ranges)
-        arrays: list[Any] = []
+        if ranges == [(0, row_count)]:
+            return [array for run in self._all_runs for array in self._decode(run)]
+        return [array for run in self._runs(ranges) for array in self._decode(run)]
+
+    @cached_property
+    def _all_runs(self) -> list[_Run]:
+        """The runs of all rows."""
+        return list(self._runs([(0, self.column.header.row_count)]))
+
+    def _runs(self, ranges: list[tuple[int, int]]) -> Iterator[_Run]:
+        """Yield the chunks that hold some rows, those together that are decoded in one call."""
         run: list[Piece] = []
         run_key, run_bytes = None, 0
         values_bytes = self.column.dtype.itemsize
@@ -149,23 +173,25 @@ class ColumnReader:
             check_interrupt()
             chunk = self.chunk(number)
             key = chunk.encoding.run_key(chunk)
-            if run and (key is not run_key or run_bytes >= _DECODED_AT_ONCE):
-                arrays += self._decode(run)
+            if run and (key is None or key is not run_key or run_bytes >= _DECODED_AT_ONCE):
+                yield _Run.of(run, run_key)
                 run, run_bytes = [], 0
-            if key is None:
-                arrays += arrays_of(read_rows(chunk, slice(start, stop)))
-            else:
-                run.append(Piece(number, chunk, start, stop))
-                run_key = key
-                run_bytes += max(chunk.entry.payload_length, (stop - start) * values_bytes)
-        return arrays + (self._decode(run) if run else [])
+            run.append(Piece(number, chunk, start, stop))
+            run_key = key
+            run_bytes += max(chunk.entry.payload_length, (stop - start) * values_bytes)
+        if run:
+            yield _Run.of(run, run_key)
 
-    def _decode(self, run: list[Piece]) -> list[Any]:
-        """Return the rows of chunks that are decoded in one call."""
-        numbers = [piece.number for piece in run]
-        is_checked = bool(self._decoded[numbers].all())
-        array = run[0].chunk.encoding.decode_run(run, is_checked)
-        self._decoded[[piece.number for piece in run if piece.is_whole]] = True
+    def _decode(self, run: _Run) -> list[Any]:
+        """Return the rows of the chunks of a run."""
+        check_interrupt()
+        first = run.pieces[0]
+        if run.key is None:
+            return arrays_of(read_rows(first.chunk, slice(first.start, first.stop)))
+        known = self._sizes[run.numbers]
+        sizes = np.where(run.is_whole, known, -1)
+        array = first.chunk.encoding.decode_run(run.pieces, sizes, bool((known >= 0).all()))
+        self._sizes[run.numbers[run.is_whole]] = sizes[run.is_whole]
         return arrays_of(array)
 
     def decoded_bytes(self, enough: float) -> float:

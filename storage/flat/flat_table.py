@@ -109,8 +109,8 @@ class FlatTable:
     """
 
     def __init__(self, source: Source) -> None:
-        view, path = source.view, source.name
-        self._file = File(path, source, view, np.frombuffer(view, np.uint8), len(view) - TAIL.size)
+        path = source.name
+        self._file = File.of(source)
         self._closed = False
         self._required: frozenset[str] = frozenset()
         self._schema: Any = None

@@ -132,14 +132,14 @@ def unpack(payload: Any, bits: int, count: int, rows: Rows = _ALL) -> NDArray[An
     stop = max(start, stop)
     loops = loops_for(0)
     if loops is not None:
-        out = np.empty(stop - start, _word_of(bits))
+        out = np.empty(stop - start, unsigned_of(bits))
         unpack_into(payload, bits, start, Line(0), out)
         return out
     first = start & -8
     return _eights(payload, bits, first, stop)[start - first :]
 
 
-def _word_of(bits: int) -> np.dtype[Any]:
+def unsigned_of(bits: int) -> np.dtype[Any]:
     """Return the least unsigned integers that hold so many bits."""
     return _WORDS[next(width for width in _WORDS if bits <= width)]
 

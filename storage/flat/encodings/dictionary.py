@@ -11,13 +11,14 @@ or the number of shared entries plus an index into the chunk's own.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.kernels.codecs.rows.entries import Entries, Places, read_only, text_loops
 from raydb.room import check_room
 from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.bits import (
@@ -27,9 +28,11 @@ from raydb.storage.flat.encodings.bits import (
     packed_bytes,
     packed_reader,
     unpack,
+    unsigned_of,
 )
-from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk
+from raydb.storage.flat.encodings.encoding import Encoded, bad_chunk
 from raydb.storage.flat.encodings.runs import SLOWER, Runs, pack_runs, read_runs, runs_bytes
+from raydb.storage.flat.encodings.text_runs import CodedTexts
 from raydb.storage.flat.encodings.texts import (
     narrow_texts,
     pack_entries,
@@ -47,11 +50,12 @@ from raydb.storage.take_rows import take_rows
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from raydb.storage.flat.encodings.encoding import Chunk, Rows, Sections, Values
+    from raydb.kernels.codecs.rows.entries import Span, Target
+    from raydb.storage.flat.encodings.encoding import Chunk, Piece, Rows, Sections, Values
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column, File
 
@@ -65,6 +69,8 @@ _COUNTED_ROWS = 2**18
 # FSST is expected to keep this part of the bytes of a text.
 _FSST_PART = 0.45
 _SAMPLE_ROWS = 1024
+# Arrow takes 10 ns a row, loading the loops 0.3 s.
+_MANY_ROWS = 2**20
 # A sample of 1,024 rows without 3 % of duplicates comes from more than 16,000 distinct values.
 _LARGEST_DISTINCT_PART = 0.97
 _FEW_SAMPLE_ROWS = 64
@@ -106,14 +112,41 @@ class ColumnDictionary:
         return pack_dictionary(self.kind, self.entries.take(pa.array(self.shared)))
 
 
+class EntryTexts:
+    """The entries of a dictionary of texts, as Arrow has them and as loops read them."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    @staticmethod
+    def of(entries: Any, kind: Kind) -> EntryTexts | None:
+        """Return entries of a kind, None where they are none or no texts."""
+        return EntryTexts(entries) if entries is not None and kind is Kind.BYTES else None
+
+    @cached_property
+    def decoded(self) -> Entries:
+        """The entries as the loops of texts read them."""
+        data, offsets = text_parts(self.array)
+        return Entries.of(data, offsets.astype(np.int64), len(self.array))
+
+
 class _Codes(NamedTuple):
-    """The codes of a chunk, one a row or one a run, and the entries that they mean."""
+    """The codes of a chunk, one a row or one a run, and the entries that they mean.
+
+    texts: the entries of a column of bytes.
+    """
 
     entries: Any
+    texts: EntryTexts | None
     packed: memoryview
     width: int
     code_count: int
     runs: Runs | None
+
+    @property
+    def code_width(self) -> int:
+        """The bits of a code where one is there for each row."""
+        return self.width if self.runs is None else 8 * unsigned_of(self.width).itemsize
 
     def of(self, rows: Rows) -> NDArray[Any]:
         """Return the codes of some rows."""
@@ -143,7 +176,7 @@ def _pack_codes(codes: NDArray[Any], bits: int) -> tuple[Any, int]:
     return pack_runs(starts) + pack(codes[starts], bits).tobytes(), Flags.RUNS
 
 
-class _Dictionary(Encoding):
+class _Dictionary(CodedTexts):
     code, name, shows_width = 5, "dictionary", True
     kinds = frozenset({Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT, Kind.BYTES})
     choices = kinds
@@ -202,6 +235,7 @@ class _Dictionary(Encoding):
     def open(self, column: Column, entry: ChunkEntry, sections: Sections) -> tuple[Any, Any]:
         """Return the entries that codes refer to: the shared ones, then the chunk's own."""
         entries, own_count = column.dictionary, entry.dictionary_count
+        texts = column.dictionary_texts
         if own_count:
             own = entries_of(column.file, column.field, column.kind, sections.dictionary, own_count)
             if entries is None:
@@ -210,6 +244,7 @@ class _Dictionary(Encoding):
                 entries = _joined(column, entry, entries, own)
             else:
                 entries = np.concatenate([entries, own])
+            texts = EntryTexts.of(entries, column.kind)
         count = column.dictionary_count + own_count
         runs, packed, code_count = None, sections.payload, entry.row_count
         if entry.flags & Flags.RUNS:
@@ -219,7 +254,7 @@ class _Dictionary(Encoding):
         greatest = int(unpack(packed, entry.width, code_count).max())
         if greatest >= count:
             raise bad_chunk(column, entry, entry.starts()[1], f"codes below {count}", greatest)
-        return None, _Codes(entries, packed, entry.width, code_count, runs)
+        return None, _Codes(entries, texts, packed, entry.width, code_count, runs)
 
     def read_values(self, chunk: Chunk, rows: Rows, count: int) -> NDArray[Any]:
         codes: _Codes = chunk.shared
@@ -239,6 +274,38 @@ class _Dictionary(Encoding):
             _, offsets, data = values.buffers()
             values = pa.Array.from_buffers(values.type, len(values), [validity, offsets, data])
         return narrow_texts(values, column.field.type) if is_long else values
+
+    few_codes = _MANY_ROWS
+
+    def code_count(self, piece: Piece) -> int:
+        return piece.stop - piece.start
+
+    def measure_texts(self, chunk: Chunk, start: int, stop: int) -> int:
+        data, begin = _stored_codes(chunk, start, stop)
+        width, entries = chunk.shared.code_width, chunk.shared.texts.decoded
+        return int(
+            text_loops().measure_codes(
+                data, np.uint64(width), np.uint64(begin), stop - start, entries.heads
+            )
+        )
+
+    def table_key(self, chunk: Chunk) -> object:
+        is_alone = chunk.shared.runs is not None or chunk.entry.dictionary_count
+        return chunk if is_alone else (chunk.shared.texts, chunk.shared.width)
+
+    def spread_texts(self, pieces: Sequence[Piece], target: Target, span: Span) -> None:
+        codes: _Codes = pieces[0].chunk.shared
+        assert codes.texts is not None
+        stored = [_stored_codes(piece.chunk, piece.start, piece.stop) for piece in pieces]
+        counts = [piece.stop - piece.start for piece in pieces]
+        text_loops().spread_rows(
+            stored[0][0],
+            np.uint64(codes.code_width),
+            Places(np.array([begin for _, begin in stored], np.int64), np.array(counts, np.int64)),
+            codes.texts.decoded,
+            target,
+            span,
+        )
 
     def text_bytes(
         self, column: Column, entries: NDArray[Any], rows: NDArray[np.float64]
@@ -270,6 +337,18 @@ class _Dictionary(Encoding):
 
 
 DICTIONARY = _Dictionary()
+
+
+def _stored_codes(chunk: Chunk, start: int, stop: int) -> tuple[NDArray[np.uint8], int]:
+    """Return bytes with the codes of some rows, and the bit of the first; 8 bytes are behind."""
+    codes: _Codes = chunk.shared
+    if codes.runs is None:
+        place = chunk.entry.offset + chunk.entry.starts()[1]
+        return chunk.column.file.bytes_, place * 8 + start * codes.width
+    spread = codes.of(slice(start, stop)).astype(unsigned_of(codes.width), copy=False)
+    data = np.zeros(spread.nbytes + 8, np.uint8)
+    data[: spread.nbytes] = spread.view(np.uint8)
+    return read_only(data), 0
 
 
 def _joined(column: Column, entry: ChunkEntry, shared: Any, own: Any) -> Any:

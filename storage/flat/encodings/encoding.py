@@ -270,10 +270,11 @@ class Encoding:
     def run_key(self, chunk: Chunk) -> object:
         """Return what chunks that are decoded in one call have in common, None if they are not."""
 
-    def decode_run(self, run: Sequence[Piece], is_checked: bool) -> Any:
+    def decode_run(self, run: Sequence[Piece], sizes: NDArray[np.int64], is_checked: bool) -> Any:
         """Return the rows of chunks that follow each other, as an array or a chunked one.
 
-        is_checked: whether all of their texts are known to be UTF-8.
+        sizes: the bytes of the texts of each, -1 for those to be filled in where they are asked
+        for. is_checked: whether all of their texts are known to be UTF-8.
         """
         raise NotImplementedError
 

@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.kernels.codecs import fsst
+from raydb.kernels.codecs.rows.entries import text_loops
 from raydb.room import check_room
 from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.constant import CONSTANT
-from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk, unreadable
+from raydb.storage.flat.encodings.encoding import Encoded, bad_chunk, unreadable
 from raydb.storage.flat.encodings.gather import text_gather
-from raydb.storage.flat.encodings.integers import run_validity
+from raydb.storage.flat.encodings.text_runs import CodedTexts
 from raydb.storage.flat.encodings.texts import (
     build_index,
     check_utf8,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.kernels.codecs.rows.entries import Span, Target
     from raydb.storage.flat.encodings.encoding import Chunk, Gather, Piece, Rows, Sections, Values
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column, File
@@ -55,7 +57,7 @@ class Symbols(NamedTuple):
     ratio: float
 
 
-class _Fsst(Encoding):
+class _Fsst(CodedTexts):
     code, name, kinds = 6, "fsst", frozenset({Kind.BYTES})
     choices = kinds
 
@@ -164,22 +166,27 @@ class _Fsst(Encoding):
 
         return text_gather(column, flags, read)
 
-    def run_key(self, chunk: Chunk) -> object:
-        return chunk.shared
+    def measure_texts(self, chunk: Chunk, start: int, stop: int) -> int:
+        _, lengths = fsst.table_words(chunk.shared)
+        known, place = len(chunk.shared.symbols), _payload_place(chunk)
+        begin, end = place + int(chunk.index[start]), place + int(chunk.index[stop])
+        size = int(
+            text_loops().measure_symbols(chunk.column.file.bytes_, begin, end, lengths, known)
+        )
+        if size < 0:
+            raise ValueError("a code without a symbol, or a lone escape")
+        return size
 
-    def decode_run(self, run: Sequence[Piece], is_checked: bool) -> Any:
-        column = run[0].chunk.column
-        starts, ends = _code_bounds(run)
-        try:
-            data, offsets = fsst.decompress_items(
-                run[0].chunk.shared, column.file.bytes_, starts, ends
-            )
-            if not is_checked:
-                check_utf8(column.field.type, offsets, data)
-            return text_array(column.field.type, offsets, data, run_validity(run))
-        except (ValueError, pa.ArrowInvalid) as error:
-            found = f"others ({error})"
-            raise damaged(column.file.path, int(starts[0]), "readable texts", found) from None
+    def table_key(self, chunk: Chunk) -> object:
+        return chunk
+
+    def spread_texts(self, pieces: Sequence[Piece], target: Target, span: Span) -> None:
+        ((_, chunk, start, stop),) = pieces
+        words, lengths = fsst.table_words(chunk.shared)
+        begin = _payload_place(chunk) + int(chunk.index[start])
+        index, data = chunk.index[start : stop + 1], chunk.column.file.bytes_
+        if text_loops().spread_symbols(data, begin, index, words, lengths, target, span):
+            raise ValueError("a text that ends in an escape")
 
 
 def sample_of(
@@ -205,13 +212,9 @@ def symbols_of(file: File, view: memoryview, offset: int) -> fsst.SymbolTable:
         raise damaged(file.path, offset, "a symbol table", f"another ({error})") from None
 
 
-def _code_bounds(run: Sequence[Piece]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where the codes of each row begin and end in the file."""
-    begins = [piece.chunk.entry.offset + piece.chunk.entry.starts()[1] for piece in run]
-    indexes = [piece.chunk.index[piece.start : piece.stop + 1] for piece in run]
-    bases = np.repeat(np.array(begins, np.int64), [len(index) - 1 for index in indexes])
-    starts = np.concatenate([index[:-1] for index in indexes]) + bases
-    return starts, np.concatenate([index[1:] for index in indexes]) + bases
+def _payload_place(chunk: Chunk) -> int:
+    """Return where the payload of a chunk begins in its file."""
+    return chunk.entry.offset + chunk.entry.starts()[1]
 
 
 FSST = _Fsst()

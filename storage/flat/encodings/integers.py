@@ -55,7 +55,7 @@ class IntegerEncoding(Encoding):
         """Return one key for all integers, so that chunks of any of these encodings are one run."""
         return None if chunk.column.kind is Kind.BOOLEAN else _INTEGERS_RUN
 
-    def decode_run(self, run: Sequence[Piece], is_checked: bool) -> Any:
+    def decode_run(self, run: Sequence[Piece], sizes: NDArray[np.int64], is_checked: bool) -> Any:
         """Return the rows of chunks that follow each other, decoded into one array."""
         column = run[0].chunk.column
         counts = [piece.stop - piece.start for piece in run]

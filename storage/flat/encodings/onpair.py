@@ -13,14 +13,15 @@ import pyarrow as pa
 
 from raydb.kernels.codecs import onpair
 from raydb.kernels.codecs.onpair import PairTable
+from raydb.kernels.codecs.rows.entries import Places, text_loops
 from raydb.room import check_room
 from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.bits import load_words, pack, packed_bytes, unpack
 from raydb.storage.flat.encodings.constant import CONSTANT
-from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk, unreadable
+from raydb.storage.flat.encodings.encoding import Encoded, bad_chunk, unreadable
 from raydb.storage.flat.encodings.fsst import FSST, sample_of
 from raydb.storage.flat.encodings.gather import text_gather
-from raydb.storage.flat.encodings.integers import run_validity
+from raydb.storage.flat.encodings.text_runs import CodedTexts
 from raydb.storage.flat.encodings.texts import (
     build_index,
     check_utf8,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.kernels.codecs.rows.entries import Span, Target
     from raydb.storage.flat.encodings.encoding import Chunk, Gather, Piece, Rows, Sections, Values
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column, File
@@ -44,7 +46,7 @@ _SAMPLE_BYTES = 2**19
 _MIN_RATIO = 1 / 0.9
 
 
-class _OnPair(Encoding):
+class _OnPair(CodedTexts):
     code, name, kinds = 11, "onpair", frozenset({Kind.BYTES})
     choices = kinds
 
@@ -165,22 +167,41 @@ class _OnPair(Encoding):
 
         return text_gather(column, flags, read)
 
-    def run_key(self, chunk: Chunk) -> object:
+    def measure_texts(self, chunk: Chunk, start: int, stop: int) -> int:
+        entries, width, index = chunk.shared.decoded, chunk.entry.width, chunk.index
+        count = int(index[stop]) - int(index[start])
+        loops, begin = text_loops(), np.uint64(_first_bit(chunk, start))
+        size = int(
+            loops.measure_codes(
+                chunk.column.file.bytes_, np.uint64(width), begin, count, entries.heads
+            )
+        )
+        if size < 0:
+            raise ValueError(f"a code without an entry; there are {len(chunk.shared.entries)}")
+        return size
+
+    def table_key(self, chunk: Chunk) -> object:
         return chunk.shared
 
-    def decode_run(self, run: Sequence[Piece], is_checked: bool) -> Any:
-        column, table = run[0].chunk.column, run[0].chunk.shared
-        begins = [piece.chunk.entry.offset + piece.chunk.entry.starts()[1] for piece in run]
-        indexes = [
-            piece.chunk.index[piece.start : piece.stop + 1].astype(np.int64) for piece in run
-        ]
-        starts = [
-            index[:-1] * table.width + begin * 8
-            for index, begin in zip(indexes, begins, strict=True)
-        ]
-        counts = np.concatenate([np.diff(index) for index in indexes])
-        validity = run_validity(run)
-        return _items(column, table, np.concatenate(starts), counts, validity, is_checked)
+    def spread_texts(self, pieces: Sequence[Piece], target: Target, span: Span) -> None:
+        column, table = pieces[0].chunk.column, pieces[0].chunk.shared
+        begins = [_first_bit(piece.chunk, piece.start) for piece in pieces]
+        counts = [piece.stop - piece.start for piece in pieces]
+        text_loops().spread_codes(
+            column.file.bytes_,
+            np.uint64(table.width),
+            Places(np.array(begins, np.int64), np.array(counts, np.int64)),
+            np.concatenate([piece.chunk.index[piece.start : piece.stop + 1] for piece in pieces]),
+            table.decoded,
+            target,
+            span,
+        )
+
+
+def _first_bit(chunk: Chunk, row: int) -> int:
+    """Return the bit of the file where the codes of a row begin."""
+    place = chunk.entry.offset + chunk.entry.starts()[1]
+    return place * 8 + int(chunk.index[row]) * chunk.entry.width
 
 
 def _read(
@@ -199,13 +220,11 @@ def _items(
     starts: NDArray[np.int64],
     counts: NDArray[np.int64],
     validity: Any,
-    is_checked: bool = False,
 ) -> Any:
     """Return the texts of codes anywhere in the file; starts: the bit where each begins."""
     try:
         data, offsets = onpair.decompress(table, column.file.bytes_, starts, counts, table.width)
-        if not is_checked:
-            check_utf8(column.field.type, offsets, data)
+        check_utf8(column.field.type, offsets, data)
         return text_array(column.field.type, offsets, data, validity)
     except (ValueError, pa.ArrowInvalid) as error:
         found = f"others ({error})"

@@ -75,7 +75,7 @@ def _read_narrow(section: memoryview, row_count: int) -> NDArray[np.int64]:
 def read_index(
     section: memoryview, row_count: int, flags: int, payload_length: int | None
 ) -> NDArray[np.uint32]:
-    """Return the u32 offsets of a chunk's rows, whichever way they are stored.
+    """Return the u32 offsets of a chunk's rows, read-only, whichever way they are stored.
 
     Raises ValueError, saying what was expected, unless they rise from 0 to the payload's length,
     or, where that is None, to whatever 2**31 allows.
@@ -86,7 +86,7 @@ def read_index(
         falls = bool((offsets[1:] < offsets[:-1]).any())
         if offsets[0] or offsets[-1] != most or falls or most > MAX_PAYLOAD_BYTES:
             raise ValueError(f"offsets that rise from 0 to {most}")
-        return offsets.astype(np.uint32)
+        return _fixed(offsets)
     if flags & Flags.LENGTHS:
         size, rest = divmod(len(section), row_count)
         if rest or size not in {1, 2, 4}:
@@ -96,7 +96,7 @@ def read_index(
         most = MAX_PAYLOAD_BYTES if payload_length is None else payload_length
         if offsets[-1] > most or (payload_length is not None and offsets[-1] != most):
             raise ValueError(f"lengths whose sum is {most}")
-        return offsets.astype(np.uint32)
+        return _fixed(offsets)
     if len(section) != 4 * (row_count + 1):
         raise ValueError(f"an offset index of {4 * (row_count + 1)} bytes")
     index = np.frombuffer(section, "<u4")
@@ -104,6 +104,13 @@ def read_index(
     falls = bool((index[1:] < index[:-1]).any())
     if index[0] or index[-1] != most or falls or most > MAX_PAYLOAD_BYTES:
         raise ValueError(f"offsets that rise from 0 to {most}")
+    return index
+
+
+def _fixed(offsets: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """Return offsets as they would be in a file, so that the loops over them are compiled once."""
+    index = offsets.astype(np.uint32)
+    index.flags.writeable = False
     return index
 
 

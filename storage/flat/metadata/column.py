@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raydb.kernels.codecs.rows.entries import read_only
 from raydb.storage.damage import damaged
 from raydb.storage.flat import bloom
 from raydb.storage.flat.encodings import encodings_of
 from raydb.storage.flat.encodings.all_null import ALL_NULL
-from raydb.storage.flat.encodings.dictionary import entries_of
+from raydb.storage.flat.encodings.dictionary import EntryTexts, entries_of
 from raydb.storage.flat.encodings.fsst import symbols_of
 from raydb.storage.flat.encodings.onpair import ONPAIR, pairs_of
 from raydb.storage.flat.kinds import is_text, kind_of, text_parts, type_bits, value_dtype
@@ -25,6 +26,7 @@ from raydb.storage.flat.layout import (
     ENTRY_DTYPE,
     HEADER,
     MAX_CHUNK_ROWS,
+    TAIL,
     ChunkEntry,
     ColumnHeader,
     Kind,
@@ -69,6 +71,13 @@ class File:
     bytes_: NDArray[np.uint8]
     data_end: int
 
+    @staticmethod
+    def of(source: Source) -> File:
+        """Return a file whose bytes a source brings."""
+        view = source.view
+        data = read_only(np.frombuffer(view, np.uint8))
+        return File(source.name, source, view, data, len(view) - TAIL.size)
+
     def section(self, section: Section, what: str, named_at: int) -> memoryview:
         """Return the bytes of a section after checking its bounds and its checksum.
 
@@ -109,7 +118,8 @@ class Column:
 
     entries: the chunks, a structured array of ENTRY_DTYPE. uniform_rows: the rows of every chunk
     but the last, 0 where they differ. dictionary: the shared entries, an Arrow array of kind BYTES
-    or a numpy array, None without any. longest_entry: the most bytes of one, of kind BYTES.
+    or a numpy array, None without any; dictionary_texts: those of kind BYTES. longest_entry: the
+    most bytes of one of them.
     """
 
     file: File
@@ -132,6 +142,7 @@ class Column:
     bloom_starts: NDArray[np.uint32]
     uniform_rows: int
     dictionary: Any
+    dictionary_texts: EntryTexts | None
     dictionary_count: int
     longest_entry: int
     symbols: fsst.SymbolTable | PairTable | None
@@ -255,6 +266,7 @@ def read_column(
         bloom_starts=bloom_starts,
         uniform_rows=uniform_rows,
         dictionary=dictionary,
+        dictionary_texts=EntryTexts.of(dictionary, kind),
         dictionary_count=dictionary_count,
         longest_entry=_longest(dictionary) if kind is Kind.BYTES else 0,
         symbols=symbols,

@@ -1,0 +1,123 @@
+"""What the codes of texts stand for, as the loops of `text_loops` read it.
+
+heads   0 1 | 1 2 | 3 3      where the bytes of an entry begin (high half), how many there are
+data    a th the ...         and zeros, so that every copy is of 32 bytes
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from raydb.kernels.backends.cpu.threads import run_slices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+# Bytes that are copied at once: the longest entry of pairs.
+COPIED_BYTES = 32
+# Codes that are decoded between two looks at the rows that end among them.
+BLOCK_CODES = 4096
+# Decoding so many bytes takes a thread 0.1 ms, waking it 6 us; an interrupt waits for 1 ms.
+_THREAD_BYTES, _SLICE_BYTES = 2**19, 2**22
+# Loops that any other encoding needs have numba with them.
+_NUMBA_LOOPS = "raydb.kernels.codecs.packed_loops"
+# The head of a code without an entry.
+UNKNOWN = np.uint64(1 << 63)
+
+
+class Entries(NamedTuple):
+    """Entries by code. heads: uint64; data: uint8; both read-only."""
+
+    heads: NDArray[np.uint64]
+    data: NDArray[np.uint8]
+
+    @staticmethod
+    def of(data: NDArray[np.uint8], offsets: NDArray[np.int64], code_count: int) -> Entries:
+        """Return the entries data[offsets[i] : offsets[i + 1]], for codes below `code_count`."""
+        heads = np.full(code_count, UNKNOWN)
+        known = len(offsets) - 1
+        heads[:known] = offsets[:-1].astype(np.uint64) << np.uint64(32)
+        heads[:known] |= np.diff(offsets).astype(np.uint64)
+        padded = np.zeros(len(data) + COPIED_BYTES, np.uint8)
+        padded[: len(data)] = data
+        heads.flags.writeable = padded.flags.writeable = False
+        return Entries(heads, padded)
+
+
+class Target(NamedTuple):
+    """Where texts are written: their bytes, and an offset behind each; positions: BLOCK_CODES + 1.
+
+    offsets: int32 or int64, one more than rows; the first one is there.
+    """
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int32] | NDArray[np.int64]
+    positions: NDArray[np.int64]
+
+    @staticmethod
+    def of(row_count: int, byte_count: int, is_wide: bool) -> Target:
+        """Make room for texts."""
+        dtype: type[np.int32 | np.int64] = np.int64 if is_wide else np.int32
+        offsets: NDArray[Any] = np.empty(row_count + 1, dtype)
+        offsets[0] = 0
+        return Target(np.empty(byte_count, np.uint8), offsets, np.empty(0, np.int64))
+
+    def for_thread(self) -> Target:
+        """Return the same target with positions of its own."""
+        return self._replace(positions=np.empty(BLOCK_CODES + 1, np.int64))
+
+
+class Places(NamedTuple):
+    """Where the codes of some rows of chunks begin, in bits of the file, and how many rows."""
+
+    begins: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+class Span(NamedTuple):
+    """The part of a target that some texts go to: first byte, first row; no byte from `limit` on.
+
+    What is before the limit and behind the texts may be overwritten, and is written later.
+    """
+
+    to: int
+    row: int
+    limit: int
+
+
+def read_only(values: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """View bytes as the loops take them, which are compiled once: not for a memory map again."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+@cache
+def text_loops() -> ModuleType:
+    """Return the loops, which are imported when they are first wanted."""
+    from raydb.kernels.codecs.rows import text_loops  # noqa: PLC0415  (numba takes 0.24 s)
+
+    return text_loops
+
+
+def are_loops_loaded() -> bool:
+    """Tell whether the loops are there, or numba is, with which they are there in no time."""
+    return _NUMBA_LOOPS in sys.modules
+
+
+def in_slices(work: Callable[[int, int], None], count: int, size: int) -> None:
+    """Run `work` on slices, first to last, of `count` things that have `size` bytes.
+
+    On several threads, as many as the setting allows, where that pays.
+    """
+    if count:
+        least = max(1, count * _THREAD_BYTES // max(size, 1))
+        most = max(1, count * _SLICE_BYTES // max(size, 1))
+        run_slices(lambda part: work(part.start, part.stop), count, least, most)

@@ -1,0 +1,233 @@
+"""Loops that decode texts of codes into Arrow's buffers.
+
+Codes are decoded as they lie, one after another whatever row they are of, and 32 bytes are copied
+for each: the next one overwrites what was too much. Where a row ends is looked up among the
+positions of the last few thousand codes. So no branch depends on how long rows and entries are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numba  # noqa: F401  (all of it, before a part: see kernels/compiling.py)
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from raydb.kernels.codecs.packed_loops import load
+from raydb.kernels.codecs.rows.entries import BLOCK_CODES, COPIED_BYTES
+from raydb.kernels.jit import compiled, inlined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raydb.kernels.codecs.rows.entries import Entries, Places, Span, Target
+
+_ESCAPE = 255
+_UNKNOWN_BIT = np.uint64(63)
+# What is told in place of a size where codes are wrong.
+BAD_CODE, BAD_ROW = -1, -2
+
+
+def _copier(byte_count: int) -> Any:
+    """Make a function that copies so many bytes from one address to another."""
+
+    def declare(_context: Any, _source: Any, _target: Any) -> Any:
+        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            block = ir.VectorType(ir.IntType(8), byte_count).as_pointer()
+            found = builder.load(builder.inttoptr(arguments[0], block))
+            stored = builder.store(found, builder.inttoptr(arguments[1], block))
+            found.align = stored.align = 1
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64), generate
+
+    return intrinsic(declare)
+
+
+_copy_block, _copy_word = _copier(COPIED_BYTES), _copier(8)
+
+
+@inlined
+def _copy_entry(
+    data: NDArray[np.uint8],
+    start: np.int64,
+    size: np.int64,
+    out: NDArray[np.uint8],
+    to: np.int64,
+    limit: np.int64,
+) -> None:
+    """Copy some bytes; there are 32 more in `data`, and nothing from `limit` on is written."""
+    if to + max(size, np.int64(COPIED_BYTES)) <= limit:
+        source, target = data.ctypes.data + start, out.ctypes.data + to
+        _copy_block(source, target)
+        done = np.int64(COPIED_BYTES)
+        while done < size:
+            # The last block ends where the entry does.
+            done = min(done, size - np.int64(COPIED_BYTES))
+            _copy_block(source + done, target + done)
+            done += np.int64(COPIED_BYTES)
+    else:
+        for byte in range(np.uint64(size)):
+            out[np.uint64(to) + byte] = data[np.uint64(start) + byte]
+
+
+@compiled
+def measure_codes(
+    data: NDArray[np.uint8],
+    width: np.uint64,
+    begin: np.uint64,
+    count: int,
+    heads: NDArray[np.uint64],
+) -> int:
+    """Return the bytes of codes, the first at bit `begin` of `data`; BAD_CODE for unknown ones.
+
+    8 bytes from the byte of every code on are in the data; heads has as many as codes of a width.
+    """
+    mask, found, all_heads = (np.uint64(1) << width) - np.uint64(1), np.uint64(0), np.uint64(0)
+    at = begin
+    for _ in range(count):
+        head = heads[load(data, at >> np.uint64(3)) >> (at & np.uint64(7)) & mask]
+        found += head & np.uint64(0xFFFFFFFF)
+        all_heads |= head
+        at += width
+    return BAD_CODE if all_heads >> _UNKNOWN_BIT else int(np.int64(found))
+
+
+@compiled
+def spread_codes(
+    data: NDArray[np.uint8],
+    width: np.uint64,
+    places: Places,
+    index: NDArray[np.uint32],
+    entries: Entries,
+    target: Target,
+    span: Span,
+) -> None:
+    """Write the texts of codes that have been measured.
+
+    places: the bit of `data` where the codes of each chunk begin. index: of each chunk the number
+    of the first code of each row, and of that behind the last row's.
+    """
+    heads, texts = entries
+    out, offsets, positions = target
+    limit, mask = np.int64(span.limit), (np.uint64(1) << width) - np.uint64(1)
+    to, row, out_row = np.int64(span.to), np.uint64(0), np.uint64(span.row)
+    for chunk in range(np.uint64(len(places.begins))):
+        at, last_row = np.uint64(places.begins[chunk]), row + np.uint64(places.counts[chunk])
+        first, last = np.uint64(index[row]), np.uint64(index[last_row])
+        while row <= last_row:
+            count = min(last - first, np.uint64(BLOCK_CODES))
+            for number in range(count):
+                positions[number] = to
+                head = heads[load(data, at >> np.uint64(3)) >> (at & np.uint64(7)) & mask]
+                size = np.int64(head & np.uint64(0xFFFFFFFF))
+                _copy_entry(texts, np.int64(head >> np.uint64(32)), size, out, to, limit)
+                to += size
+                at += width
+            positions[count] = to
+            while row <= last_row and np.uint64(index[row]) - first <= count:
+                offsets[out_row] = positions[np.uint64(index[row]) - first]
+                out_row += np.uint64(1)
+                row += np.uint64(1)
+            first += count
+        out_row -= np.uint64(1)  # Where one chunk ends, the next one begins.
+
+
+@compiled
+def spread_rows(
+    data: NDArray[np.uint8],
+    width: np.uint64,
+    places: Places,
+    entries: Entries,
+    target: Target,
+    span: Span,
+) -> None:
+    """Write texts of one code each; places as in `spread_codes`."""
+    heads, texts = entries
+    out, offsets, _ = target
+    limit, mask = np.int64(span.limit), (np.uint64(1) << width) - np.uint64(1)
+    to, out_row = np.int64(span.to), np.uint64(span.row)
+    for chunk in range(np.uint64(len(places.begins))):
+        at = np.uint64(places.begins[chunk])
+        for _ in range(np.uint64(places.counts[chunk])):
+            head = heads[load(data, at >> np.uint64(3)) >> (at & np.uint64(7)) & mask]
+            size = np.int64(head & np.uint64(0xFFFFFFFF))
+            _copy_entry(texts, np.int64(head >> np.uint64(32)), size, out, to, limit)
+            to += size
+            at += width
+            out_row += np.uint64(1)
+            offsets[out_row] = to
+
+
+@compiled
+def measure_symbols(
+    data: NDArray[np.uint8], begin: int, end: int, lengths: NDArray[np.uint8], known: int
+) -> int:
+    """Return the bytes of FSST codes; BAD_CODE for one without a symbol or a lone escape."""
+    place, last, found = np.uint64(begin), np.uint64(end), np.int64(0)
+    while place < last:
+        code = data[place]
+        place += np.uint64(1)
+        if code < known:
+            found += np.int64(lengths[code])
+        elif code == _ESCAPE and place < last:
+            found += 1
+            place += np.uint64(1)
+        else:
+            return BAD_CODE
+    return int(found)
+
+
+@compiled
+def spread_symbols(
+    data: NDArray[np.uint8],
+    begin: int,
+    index: NDArray[np.uint32],
+    words: NDArray[np.uint64],
+    lengths: NDArray[np.uint8],
+    target: Target,
+    span: Span,
+) -> int:
+    """Write the texts of FSST codes that have been measured; BAD_ROW where one ends in an escape.
+
+    index: of bytes, as in `spread_codes`, of one chunk; byte index[0] is at `begin` in the data.
+    """
+    out, offsets, positions = target
+    to, limit, symbols, bytes_ = np.int64(span.to), span.limit, words.ctypes.data, out.ctypes.data
+    row, last_row, place = np.uint64(0), np.uint64(len(index) - 1), np.uint64(begin)
+    end = place + np.uint64(index[last_row] - index[row])
+    first = np.uint64(index[row])
+    while row <= last_row:
+        block = place
+        until = min(end, block + np.uint64(BLOCK_CODES - 1))
+        while place < until:
+            code = np.uint64(data[place])
+            positions[place - block] = to
+            place += np.uint64(1)
+            if code == _ESCAPE:
+                # The byte behind it begins no row; it may be the first one of the next block.
+                positions[place - block] = BAD_ROW
+                out[np.uint64(to)] = data[place]
+                to += 1
+                place += np.uint64(1)
+                continue
+            size = np.int64(lengths[code])
+            if to + 8 <= limit:
+                _copy_word(symbols + np.int64(code << np.uint64(3)), bytes_ + to)
+            else:
+                word = words[code]
+                for byte in range(np.uint64(size)):
+                    out[np.uint64(to) + byte] = np.uint8(word >> (byte << np.uint64(3)))
+            to += size
+        count = place - block
+        positions[count] = to
+        while row <= last_row and np.uint64(index[row]) - first <= count:
+            position = positions[np.uint64(index[row]) - first]
+            if position < 0:
+                return BAD_ROW
+            offsets[np.uint64(span.row) + row] = position
+            row += np.uint64(1)
+        first += count
+    return 0
