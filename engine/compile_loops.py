@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import raydb
 from raydb.kernels import code_cache
@@ -230,29 +231,62 @@ def compile_loops(tell: Callable[[str], None]) -> None:
                 for name, text in _parts():
                     tell(f"{name}, {'in memory' if path is None else 'in files'}")
                     con.execute(text)
-    tell("columns of files")
-    _read_columns()
+        tell("files of tables")
+        _write_tables(Path(folder))
     tell("graphs")
     with raydb.connect() as con:
         _sample_neighbours(con)
 
 
-def _read_columns() -> None:
-    """Write columns in each encoding, and read them in each way."""
-    numbers = np.arange(_ROWS)
-    texts = pa.array([f"text {number % 700} of {number % 77}" for number in numbers])
-    columns = {
-        f"{encoding} {data_type}": texts.cast(data_type)
-        for encoding in ("onpair", "fsst", "dictionary", "verbatim")
-        for data_type in ("string", "large_string")
-    }
-    wanted = {name: name.split()[0] for name in columns}
-    with tempfile.TemporaryDirectory(prefix="raydb-compile-") as folder:
-        path = Path(folder, "columns.flat")
-        write_table(pa.table(columns), path, encodings=wanted, chunk_rows=2000)
+def _write_tables(folder: Path) -> None:
+    """Write FlatStor files of all that their loops take, and read them in all ways."""
+    from raydb.kernels.codecs import packed_loops  # noqa: F401, PLC0415  (others are used beside)
+
+    for number, (table, encodings) in enumerate(_flat_tables()):
+        path = folder / f"{number}.flat"
+        write_table(table, path, chunk_rows=2000, encodings=encodings)
         with open_table(path) as flat:
             flat.scan()
-            flat.take(numbers[::50])
+            some = np.arange(0, len(table), 7)
+            for column in table.column_names:
+                flat.take(some, [column])
+                flat.item(7, column)
+                value = table.column(column)[7]
+                flat.scan([column], pc.field(column) == value)
+
+
+def _flat_tables() -> Iterator[tuple[pa.Table, dict[str, str]]]:
+    """Yield tables and the encodings to ask for, beside those that are chosen."""
+    rows = np.arange(_ROWS)
+    noise = np.random.default_rng(1).integers(0, 2**62, _ROWS)
+    columns: dict[str, Any] = {}
+    for bits in (8, 16, 32, 64):
+        for dtype in map(np.dtype, (f"int{bits}", f"uint{bits}")):
+            most = 2 ** (bits - 1) - 1
+            columns[f"noise {dtype}"] = (noise % most // 2).astype(dtype)
+            columns[f"line {dtype}"] = (rows // 200 + noise % 3).astype(dtype)
+            columns[f"runs {dtype}"] = (noise[rows // 5 * 5] % most).astype(dtype)
+            columns[f"long runs {dtype}"] = (noise[rows // 900 * 900] % most).astype(dtype)
+            columns[f"strides {dtype}"] = (noise % (most // 3) * 3).astype(dtype)
+    columns["decimal"] = pa.array(noise % 5000).cast(pa.decimal128(21, 2))
+    columns["double"] = noise % 100_000 / 100
+    columns["float"] = columns["double"].astype(np.float32)
+    columns["null"] = pa.array(noise % 1000, mask=rows % 7 == 3)
+    texts = [f"number {each % 977} of {each % 31} longer texts, {each % 9973}" for each in noise]
+    few = [f"text {each % 9}" for each in noise]
+    for data_type in (pa.string(), pa.large_string()):
+        columns[f"{data_type}"] = pa.array(texts, data_type)
+        columns[f"{data_type} null"] = pa.array([*texts[:-1], None], data_type)
+        columns[f"{data_type} few"] = pa.array(few, data_type)
+    yield pa.table(columns), {}
+    yield pa.table({"text": texts[:2000], "row": rows[:2000]}), {}
+    wanted = {
+        f"{encoding} {data_type}": (encoding, data_type)
+        for encoding in ("onpair", "fsst", "dictionary", "verbatim")
+        for data_type in (pa.string(), pa.large_string())
+    }
+    table = pa.table({name: pa.array(texts, kind) for name, (_, kind) in wanted.items()})
+    yield table, {name: encoding for name, (encoding, _) in wanted.items()}
 
 
 def _sample_neighbours(con: Connection) -> None:

@@ -30,26 +30,20 @@ BYTES = 256
 MAX_ENTRIES = 4096
 LONGEST_ENTRY = 32
 
-# The rounds of training, by the part of the sample that they parse, in 8ths; the first ones add few
-# entries. Captions take 2 % fewer codes where all parse all of it, which takes half as long again.
-_ROUNDS = (2, 2, 2, 2, 2, 4, 4, 4, 8, 8, 8)
-_FIRST_ROUNDS = 3
-# The last rounds drop the quarter of the entries that serve least, and fill up again.
-_PRUNING_ROUNDS = 2
-_PRUNED_PART = 1 / 4
-# What occurs less often in the sample is no entry: it would cost more than it saves.
-_MIN_COUNT = 4
 # So many codes are read in plain Python, where no loop is there yet: 0.1 ms.
 FEW_CODES = 1024
 _LOOPS = "raydb.kernels.codecs.onpair_loops"
 
 
 class Tree(NamedTuple):
-    """The entries as `onpair_loops` looks for the longest one."""
+    """The entries as `onpair_loops` looks for the longest one.
+
+    first: uint32, shape (65536,): the node of two bytes, 0 for none. edges: uint64, shape
+    (2**bits, 2), a hash table. codes: int32, the entry that ends at each node, -1 for none.
+    """
 
     first: NDArray[np.uint32]
-    keys: NDArray[np.uint32]
-    nexts: NDArray[np.uint32]
+    edges: NDArray[np.uint64]
     codes: NDArray[np.int32]
 
     @staticmethod
@@ -59,14 +53,18 @@ class Tree(NamedTuple):
 
         nodes = int(lengths[BYTES:].sum()) + 1
         bits = max(8, (2 * nodes).bit_length())
-        tree = Tree(
-            np.zeros(2**16, np.uint32),
+        first, codes = np.zeros(2**16, np.uint32), np.full(nodes, -1, np.int32)
+        plain = loops.Plain(
             np.zeros(2**bits, np.uint32),
             np.zeros(2**bits, np.uint32),
-            np.full(nodes, -1, np.int32),
+            np.zeros(nodes, np.uint32),
+            np.zeros(nodes, np.uint32),
         )
-        loops.plant(tree, bits, texts, lengths)
-        return tree, bits
+        count = loops.plant(first, codes, plain, bits, _read_only(texts), _read_only(lengths))
+        edge_bits = max(8, (2 * count).bit_length())
+        edges = np.zeros((2**edge_bits, 2), np.uint64)
+        loops.join_edges(plain, codes, edge_bits, edges)
+        return Tree(first, edges, codes), edge_bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +76,15 @@ class PairTable:
     """
 
     pairs: NDArray[np.uint16]
+
+    @staticmethod
+    def of_entries(
+        pairs: NDArray[np.uint16], texts: NDArray[np.uint8], lengths: NDArray[np.uint8]
+    ) -> PairTable:
+        """Return a table whose entries are known, as `texts` and `lengths` have them."""
+        table = PairTable(pairs)
+        vars(table).update(texts=texts, lengths=lengths)
+        return table
 
     @cached_property
     def entries(self) -> tuple[bytes, ...]:
@@ -145,7 +152,7 @@ def compress(
     table: PairTable, data: NDArray[np.uint8], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
     """Return the codes of all items, and their offsets, shape (item_count + 1,)."""
-    return _parse(table.tree, data, offsets)
+    return parse(table.tree, data, offsets)
 
 
 def compress_one(table: PairTable, value: bytes) -> list[int]:
@@ -208,43 +215,10 @@ def _decompress_few(
     return np.frombuffer(b"".join(items), np.uint8), offsets
 
 
-def train(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> PairTable:
-    """Choose the entries that leave the fewest codes of a sample. Equal items, equal tables.
-
-    Each round parses the sample, or a part of it, by the entries so far; the most frequent pairs of
-    neighbours become entries.
-    """
-    entries = [bytes([byte]) for byte in range(BYTES)]
-    pairs: list[tuple[int, int]] = []
-    count = len(offsets) - 1
-    for number, part in enumerate(_ROUNDS):
-        some = offsets[: 1 + -(-count * part // 8)]
-        left = len(_ROUNDS) - number
-        codes, ends = _parsed(entries, data, some)
-        if left <= _PRUNING_ROUNDS and len(entries) > MAX_ENTRIES * 3 // 4:
-            entries, pairs = _pruned(entries, pairs, codes)
-            codes, ends = _parsed(entries, data, some)
-        room = MAX_ENTRIES - len(entries)
-        # Slowly: pairs that are joined at once cannot be parts of each other.
-        share = room // max(left - _PRUNING_ROUNDS, 1)
-        wanted = min(share, 64 << number) if number < _FIRST_ROUNDS else share
-        least = max(_MIN_COUNT * part // 8, 2)
-        for left_code, right_code in _most_frequent(entries, codes, ends, wanted, least):
-            entries.append(entries[left_code] + entries[right_code])
-            pairs.append((left_code, right_code))
-    return PairTable(np.array(pairs, np.uint16).reshape(-1, 2))
-
-
-def _parsed(
-    entries: list[bytes], data: NDArray[np.uint8], offsets: NDArray[np.int64]
-) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
-    lengths = np.fromiter(map(len, entries), np.uint8, len(entries))
-    return _parse(Tree.of(_texts_of(entries), lengths), data, offsets)
-
-
-def _parse(
+def parse(
     tree: tuple[Tree, int], data: NDArray[np.uint8], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
+    """Return the codes of all items by a tree of entries, and their offsets."""
     from raydb.kernels.codecs import onpair_loops as loops  # noqa: PLC0415  (numba takes 0.24 s)
 
     codes = np.empty(int(offsets[-1] - offsets[0]), np.uint16)
@@ -252,47 +226,6 @@ def _parse(
     size = loops.parse_items(*tree, _read_only(data), offsets, codes, bounds[1:])
     codes.resize(size, refcheck=False)  # Gives the memory back without a copy.
     return codes, bounds
-
-
-def _most_frequent(
-    entries: list[bytes],
-    codes: NDArray[np.uint16],
-    bounds: NDArray[np.uint32],
-    wanted: int,
-    least: int,
-) -> list[tuple[int, int]]:
-    """Return the most frequent pairs of neighbours that make new entries."""
-    from raydb.kernels.codecs import onpair_loops as loops  # noqa: PLC0415  (numba takes 0.24 s)
-
-    bits = max(8, (2 * len(codes)).bit_length())
-    keys, counts = np.zeros(2**bits, np.uint32), np.zeros(2**bits, np.uint32)
-    lengths = np.fromiter(map(len, entries), np.uint8, len(entries))
-    loops.count_pairs(codes, bounds[1:], lengths, LONGEST_ENTRY, bits, keys, counts)
-    found = np.flatnonzero(counts >= least)
-    order = np.lexsort((keys[found], -counts[found].astype(np.int64)))[: 2 * wanted]
-    known = set(entries)
-    chosen: list[tuple[int, int]] = []
-    for key in (keys[found[order]] - 1).tolist():
-        left, right = key >> 16, key & 0xFFFF
-        text = entries[left] + entries[right]
-        if len(chosen) < wanted and text not in known:
-            known.add(text)
-            chosen.append((left, right))
-    return chosen
-
-
-def _pruned(
-    entries: list[bytes], pairs: list[tuple[int, int]], codes: NDArray[np.uint16]
-) -> tuple[list[bytes], list[tuple[int, int]]]:
-    """Return the entries without those that serve least and that no other one is of."""
-    uses = np.bincount(codes, minlength=len(entries))
-    limit = int(np.sort(uses[BYTES:])[int(len(pairs) * _PRUNED_PART)])
-    needed = {code for pair in pairs for code in pair}
-    kept = list(range(BYTES))
-    kept += [code for code in range(BYTES, len(entries)) if uses[code] > limit or code in needed]
-    places = {code: place for place, code in enumerate(kept)}
-    moved = [pairs[code - BYTES] for code in kept[BYTES:]]
-    return [entries[code] for code in kept], [(places[a], places[b]) for a, b in moved]
 
 
 def _texts_of(entries: tuple[bytes, ...] | list[bytes]) -> NDArray[np.uint8]:

@@ -72,8 +72,6 @@ _MIN_BLOOM_CHUNKS = 4
 _LARGEST_BLOOMS = 0.25
 # The chunks that a thread encodes at a time, 131,072 numbers: 1 to 3 ms.
 _RUN_CHUNKS = 8
-# Filters of a column of so many rows take 10 ms without a compiled loop.
-_COMPILED_ROWS = 2**20
 # Fewer runs are encoded on this thread, and runs of less: what is compiled of a thousand rows takes
 # microseconds, so that threads would only wait for each other's Python.
 _FEW_RUNS = 4
@@ -334,11 +332,10 @@ def _has_blooms(draft: _Draft) -> bool:
 
 def _filters_of_run(run: _Run) -> list[NDArray[np.uint32]]:
     plan = run.draft.plan
-    is_one_of_many = len(plan.column) >= _COMPILED_ROWS
     hashes = (
         _distinct_hashes(plan, _rows(plan.column, first, plan.chunk_rows)) for first in run.firsts
     )
-    return [bloom.build_filter(each, is_one_of_many=is_one_of_many) for each in hashes]
+    return [bloom.build_filter(each, len(plan.column)) for each in hashes]
 
 
 def _zones_overlap(draft: _Draft) -> bool:
@@ -363,9 +360,7 @@ def _distinct_hashes(plan: ColumnPlan, array: Any) -> NDArray[np.uint64]:
     present = array.drop_null()
     if plan.kind is not Kind.BYTES:
         return _distinct(bloom.hash_integers(values_of(present, plan.kind)))
-    data, offsets = text_parts(present)
-    text, ends = data.tobytes(), offsets.tolist()
-    return _distinct(bloom.hash_texts([text[start:end] for start, end in pairwise(ends)]))
+    return _distinct(bloom.hash_parts(*text_parts(present)))
 
 
 def _distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from raydb.kernels.codecs import onpair
 from raydb.kernels.codecs.onpair import BYTES, LONGEST_ENTRY, MAX_ENTRIES, PairTable
+from raydb.kernels.codecs.pairs.train import train
 from raydb.storage.flat.encodings.bits import pack
 
 WORDS = [b"a dog", b" on a ", b"red ", b"board", b"", b"\0", b"\xff", b"near the harbor "]
@@ -28,7 +29,7 @@ def joined(items: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
 def trained() -> PairTable:
     random = np.random.default_rng(1)
     items = [b"".join(random.choice(WORDS, 6).tolist()) for _ in range(400)]
-    return onpair.train(*joined(items))
+    return train(*joined(items))
 
 
 TABLE = trained()
@@ -68,14 +69,14 @@ def test_many_words_fill_the_table() -> None:
     random = np.random.default_rng(2)
     words = random.integers(97, 123, (3000, 6)).astype(np.uint8)
     items = [words[random.integers(0, 3000, 5)].tobytes() for _ in range(20_000)]
-    table = onpair.train(*joined(items))
+    table = train(*joined(items))
     assert len(table.entries) > MAX_ENTRIES * 3 // 4
     assert table.width == 12
     assert read(table, items[:100]) == items[:100]
 
 
 def test_no_items_need_no_pairs() -> None:
-    table = onpair.train(*joined([]))
+    table = train(*joined([]))
     assert len(table.entries) == BYTES
     assert table.width == 8
     assert read(table, [b"", b"abc"]) == [b"", b"abc"]

@@ -1,0 +1,1 @@
+"""How the pairs of texts are found in a sample of them."""
