@@ -14,14 +14,17 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
+from raydb.errors import ProgrammingError
 from raydb.interrupts import beside, check_interrupt
 from raydb.room import keep_rows, read_limit
 from raydb.storage.tables.constraints import check_new_constraints, resolve_definition
 from raydb.storage.tables.parts import ArrowPart, FilePart, Part
 from raydb.storage.tables.rows import Rows, part_of
 from raydb.storage.tables.table import FileLayout
+from raydb.storage.take_rows import take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -182,8 +185,32 @@ def redefine(table: Table, definition: TableDefinition, tables: Mapping[str, Tab
         key: found[key] if key in found else table.foreign_rows[key]
         for key in definition.foreign_keys
     }
-    rows = Rows(definition.schema, table.rows.parts, dict(table.rows.key_indexes))
+    held = table.rows
+    for field in definition.schema:
+        if not field.nullable and held.schema.field(field.name).nullable:
+            held = _without_nulls(replace(table, rows=held), field)
+    rows = Rows(definition.schema, held.parts, dict(table.rows.key_indexes))
     return replace(table, definition=definition, rows=rows, foreign_rows=foreign_rows)
+
+
+def _without_nulls(table: Table, field: pa.Field) -> Rows:
+    """Return rows without NULL in a column that is to have none, as no visible row has any.
+
+    A masked row gets the value of another one: a file is not to have NULL where its table does not.
+    """
+    if not table.rows.null_count(field.name):
+        return table.rows
+    column = table.rows.column(field.name)
+    valid = column.is_valid().to_numpy()
+    if not valid.any():
+        raise ProgrammingError(
+            f"column '{field.name}' of table '{table.name}' has NULL in all of its rows, which are "
+            "deleted; VACUUM first"
+        )
+    numbers = np.where(valid, np.arange(len(valid)), np.argmax(valid))
+    position = table.rows.schema.get_field_index(field.name)
+    values = take_rows(column, numbers)
+    return _written(table, table.rows.schema.set(position, field), field.name, values)
 
 
 def _with_rows(table: Table, rows: Rows) -> Table:

@@ -169,3 +169,37 @@ def test_a_reader_follows_definitions(path):
         ):
             with pytest.raises(raydb.OperationalError, match="read-only"):
                 reader.execute(text)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM t WHERE v IS NULL; ALTER TABLE t ALTER v SET NOT NULL",
+        "UPDATE t SET v = 'new' WHERE v IS NULL; ALTER TABLE t ALTER v SET NOT NULL",
+        "UPDATE t SET v = id::VARCHAR; ALTER TABLE t ADD PRIMARY KEY (v)",
+        "ALTER TABLE t ADD COLUMN w VARCHAR; UPDATE t SET w = 'new', v = 'new'; "
+        "ALTER TABLE t ALTER w SET NOT NULL; ALTER TABLE t ALTER v SET NOT NULL",
+    ],
+)
+def test_what_was_null_in_rows_that_are_gone_can_be_not_null(path, change):
+    """A file that has NULL where its table has none is damaged."""
+    with raydb.connect(path) as con:
+        con.execute("CREATE TABLE t (id INTEGER, v VARCHAR)")
+        con.execute("INSERT INTO t VALUES (1, NULL), (2, 'b'), (3, NULL), (4, 'd'); CHECKPOINT")
+        con.execute(change)
+        expected = con.execute("SELECT * FROM t ORDER BY id").fetchall()
+    with raydb.connect(path) as con:
+        assert con.execute("SELECT * FROM t ORDER BY id").fetchall() == expected
+        with pytest.raises(raydb.IntegrityError, match="NULL"):
+            con.execute("INSERT INTO t (id) VALUES (9)")
+
+
+def test_a_column_of_deleted_rows_alone_is_to_be_vacuumed_first(path):
+    with raydb.connect(path) as con:
+        con.execute(
+            "CREATE TABLE t (v VARCHAR); INSERT INTO t VALUES (NULL); CHECKPOINT; DELETE FROM t"
+        )
+        with pytest.raises(raydb.ProgrammingError, match=r"'v' of table 't' .*; VACUUM first"):
+            con.execute("ALTER TABLE t ALTER v SET NOT NULL")
+        con.execute("VACUUM; ALTER TABLE t ALTER v SET NOT NULL")
+    raydb.connect(path).close()
