@@ -21,6 +21,7 @@ from raydb.sql import ast
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from raydb.engine.catalog.snapshot import Snapshot
@@ -43,6 +44,19 @@ def bvh_content(info: BvhInfo) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]
     # The attribute of each level, by its position in the definition.
     levels = [info.levels[attribute] for attribute in _attributes(info.definition)]
     return arrays, {"bvh": properties, "levels": levels}
+
+
+def describe_bvh(bvh: StoredBvh, live: NDArray[np.bool_] | None, file: str) -> dict[str, Any]:
+    """Return a BVH as JSON values; live: which rows of its fact table are visible."""
+    return {
+        "text": bvh.definition.text,
+        "versions": dict(bvh.versions),
+        "row_count": bvh.row_count,
+        # Whether it is known to have no dead places: else they are looked for at first use.
+        "is_whole": bvh.live is live and not bvh.dead_count,
+        "file": file,
+        "obstacle": bvh.info.obstacle,
+    }
 
 
 def load_bvh(

@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 
-from raydb.engine.catalog.bvh_file import bvh_content, load_bvh
+from raydb.engine.catalog.bvh_file import bvh_content, describe_bvh, load_bvh
 from raydb.engine.catalog.indexes import stored_calibration
+from raydb.engine.catalog.indexes.lending import lenders_of
+from raydb.engine.catalog.indexes.lent import lent_arrays
 from raydb.engine.catalog.indexes.vector_index import load_index
 from raydb.engine.catalog.log_records import encode_changes, replay, size_bytes
 from raydb.engine.catalog.snapshot import Snapshot
@@ -32,6 +34,7 @@ from raydb.engine.catalog.stored_table import (
     check_definitions,
     describe_comments,
     describe_definition,
+    describe_parts,
     describe_types,
     load_comments,
     load_definition,
@@ -39,6 +42,7 @@ from raydb.engine.catalog.stored_table import (
     load_part,
     load_schemas,
     load_types,
+    named_files,
 )
 from raydb.errors import NotSupportedError, OperationalError
 from raydb.interrupts import hold_interrupt
@@ -61,8 +65,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.engine.catalog.indexes.lending import Lender
+    from raydb.engine.catalog.indexes.lent import Vectors
     from raydb.engine.catalog.indexes.stored_calibration import Calibrations
-    from raydb.engine.catalog.stored_bvh import StoredBvh
     from raydb.kernels.bvh.bvh import Bvh
     from raydb.kernels.text.text_index import TextIndex
     from raydb.kernels.vector.ivf import Ivf
@@ -78,9 +83,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-STATE_VERSION = 8
-# Version 4 has no vector indexes, version 5 no calibrations of them, version 6 no sequences.
-READ_VERSIONS = (4, 5, 6, 7, STATE_VERSION)
+STATE_VERSION = 9
+# Version 4 has no vector indexes, version 5 no calibrations of them, version 6 no sequences, and
+# up to version 8 no index lends a column to rows.
+READ_VERSIONS = (4, 5, 6, 7, 8, STATE_VERSION)
 
 
 class Store:
@@ -91,8 +97,8 @@ class Store:
         # The files of arrays that are written already, by the identity of what they hold; the
         # value itself is kept beside the name, so that its identity is not given to another one.
         self._files: dict[int, tuple[object, str]] = {}
-        # Of a reader: what was made of each file of the version that was loaded last, by its name.
-        # The next version is likely to have most of these files, which never change.
+        # What was made of each file of the version that is loaded, by its name. A reader keeps it:
+        # the next version is likely to have most of these files, which never change.
         self._opened: dict[str, Any] = {}
         # The files of the checkpoint that is under way.
         self._written: list[str] = []
@@ -107,6 +113,13 @@ class Store:
 
         earlier: what was loaded before, and of which version; it is not read again.
         """
+        try:
+            return self._load(shown, earlier)
+        finally:
+            if not self.directory.read_only:
+                self._opened = {}
+
+    def _load(self, shown: Version, earlier: tuple[Version, Snapshot] | None) -> Snapshot:
         manifest, log = map(str, self.directory.paths)
         if earlier is not None and earlier[0].version == shown.version:
             return replay(shown.records[len(earlier[0].records) :], earlier[1], log)
@@ -141,9 +154,7 @@ class Store:
             raise described.fault("the name of a file of this version")
         made: T | None = self._opened.get(name)
         if made is None:
-            made = make(self.directory.open_file(name))
-            if self.directory.read_only:
-                self._opened[name] = made
+            made = self._opened[name] = make(self.directory.open_file(name))
         return made
 
     def takes(self, changes: Sequence[Change]) -> bool:
@@ -201,36 +212,40 @@ class Store:
             self.directory.commit(json.dumps(state).encode(), files)
             moved.note_saved()
         except BaseException:
-            unnamed = set(self._written) - set(self.directory.shown.files)
-            for name in unnamed:
-                self.directory.discard_file(name)
+            unnamed = self._discard_unnamed()
             self._files = {k: known for k, known in self._files.items() if known[1] not in unnamed}
             raise
         self._files = {k: known for k, known in self._files.items() if known[1] in set(files)}
         # The change is durable; what can't be removed now is removed after the next one.
+        self._discard_unnamed()
         with suppress(OperationalError):
             self.directory.collect_garbage()
         return snapshot
 
+    def _discard_unnamed(self) -> set[str]:
+        """Give up the files of the checkpoint that no version names, and return their names."""
+        unnamed = set(self._written) - set(self.directory.shown.files)
+        for name in unnamed:
+            self.directory.discard_file(name)
+        return unnamed
+
     def _write_files(self, snapshot: Snapshot, most: int) -> tuple[Snapshot, Properties, list[str]]:
         """Write what is not in a file yet; return the snapshot, its state and all its files."""
+        vector_indexes = self._write_all("ivf", ivf.to_arrays, snapshot.vector_indexes)
         rows = Files(partial(self._write_file, "flat"), self._open_part, most)
-        tables = {name: write_rows(table, rows) for name, table in snapshot.tables.items()}
+        tables = {
+            name: write_rows(table, rows, self._lenders(table, snapshot, vector_indexes))
+            for name, table in snapshot.tables.items()
+        }
         snapshot = replace(snapshot, tables=tables)
         described = [self._describe_table(table) for table in tables.values()]
-        bvhs = [self._describe_bvh(bvh, tables) for bvh in snapshot.bvhs.values()]
-        vector_indexes = {
-            name: self._write_once("ivf", index, partial(_index_content, index))
-            for name, index in snapshot.vector_indexes.items()
-        }
-        text_indexes = {
-            name: self._write_once("fts", index, partial(_text_content, index))
-            for name, index in snapshot.text_indexes.items()
-        }
-        calibrations = {
-            name: self._write_once("cal", known, partial(_calibration_content, known))
-            for name, known in snapshot.calibrations.items()
-        }
+        bvhs = [
+            describe_bvh(bvh, tables[bvh.definition.table].live, self._write_bvh(bvh.info))
+            for bvh in snapshot.bvhs.values()
+        ]
+        text_indexes = self._write_all("fts", text_index.to_arrays, snapshot.text_indexes)
+        of_calibrations = stored_calibration.to_arrays
+        calibrations = self._write_all("cal", of_calibrations, snapshot.calibrations)
         state = {
             "version": STATE_VERSION,
             "tables": described,
@@ -240,13 +255,22 @@ class Store:
             "text_indexes": text_indexes,
             "calibrations": calibrations,
         }
-        files = [name for table in described for name, *_ in table["files"]]
+        files = [name for table in described for name in named_files(table["files"])]
         files += [table[kind] for table in described for kind in ("keys", "live") if table[kind]]
         files += [bvh["file"] for bvh in bvhs]
         files += vector_indexes.values()
         files += text_indexes.values()
         files += calibrations.values()
         return snapshot, state, files
+
+    def _lenders(self, table: Table, snapshot: Snapshot, files: Mapping[str, str]) -> list[Lender]:
+        """Return the indexes that lend columns to a table's rows.
+
+        Those in an object store lend none: a point read would bring all vectors from there.
+        """
+        if self.directory.local_folder is None:
+            return []
+        return lenders_of(table, snapshot.vector_indexes, files, set(self._written))
 
     def files(self, written: list[str], most: int = STATEMENT_BYTES) -> Files:
         """Return what writes files of rows and reads them; their names are added to `written`.
@@ -284,6 +308,19 @@ class Store:
             known = self._files[id(value)] = (value, name)
         return known[1]
 
+    def _write_all(
+        self,
+        kind: str,
+        to_arrays: Callable[[T], tuple[Arrays, Properties]],
+        values: Mapping[str, Deferred[T]],
+    ) -> dict[str, str]:
+        """Return the file of each value by its name; those that are in none are written."""
+
+        def write(value: Deferred[T]) -> str:
+            return self._write_once(kind, value, lambda: to_arrays(value.get()))
+
+        return {name: write(value) for name, value in values.items()}
+
     # -- tables
 
     def _open_part(self, name: str) -> FilePart:
@@ -293,11 +330,7 @@ class Store:
         return {
             **describe_definition(table.definition),
             "version": table.version,
-            "files": [
-                [part.name, dict(part.renamed), list(part.absent)]
-                for part in table.rows.parts
-                if isinstance(part, FilePart)
-            ],
+            "files": describe_parts(table),
             "keys": self._write_keys(table),
             "live": self._write_live(table),
         }
@@ -338,7 +371,7 @@ class Store:
         definition = load_definition(described)
         schema = definition.schema
         parts = tuple(
-            load_part(each, self._open(each.items(3)[0], open_table), schema)
+            load_part(each, self._open(each.items()[0], open_table), schema, self._lent)
             for each in described["files"].items()
         )
         rows, live = Rows(schema, parts), None
@@ -350,6 +383,11 @@ class Store:
             live = arrays.take("live", np.bool_, (rows.row_count,), flags)
             self._files[id(live)] = (live, file.text())
         return Table(definition, rows, described["version"].integer(), live=live)
+
+    def _lent(self, file: Described, width: int) -> Deferred[Vectors]:
+        """Return what the file of an index lends to rows."""
+        arrays = self._open(file, read_sections).arrays
+        return Deferred(partial(lent_arrays, arrays, width))
 
     def _with_foreign_rows(
         self, table: Table, tables: Mapping[str, Table], described: Described
@@ -429,18 +467,6 @@ class Store:
 
     # -- BVHs
 
-    def _describe_bvh(self, bvh: StoredBvh, tables: Mapping[str, Table]) -> dict[str, Any]:
-        is_whole = bvh.live is tables[bvh.definition.table].live and not bvh.dead_count
-        return {
-            "text": bvh.definition.text,
-            "versions": dict(bvh.versions),
-            "row_count": bvh.row_count,
-            # Whether it is known to have no dead places: else they are looked for at first use.
-            "is_whole": is_whole,
-            "file": self._write_bvh(bvh.info),
-            "obstacle": bvh.info.obstacle,
-        }
-
     def _write_bvh(self, info: BvhInfo) -> str:
         """Write a BVH's arrays unless they are in a file."""
         # The index is another value whenever rows are deleted, and its arrays are not.
@@ -469,15 +495,3 @@ class Store:
             raise described["text"].fault("a BVH with a name of its own")
         self.adopt_bvh(bvh.info, described["file"].text())
         return snapshot.with_stored(bvh)
-
-
-def _index_content(index: Deferred[Ivf]) -> tuple[Arrays, Properties]:
-    return ivf.to_arrays(index.get())
-
-
-def _text_content(index: Deferred[TextIndex]) -> tuple[Arrays, Properties]:
-    return text_index.to_arrays(index.get())
-
-
-def _calibration_content(known: Deferred[Calibrations]) -> tuple[Arrays, Properties]:
-    return stored_calibration.to_arrays(known.get())

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from raydb.engine.catalog.indexes.lending import lent_by
+from raydb.engine.catalog.indexes.lent import BorrowingPart, LentColumn
 from raydb.engine.catalog.stored_sequence import load_identity
 from raydb.errors import Error, NotSupportedError
 from raydb.kernels.stored.described import Described
 from raydb.kernels.vector.exact_search import METRICS
 from raydb.kernels.vector.graph import MOST_DEGREE
-from raydb.storage.flat.kinds import kind_of
-from raydb.storage.tables.constraints import check_columns, resolve_references
+from raydb.storage.flat.kinds import is_vector, kind_of
+from raydb.storage.tables.constraints import MAX_ROWS, check_columns, resolve_references
 from raydb.storage.tables.following import ACTIONS, CASCADE
 from raydb.storage.tables.parts import FilePart
 from raydb.storage.tables.table import (
@@ -38,6 +40,8 @@ from raydb.storage.tables.table import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from raydb.engine.catalog.indexes.lent import Vectors
+    from raydb.kernels.stored.deferred import Deferred
     from raydb.storage.flat import FlatTable
 
     Reader = Callable[[Described], Any]
@@ -106,25 +110,69 @@ def check_definitions(tables: Mapping[str, Table], described: Mapping[str, Descr
             raise described[name]["foreign_keys"].fault("foreign keys with their references")
 
 
-def load_part(described: Described, flat: FlatTable, schema: pa.Schema) -> FilePart:
-    """Return a file's rows once its columns are those of a table, whatever the file calls them."""
-    name, renamed, missing = described.items(3)
+def describe_parts(table: Table) -> list[list[Any]]:
+    """Return the files of a table's rows as JSON values, with what each borrows that is in use."""
+    described = []
+    for part in table.rows.parts:
+        if isinstance(part, FilePart):
+            lent = {}
+            for name in table.rows.schema.names:
+                if (found := lent_by(part, name)) is not None:
+                    lent[part.renamed.get(name, name)] = [found.file, found.first]
+            described.append([part.name, dict(part.renamed), list(part.absent), lent])
+    return described
+
+
+def named_files(described: list[list[Any]]) -> list[str]:
+    """Return the names of all files in what `describe_parts` returns."""
+    return [
+        name for each in described for name in (each[0], *(file for file, _ in each[3].values()))
+    ]
+
+
+def load_part(
+    described: Described,
+    flat: FlatTable,
+    schema: pa.Schema,
+    lend: Callable[[Described, int], Deferred[Vectors]],
+) -> FilePart:
+    """Return a file's rows once its columns are those of a table, whatever the file calls them.
+
+    lend: what the file of an index lends, of vectors of a width.
+    """
+    name, renamed, missing, *borrowed = described.items(3 if len(described.items()) == 3 else 4)
     stored = {column: each.text() for column, each in renamed.entries().items()}
     absent = set(missing.texts())
+    lent: dict[str, LentColumn] = {}
+    loans = borrowed[0].entries() if borrowed else {}
     for field in schema:
-        held = flat.schema.get_field_index(stored.get(field.name, field.name))
+        called = stored.get(field.name, field.name)
+        held = flat.schema.get_field_index(called)
         if field.name in absent:
             fits = field.nullable
+        elif called in loans:
+            kind = field.type
+            fits = held >= 0 and pa.types.is_boolean(flat.schema.field(held).type)
+            fits = fits and is_vector(kind) and pa.types.is_float32(kind.value_type)
+            if fits:
+                file, first = loans[called].items(2)
+                start = first.integer(0, MAX_ROWS)
+                vectors = lend(file, kind.list_size)
+                lent[called] = LentColumn(file.text(), kind, start, flat.row_count, vectors)
         else:
             fits = held >= 0 and flat.schema.field(held).type == field.type
         if not fits:
             raise described.fault(f"a file with column '{field.name}' as {field.type}")
-    part = FilePart(
-        name.text(), flat, stored, {column: schema.field(column).type for column in absent}
-    )
+    nothing = {column: schema.field(column).type for column in absent}
+    part = FilePart(name.text(), flat, stored, nothing)
+    if lent:
+        part = BorrowingPart(name.text(), flat, stored, nothing, lent)
     # An absent column can be NULL. The count is checked when the column is first read.
-    required = [stored.get(field.name, field.name) for field in schema if not field.nullable]
-    flat.require(required)
+    required = [field.name for field in schema if not field.nullable]
+    flat.require([stored.get(each, each) for each in required])
+    for column in required:
+        if lent_by(part, column) is not None and part.null_count(column):
+            raise described.fault(f"a file without NULL in column '{column}'")
     return part
 
 

@@ -31,11 +31,11 @@ SELECT id FROM vector_search(item, place, [30, 2], k => 3);
 -- 31
 SELECT name, table_name, scan, group_by, aggregate FROM bvhs() WHERE name = 'sales';
 -- 'sales' | 'sale' | '"name", day' | 'city' | 'amount'
-SELECT name, table_name, lists, vectors FROM vector_indexes();
+SELECT name, table_name, lists, vectors FROM vector_indexes() WHERE table_name = 'item';
 -- 'near' | 'item' | 3 | 60
 SELECT index_name, k, fnr, seed FROM index_calibrations();
 -- 'near' | 2 | 0.3 | 1
-SELECT * FROM indexes();
+SELECT * FROM indexes() WHERE table_name IN ('sale', 'item');
 -- 'by_note' | 'sale' | 'note' | false
 -- 'near' | 'item' | 'place' | false
 DESCRIBE shop;

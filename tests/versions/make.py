@@ -94,13 +94,29 @@ INSERT INTO visit (id, paid) VALUES (3, 4);
 UPDATE visit SET e = 'y' WHERE id = 2;
 """
 
+# What 0.1.0a5 added; searches.sql asks for it.
+SEARCHES = """
+CREATE SCHEMA extra;
+CREATE MACRO twice(a) AS 2 * a;
+COMMENT ON TABLE item IS 'places';
+CREATE TABLE extra.note (id INTEGER, words VARCHAR, v FLOAT[2] NOT NULL, w TINYINT[2]);
+INSERT INTO extra.note SELECT range, 'word' || range % 5 || ' and word' || range % 7,
+    [range, range % 3]::FLOAT[2], [range % 100, 1]::TINYINT[2] FROM range(40);
+CREATE INDEX by_words ON extra.note USING fts (words);
+CREATE INDEX by_graph ON extra.note USING hnsw (v) WITH (lists = 2, m = 2);
+CREATE INDEX by_bytes ON extra.note USING ivf (w) WITH (lists = 2, quantization = 'int8');
+CHECKPOINT;
+DELETE FROM extra.note WHERE id % 10 = 3;
+UPDATE extra.note SET v = [0.5, 100] WHERE id = 7;
+"""
+
 
 def main() -> None:
     (target,) = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "everything.raydb"
         con = raydb.connect(path)
-        for script in (CHECKPOINTED, LOGGED, NEWER, ENUMS):
+        for script in (CHECKPOINTED, LOGGED, NEWER, ENUMS, SEARCHES):
             con.execute(script)
         con.close()
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:

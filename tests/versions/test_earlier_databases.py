@@ -17,7 +17,7 @@ import raydb
 HERE = Path(__file__).parent
 DATABASES = sorted(HERE.glob("*.zip"))
 # The pages, and the version that has added what they ask for.
-PAGES = {"answers": "0.1.0a1", "newer": "0.1.0a3", "enums": "0.1.0a4"}
+PAGES = {"answers": "0.1.0a1", "newer": "0.1.0a3", "enums": "0.1.0a4", "searches": "0.1.0a5"}
 CHANGES = """
     INSERT INTO country (id, name) VALUES (3, 'Spain');
     INSERT INTO shop VALUES (5, 'Vigo', 3);

@@ -137,6 +137,7 @@ QUERIES = (
     "SELECT id FROM vector_search(v, emb, [1, 0, 0.5, 2], k => 3, metric => 'l2', exact => true)",
     "SELECT count(*) FROM bvhs()",
     "SELECT count(*) FROM vector_indexes()",
+    "SELECT id, emb FROM v WHERE id > 3 ORDER BY id DESC",
     "SELECT count(*) FROM index_calibrations()",
     "EXPLAIN SELECT region, sum(m) FROM f JOIN d ON d = id GROUP BY region",
     "DESCRIBE f",
