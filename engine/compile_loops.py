@@ -253,6 +253,8 @@ def _write_tables(folder: Path) -> None:
                 flat.item(7, column)
                 value = table.column(column)[7]
                 flat.scan([column], pc.field(column) == value)
+                if isinstance(value.as_py(), str):
+                    flat.scan([column], pc.starts_with(pc.field(column), value.as_py()[:9]))
 
 
 def _flat_tables() -> Iterator[tuple[pa.Table, dict[str, str]]]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from raydb.kernels.codecs.rows.entries import Entries
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -388,6 +389,14 @@ def table_words(table: SymbolTable) -> tuple[NDArray[np.uint64], NDArray[np.uint
     lengths[: len(symbols.words)] = symbols.lengths
     words.flags.writeable = lengths.flags.writeable = False
     return words, lengths
+
+
+@lru_cache(maxsize=64)
+def table_entries(table: SymbolTable) -> Entries:
+    """Return the symbols as entries, of all 255 codes."""
+    lengths = np.fromiter(map(len, table.symbols), np.int64, len(table.symbols))
+    data = np.frombuffer(b"".join(table.symbols), np.uint8)
+    return Entries.of(data, np.cumsum([0, *lengths.tolist()]), MAX_SYMBOLS)
 
 
 @lru_cache(maxsize=16)

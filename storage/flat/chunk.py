@@ -22,8 +22,6 @@ from raydb.storage.flat.metadata.flatbuffer import RootTable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from raydb.storage.flat.encodings.encoding import Rows
     from raydb.storage.flat.metadata.column import Column
 
@@ -79,15 +77,6 @@ def read_rows(chunk: Chunk, rows: Rows) -> Any:
         return chunk.encoding.read(chunk, rows, count, pa.py_buffer(validity))
     bits = np.packbits(unpack(validity, 1, row_count)[rows], bitorder="little")
     return chunk.encoding.read(chunk, rows, count, pa.py_buffer(bits))
-
-
-def match_rows(chunk: Chunk, value: bytes, start: int, stop: int) -> NDArray[np.int64]:
-    """Return the rows of the table, ascending, in which start..stop of a chunk equal a text."""
-    found = chunk.encoding.match(chunk, value, start, stop)
-    if chunk.validity is not None and len(found):
-        # A NULL has no bytes, as the empty text has none.
-        found = found[unpack(chunk.validity, 1, chunk.entry.row_count)[found] > 0]
-    return found + chunk.entry.first_row
 
 
 def item_reader(chunk: Chunk) -> Callable[[int], Any]:

@@ -15,10 +15,12 @@ import pyarrow as pa
 
 from raydb.errors import ProgrammingError
 from raydb.interrupts import check_interrupt
+from raydb.kernels.codecs.rows.entries import are_loops_loaded
 from raydb.room import check_room, read_limit
 from raydb.storage.flat.chunk import check_chunk_metadata, item_reader, open_chunk, read_rows
 from raydb.storage.flat.encodings import ENCODINGS
 from raydb.storage.flat.encodings.encoding import OFFSET_BYTES, Piece
+from raydb.storage.flat.encodings.taker import taker_of
 from raydb.storage.flat.encodings.texts import arrays_of, is_narrow, narrow_texts
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Flags, Kind
 from raydb.storage.flat.metadata.column import chunk_lengths
@@ -30,9 +32,12 @@ if TYPE_CHECKING:
 
     from raydb.storage.flat.encodings.encoding import Chunk, Gather
     from raydb.storage.flat.metadata.column import Column
+    from raydb.storage.flat.zone_map import Bounds
 
 # Codes, or values, of so many bytes are decoded in one call: few enough to be held twice.
 _DECODED_AT_ONCE = 2**26
+# So many rows are worth loading the loops.
+_MANY_ROWS = 2**20
 
 
 class _Run(NamedTuple):
@@ -124,6 +129,8 @@ class ColumnReader:
             self.bring(touched)
             for number in touched.tolist():
                 self.chunk(number)
+        if self._taker is not None and (len(rows) >= _MANY_ROWS or are_loops_loaded()):
+            return self._taker(rows, numbers)
         group_of, gathers = self._groups
         if len(gathers) == 1:
             return self._take_group(gathers[0], rows, numbers)
@@ -275,6 +282,16 @@ class ColumnReader:
                 number += 1
 
     # Rows of all chunks at once
+
+    @cached_property
+    def _taker(self) -> Gather | None:
+        """The function for rows of all chunks, if one loop reads all of their encodings."""
+        return taker_of(self.column)
+
+    @cached_property
+    def bounds(self) -> list[Bounds | None]:
+        """The zone map of each chunk, None where it has none."""
+        return [self.column.bounds(number) for number in range(len(self.column.entries))]
 
     @cached_property
     def _groups(self) -> tuple[NDArray[np.int64], list[Gather | None]]:

@@ -23,7 +23,6 @@ from raydb.errors import (
     ProgrammingError,
     did_you_mean,
 )
-from raydb.room import check_room
 from raydb.storage.damage import damaged
 from raydb.storage.flat.bring import bring_tables
 from raydb.storage.flat.column_reader import (
@@ -55,7 +54,7 @@ from raydb.storage.flat.metadata.column import (
 )
 from raydb.storage.flat.metadata.description import TableMetadata, describe_column
 from raydb.storage.flat.metadata.flatbuffer import RootTable
-from raydb.storage.flat.select import select_rows
+from raydb.storage.flat.select import read_selected, select_rows
 from raydb.storage.mapped import open_source
 
 if TYPE_CHECKING:
@@ -67,9 +66,6 @@ if TYPE_CHECKING:
 
     from raydb.storage.flat.bring import WantedRows
     from raydb.storage.mapped import Source
-
-# Rows are read one by one, and not their ranges, where fewer than one in so many is selected.
-_SPARSE = 8
 
 # The Global VTable and the tail are there, in most files the rest of the metadata.
 _END = 2**12
@@ -366,10 +362,10 @@ class FlatTable:
         """Return the rows for which a filter holds as an Arrow table, all rows without one.
 
         filter: a pyarrow.compute.Expression, or a sequence of (column, operator, value) that must
-        all hold, with the operators ==, !=, <, <=, > and >=. Comparisons of a column with a value,
-        joined by `&` and `|`, skip the chunks whose zone maps or bloom filters rule them out, and
-        equality reads FSST codes without decoding them. Any other expression is evaluated on all
-        rows, with the same answer.
+        all hold, with the operators ==, !=, <, <=, >, >= and starts_with. Comparisons of a column
+        with a value, joined by `&` and `|`, skip the chunks whose zone maps or bloom filters rule
+        them out. Texts that equal one or begin with one, integers and times of a range are found
+        without decoding them. Any other expression is evaluated on all rows, with the same answer.
 
         Raises ProgrammingError for columns that do not exist and filters that cannot be evaluated.
 
@@ -386,20 +382,7 @@ class FlatTable:
             return self._table(names, arrays, self.row_count)
         rows, ranges = select_rows(self, filter)
         self.bring(names, rows if len(rows) < self.row_count else ranges)
-        readers = [self.reader(name) for name in names]
-        spanned = sum(stop - start for start, stop in ranges)
-        if len(rows) * _SPARSE < spanned:
-            return self._table(names, [reader.take(rows) for reader in readers], len(rows))
-        # Arrow filters chunk by chunk; its take would join chunks, of 2 GiB at most.
-        # A byte of the mask for each, and four numbers for each that matches.
-        check_room(spanned + 32 * len(rows), f"the rows of file '{self.path}' that match")
-        mask = np.zeros(spanned, np.bool_)
-        mask[_places_in(rows, ranges)] = True
-        selected = pa.array(mask)
-        arrays = [
-            pa.chunked_array(reader.read(ranges), reader.column.field.type).filter(selected)
-            for reader in readers
-        ]
+        arrays = read_selected([self.reader(name) for name in names], rows, ranges)
         return self._table(names, arrays, len(rows))
 
     def _table(self, names: Sequence[str], arrays: list[Any], row_count: int) -> Any:
@@ -490,11 +473,3 @@ def _read_shared(root: RootTable) -> tuple[SharedDictionary, ...]:
         SharedDictionary(Section(*fields[:3]), *fields[3:6])
         for fields in SHARED_DICTIONARY.iter_unpack(root.bytes_of(2, SHARED_DICTIONARY.size))
     )
-
-
-def _places_in(rows: NDArray[np.int64], ranges: list[tuple[int, int]]) -> NDArray[np.int64]:
-    """Return where each row stands among the rows of ascending ranges."""
-    starts = np.array([start for start, _ in ranges], np.int64)
-    lengths = np.array([stop - start for start, stop in ranges], np.int64)
-    shifts = starts - (np.cumsum(lengths) - lengths)
-    return rows - shifts[np.searchsorted(starts, rows, "right") - 1]

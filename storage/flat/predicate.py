@@ -23,6 +23,7 @@ from raydb.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+STARTS_WITH = "starts_with"
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -30,6 +31,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
     "<": operator.lt,
     ">": operator.gt,
+    STARTS_WITH: lambda field, value: pc.starts_with(field, value.as_py()),
 }
 
 # A literal may have several types; expressions with more combinations than this are not read.
@@ -106,6 +108,8 @@ def read_comparisons(comparisons: Sequence[Any], schema: Any) -> Predicate | Non
             scalar = value if isinstance(value, pa.Scalar) else pa.scalar(value)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise ProgrammingError(f"column '{column}' cannot be compared: {error}") from None
+        if symbol == STARTS_WITH and not isinstance(scalar.as_py(), str | bytes):
+            raise ProgrammingError(f"column '{column}' starts with a text, not {value!r}")
         parts.append(Comparison(column, symbol, scalar))
     whole: Predicate | None = None
     for part in parts:
@@ -115,7 +119,7 @@ def read_comparisons(comparisons: Sequence[Any], schema: Any) -> Predicate | Non
 
 def read_expression(expression: Any, schema: Any) -> Predicate | None:
     """Return what a pyarrow Expression says; None unless it is comparisons, AND and OR."""
-    text = str(expression)
+    text = printed(expression)
     parsed = _parse(text, 0, schema)
     if parsed is None or parsed[1] != len(text):
         return None
@@ -123,6 +127,14 @@ def read_expression(expression: Any, schema: Any) -> Predicate | None:
         if build_expression(reading).equals(expression):
             return reading
     return None
+
+
+def printed(expression: Any) -> str:
+    """Return an expression as pyarrow prints it; "" where it holds bytes that are no text."""
+    try:
+        return str(expression)
+    except UnicodeDecodeError:
+        return ""
 
 
 def _readings(parsed: Any) -> Iterator[Predicate]:
@@ -137,6 +149,10 @@ def _readings(parsed: Any) -> Iterator[Predicate]:
 
 def _parse(text: str, place: int, schema: Any) -> tuple[Any, int] | None:
     """Return the predicate that begins at a place, and the place behind it; None if none does."""
+    for name in schema.names if text.startswith(f"{STARTS_WITH}(", place) else ():
+        found = _parse_prefix(text, place + len(STARTS_WITH) + 1, name, schema)
+        if found is not None:
+            return found
     if not text.startswith("(", place):
         return None
     for name in schema.names:
@@ -167,6 +183,18 @@ def _parse_comparison(text: str, place: int, name: str, schema: Any) -> tuple[An
         return None
     values = tuple(_scalars(text[place:end], schema.field(name).type))
     return (_Unread(name, symbol, values), end + 1) if values else None
+
+
+def _parse_prefix(text: str, place: int, name: str, schema: Any) -> tuple[Any, int] | None:
+    before, behind = f'{name}, {{pattern="', '", ignore_case=false})'
+    end = text.find(behind, place)
+    if not text.startswith(before, place) or end < 0:
+        return None
+    # Printed as it is: what was read wrongly is another expression.
+    pattern, data_type = text[place + len(before) : end], schema.field(name).type
+    is_bytes = pa.types.is_binary(data_type) or pa.types.is_large_binary(data_type)
+    value = pa.scalar(pattern.encode() if is_bytes else pattern)
+    return _Unread(name, STARTS_WITH, (value,)), end + len(behind)
 
 
 def _quote_end(text: str, place: int) -> int:

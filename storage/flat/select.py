@@ -11,6 +11,7 @@ remains of the next as ranges of rows.
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,18 +19,20 @@ import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
 from raydb.errors import ProgrammingError
-from raydb.interrupts import check_interrupt
-from raydb.room import check_room
+from raydb.room import check_room, read_limit
 from raydb.storage.flat import bloom
-from raydb.storage.flat.chunk import match_rows
+from raydb.storage.flat.encodings.encoding import Interval, Text
+from raydb.storage.flat.encodings.find import find_rows
 from raydb.storage.flat.kinds import EXACT
 from raydb.storage.flat.layout import Kind
 from raydb.storage.flat.predicate import (
+    STARTS_WITH,
     And,
     Comparison,
     Or,
     Predicate,
     build_expression,
+    printed,
     read_comparisons,
     read_expression,
 )
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.storage.flat.column_reader import ColumnReader
+    from raydb.storage.flat.encodings.encoding import Wanted
     from raydb.storage.flat.flat_table import FlatTable
     from raydb.storage.flat.metadata.column import Column
     from raydb.storage.flat.zone_map import Bounds
@@ -47,6 +51,19 @@ if TYPE_CHECKING:
     Ranges = list[tuple[int, int]]
 
 _TYPES = pa.types
+
+# From the value of a comparison of integers to the least and the greatest one for which it holds.
+_ENDS: dict[str, tuple[int | None, int | None]] = {
+    "==": (0, 0),
+    "<": (None, -1),
+    "<=": (None, 0),
+    ">": (1, None),
+    ">=": (0, None),
+}
+
+# Rows are taken, and not their ranges read, where fewer than one in so many is selected; and where
+# fewer than half are and there is room for all.
+_SPARSE, _DENSE = 8, 2
 
 # The numbers of rows are held three times: in ranges, joined, and those that match.
 _NUMBER_BYTES = 24
@@ -73,19 +90,21 @@ def select_rows(source: FlatTable, wanted: Any) -> tuple[NDArray[np.int64], Rang
     if expression is None:
         return np.arange(source.row_count), everything
     if predicate is None:
-        names = _names_in(str(expression), schema)
+        names = _names_in(printed(expression), schema)
         return _evaluate(source, expression, names, None, everything), everything
     source.bring(_columns_of(predicate), [])
     ranges = _possible_ranges(source, predicate)
-    rows = None
-    for part in _conjuncts(predicate):
-        if _is_text_equality(source, part):
-            value = part.value.as_buffer().to_pybytes()
-            rows = _match(source.reader(part.column), value, ranges)
-            if part is predicate:
-                return rows, ranges
-            break
-    return _evaluate(source, expression, _columns_of(predicate), rows, ranges), ranges
+    parts = _conjuncts(predicate)
+    found = _first_wanted(source, [part for part in parts if isinstance(part, Comparison)])
+    if found is None:
+        return _evaluate(source, expression, _columns_of(predicate), None, ranges), ranges
+    name, wanted, told = found
+    rows = find_rows(source.reader(name), wanted, ranges)
+    rest = [part for part in parts if all(part is not each for each in told)]
+    if not rest:
+        return rows, ranges
+    left: Predicate = reduce(And, rest)
+    return _evaluate(source, build_expression(left), _columns_of(left), rows, ranges), ranges
 
 
 def possible_ranges(source: FlatTable, wanted: Sequence[tuple[str, str, Any]]) -> Ranges:
@@ -102,7 +121,7 @@ def possible_ranges(source: FlatTable, wanted: Sequence[tuple[str, str, Any]]) -
 
 def _names_in(text: str, schema: Any) -> list[str]:
     """Return the columns that a printed expression may refer to: by name, or all if by number."""
-    if "FieldPath" in text:
+    if "FieldPath" in text or not text:
         return list(schema.names)
     return [name for name in schema.names if name in text]
 
@@ -149,19 +168,51 @@ def _evaluate(
     return np.sort(kept.to_numpy())
 
 
-def _conjuncts(predicate: Predicate) -> list[Comparison]:
+def _conjuncts(predicate: Predicate) -> list[Predicate]:
+    """Return the predicates that must all hold."""
     match predicate:
-        case Comparison():
-            return [predicate]
         case And(left, right):
             return _conjuncts(left) + _conjuncts(right)
-        case Or():
-            return []
+        case _:
+            return [predicate]
 
 
-def _is_text_equality(source: FlatTable, part: Comparison) -> bool:
-    column = source.reader(part.column).column
-    return part.operator == "==" and part.value.is_valid and _is_bytes(column, part.value.type)
+def _first_wanted(
+    source: FlatTable, comparisons: list[Comparison]
+) -> tuple[str, Wanted, list[Comparison]] | None:
+    """Return a column that is searched without decoding it, for what, and what that answers.
+
+    Few rows equal a text; more begin with one, or have an integer of some range.
+    """
+    columns = {each.column: source.reader(each.column).column for each in comparisons}
+    for symbol in ("==", STARTS_WITH):
+        for each in comparisons:
+            column = columns[each.column]
+            value = comparable(column, each.value) if column.kind is Kind.BYTES else None
+            if each.operator == symbol and value is not None:
+                return each.column, Text(value, symbol == STARTS_WITH), [each]
+    for name, column in columns.items():
+        if column.kind in {Kind.SIGNED, Kind.UNSIGNED}:
+            told = [each for each in comparisons if each.column == name]
+            interval, told = _interval(column, told)
+            if told:
+                return name, interval, told
+    return None
+
+
+def _interval(column: Column, comparisons: list[Comparison]) -> tuple[Interval, list[Comparison]]:
+    """Return the integers for which comparisons hold, and which of them these are."""
+    least, greatest = int(np.iinfo(column.dtype).min), int(np.iinfo(column.dtype).max)
+    told = []
+    for each in comparisons:
+        value = comparable(column, each.value)
+        if value is None or each.operator not in _ENDS:
+            continue
+        told.append(each)
+        low, high = _ENDS[each.operator]
+        least = least if low is None else max(least, value + low)
+        greatest = greatest if high is None else min(greatest, value + high)
+    return Interval(least, greatest), told
 
 
 def _is_bytes(column: Column, data_type: Any) -> bool:
@@ -173,17 +224,41 @@ def _is_bytes(column: Column, data_type: Any) -> bool:
     return bool(_TYPES.is_binary(data_type) or _TYPES.is_large_binary(data_type))
 
 
-def _match(reader: ColumnReader, value: bytes, ranges: Ranges) -> NDArray[np.int64]:
-    found = []
-    held = 0
-    reader.bring_rows(ranges)
-    for number, start, stop in reader.pieces(ranges):
-        check_interrupt()
-        need = held + _NUMBER_BYTES * (stop - start)
-        check_room(need, f"the rows of column '{reader.column.field.name}' that match")
-        found.append(match_rows(reader.chunk(number), value, start, stop))
-        held += found[-1].nbytes
-    return np.concatenate(found) if found else np.empty(0, np.int64)
+# The selected rows
+
+
+def read_selected(
+    readers: Sequence[ColumnReader], rows: NDArray[np.int64], ranges: Ranges
+) -> list[Any]:
+    """Return the selected rows of columns, of the ranges that were not skipped."""
+    spanned = sum(stop - start for start, stop in ranges)
+    if len(rows) * _SPARSE < spanned or (len(rows) * _DENSE < spanned and _fit(readers)):
+        return [reader.take(rows) for reader in readers]
+    # Arrow filters chunk by chunk; its take would join chunks, of 2 GiB at most.
+    # A byte of the mask for each, and four numbers for each that matches.
+    what = readers[0].column.file.path if readers else ""
+    check_room(spanned + 32 * len(rows), f"the rows of file '{what}' that match")
+    mask = np.zeros(spanned, np.bool_)
+    mask[_places_in(rows, ranges)] = True
+    selected = pa.array(mask)
+    return [
+        pa.chunked_array(reader.read(ranges), reader.column.field.type).filter(selected)
+        for reader in readers
+    ]
+
+
+def _fit(readers: Sequence[ColumnReader]) -> bool:
+    """Tell whether all rows may be in memory: nobody need ask how much some of them take."""
+    limit = read_limit()
+    return limit is None or sum(reader.decoded_bytes(math.inf) for reader in readers) <= limit
+
+
+def _places_in(rows: NDArray[np.int64], ranges: list[tuple[int, int]]) -> NDArray[np.int64]:
+    """Return where each row stands among the rows of ascending ranges."""
+    starts = np.array([start for start, _ in ranges], np.int64)
+    lengths = np.array([stop - start for start, stop in ranges], np.int64)
+    shifts = starts - (np.cumsum(lengths) - lengths)
+    return rows - shifts[np.searchsorted(starts, rows, "right") - 1]
 
 
 # Chunks that are ruled out
@@ -207,7 +282,7 @@ def _comparison_ranges(reader: ColumnReader, symbol: str, scalar: Any) -> Ranges
     value = comparable(column, scalar)
     if value is not None:
         for number in np.flatnonzero(possible).tolist():
-            bounds = column.bounds(number)
+            bounds = reader.bounds[number]
             possible[number] = bounds is None or _may_hold(bounds, symbol, value)
         if symbol == "==" and len(column.bloom_starts):
             possible &= bloom.may_contain(
@@ -289,6 +364,9 @@ def _may_hold(bounds: Bounds, symbol: str, value: Any) -> bool:
             return bool(least <= value)
         case ">":
             return bool(greatest is None or greatest > value)
+        case "starts_with":
+            ends = greatest is None or greatest[: len(value)] >= value
+            return bool(least[: len(value)] <= value and ends)
         case _:
             return bool(greatest is None or greatest >= value)
 

@@ -28,6 +28,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 from bench_fsst import make_captions
+from flatstor_filters import measure_filters
 
 from raydb.storage.flat import open_table, write_table
 
@@ -49,6 +50,7 @@ TARGETS = {
     "image_point_to_pread": 1.2,
     "image_overhead": 0.01,
     "wide_write_to_parquet": 1.0,
+    "filter_to_rivals": 0.5,
 }
 
 
@@ -315,7 +317,10 @@ def measure_wide(folder: Path, seed: int, column_count: int = 1000) -> dict[str,
 
 
 def judge(
-    captions: list[dict[str, Any]], images: dict[str, Any], wide: dict[str, Any]
+    captions: list[dict[str, Any]],
+    images: dict[str, Any],
+    wide: dict[str, Any],
+    filters: list[dict[str, Any]],
 ) -> dict[str, dict[str, Any]]:
     """Return for each target that this run can judge what was measured and whether it is met."""
     flat, parquet = captions[0], captions[1]
@@ -330,6 +335,8 @@ def judge(
         "image_overhead": images["overhead"],
         "wide_write_to_parquet": wide["flat_ms"] / wide["parquet_ms"],
     }
+    parts = [value for each in filters for name, value in each.items() if name.endswith("_part")]
+    measured["filter_to_rivals"] = max(parts)
     rivals = [result["point_us"] for result in captions[3:] if "point_us" in result]
     if rivals:
         measured["point_to_rivals"] = flat["point_us"] / min(rivals)
@@ -340,7 +347,10 @@ def judge(
 
 
 def print_report(
-    captions: list[dict[str, Any]], images: dict[str, Any], wide: dict[str, Any]
+    captions: list[dict[str, Any]],
+    images: dict[str, Any],
+    wide: dict[str, Any],
+    filters: list[dict[str, Any]],
 ) -> None:
     columns = ("mib", "write_ms", "open_us", "point_us", "take_100_us", "scan_ms", "open_scan_ms")
     print(f"{'captions':36}" + "".join(f"{column:>13}" for column in columns))
@@ -349,7 +359,10 @@ def print_report(
         print(f"{result['name']:36}" + "".join(f"{cell:>13}" for cell in cells))
     for name, result in (("images", images), ("wide", wide)):
         print(f"{name}: " + ", ".join(f"{key} {value:.4g}" for key, value in result.items()))
-    for name, verdict in judge(captions, images, wide).items():
+    for each in filters:
+        told = [f"{key} {value:.3g}" for key, value in each.items() if key != "filter"]
+        print(f"{each['filter']}: " + ", ".join(told))
+    for name, verdict in judge(captions, images, wide, filters).items():
         sign = "met" if verdict["met"] else "MISSED"
         print(f"{name:24}{verdict['measured']:>12.4g} of {verdict['target']:<8g} {sign}")
 
@@ -366,14 +379,16 @@ def main() -> None:
         captions = measure_captions(Path(name), options.rows, options.seed)
         wide = measure_wide(Path(name), options.seed)
         images = measure_images(Path(name), options.images, options.seed)
-    print_report(captions, images, wide)
+        filters = measure_filters(Path(name), 10 * options.rows, options.seed)
+    print_report(captions, images, wide, filters)
     report = {
         "rows": options.rows,
         "seed": options.seed,
         "captions": captions,
         "images": images,
         "wide": wide,
-        "targets": judge(captions, images, wide),
+        "filters": filters,
+        "targets": judge(captions, images, wide, filters),
     }
     text = json.dumps(report, indent=2)
     print(text)

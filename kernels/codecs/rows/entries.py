@@ -7,6 +7,7 @@ data    a th the ...         and zeros, so that every copy is of 32 bytes
 from __future__ import annotations
 
 import sys
+from enum import IntEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,6 +52,26 @@ class Entries(NamedTuple):
         return Entries(heads, padded)
 
 
+@cache
+def single_bytes() -> Entries:
+    """Return the bytes as entries: what is stored as it is has codes of 8 bits."""
+    return Entries.of(np.arange(256, dtype=np.uint8), np.arange(257), 256)
+
+
+class Prefix(NamedTuple):
+    """The bytes that texts begin with, and what the first code tells of it."""
+
+    value: NDArray[np.uint8]
+    states: NDArray[np.uint8]
+
+    @staticmethod
+    def of(value: bytes, entries: Entries) -> Prefix:
+        """Return a prefix of texts of some entries."""
+        found = Prefix(np.array(list(value), np.uint8), np.empty(len(entries.heads), np.uint8))
+        match_loops().judge_entries(entries, *found)
+        return found
+
+
 class Target(NamedTuple):
     """Where texts are written: their bytes, and an offset behind each; positions: BLOCK_CODES + 1.
 
@@ -72,6 +93,28 @@ class Target(NamedTuple):
     def for_thread(self) -> Target:
         """Return the same target with positions of its own."""
         return self._replace(positions=np.empty(BLOCK_CODES + 1, np.int64))
+
+
+class Form(IntEnum):
+    """How chunks keep integers: packed, above a line, by a stride, one a run."""
+
+    PACKED = 0
+    STRIDE = 1
+    LINE = 2
+    RUNS_LINE = 3
+    RUNS = 4
+    RUN_ENDS = 5
+
+
+class Packed(NamedTuple):
+    """Chunks of integers, an array each: their forms, bits, where payloads begin, and rows."""
+
+    forms: NDArray[np.uint8]
+    widths: NDArray[np.uint8]
+    payloads: NDArray[np.int64]
+    references: NDArray[np.int64]
+    row_counts: NDArray[np.int64]
+    firsts: NDArray[np.int64]
 
 
 class Places(NamedTuple):
@@ -105,6 +148,22 @@ def text_loops() -> ModuleType:
     from raydb.kernels.codecs.rows import text_loops  # noqa: PLC0415  (numba takes 0.24 s)
 
     return text_loops
+
+
+@cache
+def match_loops() -> ModuleType:
+    """Return the loops that find rows."""
+    from raydb.kernels.codecs.rows import match_loops  # noqa: PLC0415  (numba takes 0.24 s)
+
+    return match_loops
+
+
+@cache
+def take_loops() -> ModuleType:
+    """Return the loops that take rows."""
+    from raydb.kernels.codecs.rows import take_loops  # noqa: PLC0415  (numba takes 0.24 s)
+
+    return take_loops
 
 
 def are_loops_loaded() -> bool:

@@ -11,14 +11,21 @@ or the number of shared entries plus an index into the chunk's own.
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from raydb.kernels.codecs.rows.entries import Entries, Places, read_only, text_loops
+from raydb.kernels.codecs.rows.entries import (
+    Places,
+    Span,
+    Target,
+    match_loops,
+    read_only,
+    text_loops,
+)
 from raydb.room import check_room
 from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.bits import (
@@ -31,6 +38,8 @@ from raydb.storage.flat.encodings.bits import (
     unsigned_of,
 )
 from raydb.storage.flat.encodings.encoding import Encoded, bad_chunk
+from raydb.storage.flat.encodings.entry_texts import EntryTexts, passing
+from raydb.storage.flat.encodings.find import found_places
 from raydb.storage.flat.encodings.runs import SLOWER, Runs, pack_runs, read_runs, runs_bytes
 from raydb.storage.flat.encodings.text_runs import CodedTexts
 from raydb.storage.flat.encodings.texts import (
@@ -54,8 +63,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.codecs.rows.entries import Span, Target
-    from raydb.storage.flat.encodings.encoding import Chunk, Piece, Rows, Sections, Values
+    from raydb.storage.flat.encodings.encoding import Chunk, Piece, Rows, Sections, Values, Wanted
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column, File
 
@@ -110,24 +118,6 @@ class ColumnDictionary:
     def pack_shared(self) -> bytes:
         """Return the packed entries that are promoted to the column."""
         return pack_dictionary(self.kind, self.entries.take(pa.array(self.shared)))
-
-
-class EntryTexts:
-    """The entries of a dictionary of texts, as Arrow has them and as loops read them."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-    @staticmethod
-    def of(entries: Any, kind: Kind) -> EntryTexts | None:
-        """Return entries of a kind, None where they are none or no texts."""
-        return EntryTexts(entries) if entries is not None and kind is Kind.BYTES else None
-
-    @cached_property
-    def decoded(self) -> Entries:
-        """The entries as the loops of texts read them."""
-        data, offsets = text_parts(self.array)
-        return Entries.of(data, offsets.astype(np.int64), len(self.array))
 
 
 class _Codes(NamedTuple):
@@ -334,6 +324,21 @@ class _Dictionary(CodedTexts):
         if code < 0:
             return np.empty(0, np.int64)
         return np.flatnonzero(chunk.shared.of(slice(start, stop)) == code) + start
+
+    def find_key(self, chunk: Chunk, wanted: Wanted) -> object:
+        codes: _Codes = chunk.shared
+        return None if codes.runs is not None else (id(codes.entries), codes.width)
+
+    def find(self, pieces: Sequence[Piece], wanted: Wanted) -> NDArray[np.int64]:
+        chunk = pieces[0].chunk
+        passes = passing(chunk.shared.entries, wanted, chunk.column.is_text)
+        if not passes.any():
+            return np.empty(0, np.int64)
+        begins = [_stored_codes(piece.chunk, piece.start, piece.stop)[1] for piece in pieces]
+        places, firsts, out = found_places(pieces, begins)
+        width, data = np.uint64(chunk.shared.width), chunk.column.file.bytes_
+        count = match_loops().match_table(data, width, places, passes, firsts, out)
+        return out[:count]
 
 
 DICTIONARY = _Dictionary()

@@ -141,6 +141,23 @@ class Piece(NamedTuple):
         return self.stop - self.start == self.chunk.entry.row_count
 
 
+class Text(NamedTuple):
+    """Texts that equal some bytes, or begin with them."""
+
+    value: bytes
+    is_prefix: bool
+
+
+class Interval(NamedTuple):
+    """Integers from one to another, both of the column's type."""
+
+    least: int
+    greatest: int
+
+
+Wanted = Text | Interval
+
+
 class Encoding:
     """One encoding.
 
@@ -258,6 +275,16 @@ class Encoding:
         texts = self.read(chunk, slice(start, stop), stop - start, None)
         wanted = pa.scalar(value, pa.binary()).cast(texts.type)
         return np.flatnonzero(pc.equal(texts, wanted).to_numpy(zero_copy_only=False)) + start
+
+    def find_key(self, chunk: Chunk, wanted: Wanted) -> object:
+        """Return what is equal for chunks that `find` takes at once; None where it takes none."""
+
+    def find(self, pieces: Sequence[Piece], wanted: Wanted) -> NDArray[np.int64]:
+        """Return the rows of the table that have what is wanted; NULLs may be among them.
+
+        By compiled loops. The chunks follow each other, and have one `find_key`.
+        """
+        raise NotImplementedError
 
     def gather(self, column: Column, width: int, flags: int) -> Gather | None:
         """Return the function that reads rows of all chunks of a width at once, if there is one.

@@ -16,7 +16,8 @@ from raydb.kernels.codecs.rows.entries import text_loops
 from raydb.room import check_room
 from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.constant import CONSTANT
-from raydb.storage.flat.encodings.encoding import Encoded, bad_chunk, unreadable
+from raydb.storage.flat.encodings.encoding import Encoded, Text, bad_chunk, unreadable
+from raydb.storage.flat.encodings.find import find_texts
 from raydb.storage.flat.encodings.gather import text_gather
 from raydb.storage.flat.encodings.text_runs import CodedTexts
 from raydb.storage.flat.encodings.texts import (
@@ -36,7 +37,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.codecs.rows.entries import Span, Target
-    from raydb.storage.flat.encodings.encoding import Chunk, Gather, Piece, Rows, Sections, Values
+    from raydb.storage.flat.encodings.encoding import (
+        Chunk,
+        Gather,
+        Piece,
+        Rows,
+        Sections,
+        Values,
+        Wanted,
+    )
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column, File
 
@@ -151,6 +160,20 @@ class _Fsst(CodedTexts):
 
     def match(self, chunk: Chunk, value: bytes, start: int, stop: int) -> NDArray[np.int64]:
         return match_stored(chunk, fsst.compress_one(chunk.shared, value), start, stop)
+
+    def find_key(self, chunk: Chunk, wanted: Wanted) -> object:
+        return chunk.shared
+
+    def find(self, pieces: Sequence[Piece], wanted: Wanted) -> NDArray[np.int64]:
+        assert isinstance(wanted, Text)
+        table, value = pieces[0].chunk.shared, wanted.value
+        begins = [
+            8 * (_payload_place(piece.chunk) + int(piece.chunk.index[piece.start]))
+            for piece in pieces
+        ]
+        needle = None if wanted.is_prefix else fsst.compress_one(table, value)
+        prefix = (fsst.table_entries(table), value) if wanted.is_prefix else None
+        return find_texts(pieces, begins, 8, needle, prefix)
 
     def gather(self, column: Column, width: int, flags: int) -> Gather | None:
         symbols, data_type = column.symbols, column.field.type

@@ -43,14 +43,13 @@ def number_gather(column: Column, width: int, form: Form) -> Gather | None:
         return None
     data, entries, dtype = column.file.bytes_, column.entries, column.dtype
     # Chunks and their sections are aligned to 8 bytes: places are whole words.
-    payloads = _aligned(entries, "validity_length", "index_length")
-    payloads += entries["offset"].astype(np.int64)
+    payloads = payload_places(column)
     firsts = entries["first_row"].astype(np.int64)
     references = entries["reference"].astype(dtype)
     begins = payloads + LINE_HEAD_BYTES if form is Form.LINE else payloads
     read_words = _word_reader(data, width, begins, firsts)
     heads = data[: len(data) // 8 * 8].view("<u8")
-    read_validity = _validity_gather(column)
+    read_validity = validity_gather(column)
     kind, data_type = column.kind, column.field.type
 
     def gather(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
@@ -94,7 +93,7 @@ def text_gather(column: Column, flags: int, read: ReadItems) -> Gather:
     indexes = entries["offset"].astype(np.int64) + _aligned(entries, "validity_length")
     payloads = indexes + _aligned(entries, "index_length")
     bounds_of = _bounds_reader(column, indexes, flags)
-    read_validity = _validity_gather(column)
+    read_validity = validity_gather(column)
 
     def gather(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
         begins = payloads[numbers]
@@ -151,6 +150,15 @@ def _bounds_reader(
     return read_lines
 
 
+def valid_rows(column: Column, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return those of some rows that hold a value."""
+    read_validity = validity_gather(column)
+    if read_validity is None or not len(rows):
+        return rows
+    bits = np.frombuffer(read_validity(rows, column.chunks_of(rows)), np.uint8)
+    return rows[np.unpackbits(bits, count=len(rows), bitorder="little").view(np.bool_)]
+
+
 def join_items(
     data: NDArray[np.uint8], starts: NDArray[Any], ends: NDArray[Any]
 ) -> tuple[bytes, NDArray[np.int64]]:
@@ -162,17 +170,27 @@ def join_items(
     return b"".join([view[start:end] for start, end in pairs]), offsets
 
 
-def _validity_gather(column: Column) -> Gather | None:
+def payload_places(column: Column) -> NDArray[np.int64]:
+    """Return where the payload of each chunk begins in the file."""
+    places = _aligned(column.entries, "validity_length", "index_length")
+    places += column.entries["offset"].astype(np.int64)
+    return places
+
+
+def validity_gather(column: Column) -> Gather | None:
+    """Return the function from rows and their chunks to their validity; None without NULLs."""
     data, entries = column.file.bytes_, column.entries
     if not column.header.null_count:
         return None
     firsts, offsets = entries["first_row"].astype(np.int64), entries["offset"].astype(np.int64)
     has_validity = entries["validity_length"] > 0
+    is_null = entries["null_count"] == entries["row_count"]
 
     def gather(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
-        local = rows - firsts[numbers]
+        has = has_validity[numbers]
+        local = np.where(has, rows - firsts[numbers], 0)
         bits = data[offsets[numbers] + (local >> 3)] >> (local & 7).astype(np.uint8) & 1
-        bits |= ~has_validity[numbers]
+        bits = np.where(has, bits > 0, ~is_null[numbers])
         return pa.py_buffer(np.packbits(bits, bitorder="little"))
 
     return gather

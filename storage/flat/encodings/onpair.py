@@ -19,7 +19,8 @@ from raydb.room import check_room
 from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.bits import load_words, pack, packed_bytes, unpack
 from raydb.storage.flat.encodings.constant import CONSTANT
-from raydb.storage.flat.encodings.encoding import Encoded, bad_chunk, unreadable
+from raydb.storage.flat.encodings.encoding import Encoded, Text, bad_chunk, unreadable
+from raydb.storage.flat.encodings.find import find_texts
 from raydb.storage.flat.encodings.fsst import FSST, sample_of
 from raydb.storage.flat.encodings.gather import text_gather
 from raydb.storage.flat.encodings.text_runs import CodedTexts
@@ -37,7 +38,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.codecs.rows.entries import Span, Target
-    from raydb.storage.flat.encodings.encoding import Chunk, Gather, Piece, Rows, Sections, Values
+    from raydb.storage.flat.encodings.encoding import (
+        Chunk,
+        Gather,
+        Piece,
+        Rows,
+        Sections,
+        Values,
+        Wanted,
+    )
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column, File
 
@@ -161,6 +170,17 @@ class _OnPair(CodedTexts):
             equal = load_words(data, begins + number * width, width) == code
             rows, begins = rows[equal], begins[equal]
         return rows + start
+
+    def find_key(self, chunk: Chunk, wanted: Wanted) -> object:
+        return chunk.shared
+
+    def find(self, pieces: Sequence[Piece], wanted: Wanted) -> NDArray[np.int64]:
+        assert isinstance(wanted, Text)
+        table, value = pieces[0].chunk.shared, wanted.value
+        begins = [_first_bit(piece.chunk, piece.start) for piece in pieces]
+        needle = None if wanted.is_prefix else onpair.compress_one(table, value)
+        prefix = (table.decoded, value) if wanted.is_prefix else None
+        return find_texts(pieces, begins, table.width, needle, prefix)
 
     def gather(self, column: Column, width: int, flags: int) -> Gather | None:
         table = column.symbols

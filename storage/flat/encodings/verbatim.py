@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from raydb.kernels.codecs.rows.entries import single_bytes
 from raydb.storage.flat.encodings.bits import (
     pack,
     packed_bytes,
@@ -16,7 +17,15 @@ from raydb.storage.flat.encodings.bits import (
 )
 from raydb.storage.flat.encodings.constant import CONSTANT
 from raydb.storage.flat.encodings.decimals import check_wide_decimals
-from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk, unreadable
+from raydb.storage.flat.encodings.encoding import (
+    Encoded,
+    Encoding,
+    Interval,
+    Text,
+    bad_chunk,
+    unreadable,
+)
+from raydb.storage.flat.encodings.find import find_texts, find_words
 from raydb.storage.flat.encodings.gather import Form, join_items, number_gather, text_gather
 from raydb.storage.flat.encodings.texts import (
     build_index,
@@ -28,11 +37,19 @@ from raydb.storage.flat.encodings.texts import (
 from raydb.storage.flat.layout import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from raydb.storage.flat.encodings.encoding import Chunk, Gather, Rows, Sections, Values
+    from raydb.storage.flat.encodings.encoding import (
+        Chunk,
+        Gather,
+        Piece,
+        Rows,
+        Sections,
+        Values,
+        Wanted,
+    )
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
 
@@ -135,6 +152,23 @@ class _Verbatim(Encoding):
 
     def match(self, chunk: Chunk, value: bytes, start: int, stop: int) -> NDArray[np.int64]:
         return match_stored(chunk, value, start, stop)
+
+    def find_key(self, chunk: Chunk, wanted: Wanted) -> object:
+        return (chunk.column.kind, chunk.entry.width)
+
+    def find(self, pieces: Sequence[Piece], wanted: Wanted) -> NDArray[np.int64]:
+        match wanted:
+            case Interval(least, greatest):
+                width = pieces[0].chunk.column.bits
+                low, count = least % 2**width, len(pieces)
+                return find_words(pieces, width, [low] * count, [greatest - least] * count)
+            case Text(value, is_prefix):
+                begins = []
+                for _, chunk, start, _ in pieces:
+                    place = chunk.entry.offset + chunk.entry.starts()[1]
+                    begins.append(8 * (place + int(chunk.index[start])))
+                prefix = (single_bytes(), value) if is_prefix else None
+                return find_texts(pieces, begins, 8, None if is_prefix else value, prefix)
 
     def gather(self, column: Column, width: int, flags: int) -> Gather | None:
         if column.kind is Kind.BYTES:

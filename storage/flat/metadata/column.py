@@ -15,7 +15,8 @@ from raydb.storage.damage import damaged
 from raydb.storage.flat import bloom
 from raydb.storage.flat.encodings import encodings_of
 from raydb.storage.flat.encodings.all_null import ALL_NULL
-from raydb.storage.flat.encodings.dictionary import EntryTexts, entries_of
+from raydb.storage.flat.encodings.dictionary import entries_of
+from raydb.storage.flat.encodings.entry_texts import EntryTexts
 from raydb.storage.flat.encodings.fsst import symbols_of
 from raydb.storage.flat.encodings.onpair import ONPAIR, pairs_of
 from raydb.storage.flat.kinds import is_text, kind_of, text_parts, type_bits, value_dtype

@@ -1,0 +1,94 @@
+"""Rows of any chunks of a column, taken in one pass by a compiled loop, whatever their encodings.
+
+Integers, decimals of 64 bits and floats, and texts in the codes of a dictionary of the column.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raydb.kernels.codecs.rows.entries import Form, Packed, take_loops
+from raydb.storage.flat.encodings.all_null import ALL_NULL
+from raydb.storage.flat.encodings.constant import CONSTANT
+from raydb.storage.flat.encodings.dictionary import DICTIONARY
+from raydb.storage.flat.encodings.entry_texts import texts_of
+from raydb.storage.flat.encodings.frame import FRAME
+from raydb.storage.flat.encodings.gather import payload_places, validity_gather
+from raydb.storage.flat.encodings.line import LINE
+from raydb.storage.flat.encodings.run_length import RUN_LENGTH
+from raydb.storage.flat.encodings.runs import RUNS
+from raydb.storage.flat.encodings.stride import STRIDE
+from raydb.storage.flat.encodings.verbatim import VERBATIM
+from raydb.storage.flat.kinds import array_of
+from raydb.storage.flat.layout import Flags, Kind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from raydb.storage.flat.encodings.encoding import Gather
+    from raydb.storage.flat.metadata.column import Column
+
+_INTEGER_FORMS = {
+    ALL_NULL.code: Form.PACKED,
+    CONSTANT.code: Form.PACKED,
+    FRAME.code: Form.PACKED,
+    LINE.code: Form.LINE,
+    STRIDE.code: Form.STRIDE,
+    RUNS.code: Form.RUNS_LINE,
+    RUN_LENGTH.code: Form.RUN_ENDS,
+}
+_FORMS = {
+    Kind.SIGNED: {**_INTEGER_FORMS, VERBATIM.code: Form.PACKED},
+    Kind.UNSIGNED: {**_INTEGER_FORMS, VERBATIM.code: Form.PACKED},
+    Kind.DECIMAL: _INTEGER_FORMS,
+    Kind.FLOAT: {ALL_NULL.code: Form.PACKED, VERBATIM.code: Form.PACKED},
+}
+
+
+def taker_of(column: Column) -> Gather | None:
+    """Return the function that takes rows of a column; None where its chunks have other encodings.
+
+    Their chunks have been verified when it is called.
+    """
+    codes = set(np.flatnonzero(np.bincount(column.entries["encoding"])).tolist())
+    is_coded = codes == {DICTIONARY.code} and not column.entries["dictionary_count"].any()
+    if not is_coded and not codes <= _FORMS.get(column.kind, {}).keys():
+        return None
+    packed = _packed(column)
+    validity_of, data = validity_gather(column), column.file.bytes_
+    kind, data_type = column.kind, column.field.type
+    is_text = kind is Kind.BYTES
+    dtype = np.dtype(np.uint32) if is_coded else np.dtype(f"<u{column.dtype.itemsize}")
+
+    def take(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
+        # Texts are read from codes with 8 bytes behind them.
+        found = np.empty(len(rows) + 2 * is_text, dtype)
+        take_loops().take_words(data, packed, rows, numbers, found)
+        validity = validity_of and validity_of(rows, numbers)
+        if is_text:
+            return texts_of(column, found, validity)
+        values = column.dictionary[found] if is_coded else found.view(column.dtype)
+        return array_of(data_type, kind, values, validity)
+
+    return take
+
+
+def _packed(column: Column) -> Packed:
+    entries, codes = column.entries, column.entries["encoding"]
+    forms = np.zeros(256, np.uint8)
+    for code, form in _FORMS.get(column.kind, {}).items():
+        forms[code] = form
+    found = forms[codes]
+    found[(codes == DICTIONARY.code) & (entries["flags"] & Flags.RUNS > 0)] = Form.RUNS
+    widths = entries["width"].copy()
+    widths[np.isin(codes, (CONSTANT.code, ALL_NULL.code))] = 0
+    return Packed(
+        found,
+        widths,
+        payload_places(column),
+        np.where(np.isin(codes, (VERBATIM.code, DICTIONARY.code)), 0, entries["reference"]),
+        entries["row_count"].astype(np.int64),
+        entries["first_row"].astype(np.int64),
+    )

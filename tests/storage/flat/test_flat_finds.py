@@ -1,0 +1,136 @@
+"""Rows that are found and taken by what is stored of them: the same as Arrow finds and takes."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from test_flat_round_trip import stored
+
+from raydb.errors import ProgrammingError
+from raydb.kernels.backends.cpu.threads import machine_processors, use_processors
+from raydb.kernels.codecs.rows import entries, take_loops
+from raydb.storage.flat import column_reader
+from raydb.storage.flat.encodings import find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ROWS = 3000
+TEXTS = ("onpair", "fsst", "dictionary", "verbatim")
+INTEGERS = ("verbatim", "frame", "run_length", "dictionary", "line", "runs", "stride")
+WORDS = ["", "a", "an", "another ", "another cat", "\xfe", "ünder", "z" * 40, "zz", "dog "]
+
+
+@pytest.fixture(params=["loops", "numpy"], autouse=True)
+def with_and_without_loops(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    assert take_loops.take_words
+    for module in (find, column_reader):
+        monkeypatch.setattr(module, "are_loops_loaded", lambda: request.param == "loops")
+    monkeypatch.setattr(entries, "_THREAD_BYTES", 2000)
+    monkeypatch.setattr(entries, "_SLICE_BYTES", 5000)
+    use_processors(3)
+    yield
+    use_processors(machine_processors())
+
+
+def texts_of(seed: int) -> pa.Array:
+    random = np.random.default_rng(seed)
+    words = [
+        "".join(random.choice(WORDS, size)) for size in random.integers(0, 5, ROWS // 6).tolist()
+    ]
+    # In runs now and then, so that codes are, too.
+    places = np.repeat(random.integers(0, len(words), ROWS), random.integers(1, 9, ROWS))[:ROWS]
+    return pa.array([words[place] for place in places], mask=random.random(ROWS) < 0.1)
+
+
+def integers_of(seed: int, data_type: Any) -> pa.Array:
+    random = np.random.default_rng(seed)
+    values = np.repeat(random.integers(-50, 70, ROWS), random.integers(1, 5, ROWS))[:ROWS] * 1000
+    if pa.types.is_unsigned_integer(data_type):
+        values = values.astype(np.uint64) + np.uint64(2**63)
+    return pa.array(values, data_type, mask=random.random(ROWS) < 0.1)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("data_type", [pa.string(), pa.large_binary()], ids=str)
+def test_texts_are_found_and_taken(seed: int, data_type: Any, tmp_path: Path) -> None:
+    table = pa.table(dict.fromkeys(TEXTS, texts_of(seed).cast(data_type)))
+    flat = stored(table, tmp_path, encodings={name: name for name in TEXTS}, chunk_rows=170)
+    random = np.random.default_rng(seed)
+    rows = random.integers(0, ROWS, 500)
+    for name in TEXTS:
+        found = flat.take(rows, [name]).column(0)
+        found.validate(full=True)
+        assert found.equals(table.column(name).take(rows)), name
+        for value in [*random.choice(WORDS, 2).tolist(), "another d", "z" * 41]:
+            plain = value if data_type == pa.string() else value.encode()
+            for wanted in (
+                pc.field(name) == pa.scalar(plain, data_type),
+                pc.starts_with(pc.field(name), plain),
+                pc.starts_with(pc.field(name), plain) & (pc.field("verbatim") != plain),
+            ):
+                assert flat.scan(filter=wanted).equals(table.filter(wanted)), str(value)
+            expected = table.filter(pc.starts_with(pc.field(name), plain))
+            assert flat.scan(filter=[(name, "starts_with", plain)]).equals(expected)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("data_type", [pa.int64(), pa.int32(), pa.uint64()], ids=str)
+def test_integers_are_found_and_taken(seed: int, data_type: Any, tmp_path: Path) -> None:
+    column = integers_of(seed, data_type)
+    table = pa.table(dict.fromkeys(INTEGERS, column))
+    flat = stored(table, tmp_path, encodings={name: name for name in INTEGERS}, chunk_rows=170)
+    random = np.random.default_rng(seed)
+    rows = random.integers(0, ROWS, 500)
+    some = column.drop_null().take(random.integers(0, 2000, 4)).to_pylist()
+    low, high = min(some), max(some)
+    for name in INTEGERS:
+        field = pc.field(name)
+        assert flat.take(rows, [name]).column(0).equals(table.column(name).take(rows)), name
+        for wanted in (
+            (field >= pa.scalar(low, data_type)) & (field < pa.scalar(high, data_type)),
+            (field > pa.scalar(low, data_type)) & (field <= pa.scalar(high, data_type)),
+            field == pa.scalar(low, data_type),
+            (field > pa.scalar(high, data_type)) & (field < pa.scalar(low, data_type)),
+            (field >= pa.scalar(low, data_type))
+            & (pc.field("frame") != pa.scalar(high, data_type)),
+        ):
+            assert flat.scan(filter=wanted).equals(table.filter(wanted)), (name, str(wanted))
+
+
+def test_days_decimals_and_floats(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    days = [dt.date(1992, 1, 1) + dt.timedelta(int(day)) for day in random.integers(0, 2500, ROWS)]
+    mask = random.random(ROWS) < 0.2
+    mask[600:900] = True
+    table = pa.table(
+        {
+            "day": pa.array(days, mask=mask),
+            "price": pa.array(random.integers(0, 10**6, ROWS), mask=mask).cast(pa.decimal128(19)),
+            "ratio": pa.array(random.random(ROWS), mask=mask),
+            "same": pa.array(np.where(np.arange(ROWS) < 1500, 7, np.arange(ROWS)), mask=mask),
+            "none": pa.nulls(ROWS, pa.int16()),
+        }
+    )
+    flat = stored(table, tmp_path, chunk_rows=100)
+    wanted = (pc.field("day") >= dt.date(1994, 3, 1)) & (pc.field("day") < dt.date(1994, 4, 1))
+    assert flat.scan(filter=wanted).equals(table.filter(wanted))
+    assert flat.scan(filter=wanted).num_rows
+    for rows in (random.integers(0, ROWS, 700), np.arange(ROWS), np.array([ROWS - 1, 0, 0])):
+        assert flat.take(rows).equals(table.take(rows))
+
+
+def test_a_prefix_is_a_text(tmp_path: Path) -> None:
+    flat = stored(pa.table({"x": ["a"], "n": [1]}), tmp_path)
+    with pytest.raises(ProgrammingError, match="column 'x' starts with a text, not 5"):
+        flat.scan(filter=[("x", "starts_with", 5)])
+    with pytest.raises(ProgrammingError, match="cannot be evaluated"):
+        flat.scan(filter=[("n", "starts_with", "5")])
