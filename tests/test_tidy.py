@@ -7,6 +7,7 @@ neither mypy nor import-linter follows the map from `raydb.sql` to `sql/`.
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.metadata
 import json
 import os
@@ -48,6 +49,11 @@ BUILD_FILES = {"build.mjs", "package.json", "package-lock.json"}
 # One rule, or one encoding, a file.
 LARGE_FOLDERS = {"planner/rules", "storage/flat/encodings"}
 ROOT_PACKAGE = Path("engine/_root")
+
+
+@functools.cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
 
 
 def package_folders() -> dict[str, Path]:
@@ -195,7 +201,7 @@ def module_files() -> dict[str, Path]:
 def run_time_imports(file: Path, known: Collection[str]) -> set[str]:
     """Return the modules of the package that a file imports when it is imported itself."""
     found: set[str] = set()
-    waiting: list[ast.stmt] = list(ast.parse(file.read_text(encoding="utf-8")).body)
+    waiting: list[ast.stmt] = list(tree_of(file).body)
     for node in waiting:
         if isinstance(node, ast.ImportFrom):
             found |= {
@@ -232,7 +238,7 @@ def test_no_two_files_import_each_other() -> None:
 
 def function_sizes(file: Path) -> Iterator[tuple[str, int, int]]:
     """Yield (name, lines, arguments) of each function of a file, methods too."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
             given = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
@@ -337,7 +343,7 @@ def imported_packages(files: list[Path], at_once: bool = False) -> set[str]:
     """
     names = set()
     for file in files:
-        tree = ast.parse(file.read_text(encoding="utf-8"))
+        tree = tree_of(file)
         for node in tree.body if at_once else ast.walk(tree):
             if isinstance(node, ast.Import):
                 names |= {alias.name.partition(".")[0] for alias in node.names}

@@ -87,6 +87,7 @@ def test_the_missed_share_is_near_the_promised_one(metric, score):
         assert abs(np.mean(found) - fnr) < 0.025, (fnr, found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metric", ["l2", "cosine", "ip"])
 def test_a_walk_misses_about_what_is_promised(metric):
     """A graph of few edges, along which many of the nearest rows are missed by short walks.

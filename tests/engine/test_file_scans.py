@@ -198,6 +198,7 @@ CONDITIONS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("files", [1, 3])
 def test_filters_over_row_groups_are_those_over_a_table(con, files):
     table = sample_table(6000)
@@ -306,6 +307,7 @@ def test_only_the_columns_that_are_read_are_converted(con, converted):
     assert len(converted) == 4
 
 
+@pytest.mark.long
 def test_a_limit_reads_the_first_lines_only(con):
     write_lines("x.csv", ["a,b", *(["1,x"] * ROWS), "oops"])
     write_lines("x.jsonl", [*(['{"a": 1}'] * ROWS), "oops"])
@@ -319,6 +321,7 @@ def test_a_limit_reads_the_first_lines_only(con):
             con.execute(f"SELECT count(*) FROM 'x.{kind}'")
 
 
+@pytest.mark.long
 def test_a_value_far_down_changes_the_type(con):
     write_lines("x.csv", ["a,b", *(f"{n},{n}" for n in range(ROWS)), "x,1.5"])
     objects = [{"a": n, "b": n} for n in range(ROWS)]
@@ -345,6 +348,7 @@ def test_a_key_far_down_is_a_column(con):
     assert rows(con, query) == [(1,)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bad", ["1", "1,2,3", '"1,2', "1,\0"])
 def test_a_broken_line_far_down_is_named(con, bad):
     write_lines("x.csv", ["a,b", *(f"{n},y" for n in range(ROWS)), bad, "1,y"])
@@ -378,6 +382,7 @@ def test_an_open_file_stays_the_same(con, kind):
     assert set(found.column("b").to_pylist()) == {"x"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl", "csv.gz", "jsonl.zst"])
 @pytest.mark.parametrize("share", [0.3, 0.99])
 def test_a_file_that_is_cut_off(con, kind, share):

@@ -75,6 +75,7 @@ def written(monkeypatch):
 TABLE = "CREATE TABLE t (id BIGINT PRIMARY KEY, name TEXT, part DOUBLE, tags BIGINT[], at {at})"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["jsonl", "json", "parquet", "arrow"])
 @pytest.mark.parametrize(
     "statement", ["COPY t FROM '{}'", "INSERT INTO t FROM '{}'", "CREATE TABLE u AS FROM '{}'"]

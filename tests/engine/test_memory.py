@@ -344,6 +344,7 @@ def test_files_are_gone_after_an_error(con, spilled):
     assert temporary_files() <= before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "sql",
     [

@@ -51,6 +51,7 @@ def test_a_folder_that_cannot_be_made_is_a_warning(url, tmp_path):
         assert con.execute(READ).fetchall() == expected
 
 
+@pytest.mark.long
 def test_processes_fill_a_cache_at_once(url, tmp_path):
     expected = fill(url)
     shutil.rmtree(tmp_path / "cache")

@@ -70,6 +70,7 @@ def lists_by_query(rows):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["exact => true", "nprobe => 20"])
 @pytest.mark.parametrize("where", ["true", "kind < 2"])
 def test_each_row_has_a_distance_and_a_count(made, how, where):
@@ -98,6 +99,7 @@ def test_each_row_has_a_distance_and_a_count(made, how, where):
         assert lists_by_query(rows) == expected, given
 
 
+@pytest.mark.long
 def test_few_lists_find_some_of_the_rows(made):
     con, away, most, _, metric = made
     is_row = np.arange(COUNT) % 7 != 3

@@ -86,6 +86,7 @@ def test_what_there_is(inspector: Any) -> None:
     assert (enum["name"], enum["labels"]) == ("mood", ["sad", "ok"])
 
 
+@pytest.mark.long
 def test_columns_and_comments(inspector: Any) -> None:
     columns = {each["name"]: each for each in inspector.get_columns("item", "shop")}
     assert str(columns["price"]["type"]) == "NUMERIC(10, 2)"
@@ -101,6 +102,7 @@ def test_columns_and_comments(inspector: Any) -> None:
     assert [each["name"] for each in inspector.get_columns("items")] == ["id", "cost"]
 
 
+@pytest.mark.long
 def test_keys_and_indexes(inspector: Any) -> None:
     key = inspector.get_pk_constraint("place")
     assert (key["name"], key["constrained_columns"]) == ("place_pkey", ["p", "q"])

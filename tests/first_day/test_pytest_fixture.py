@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
 pytest_plugins = ["pytester"]
 
@@ -55,6 +52,7 @@ def test_errors_are_asserted(con):
 """
 
 
+@pytest.mark.long
 def test_a_project_tests_itself(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(PROJECT)
     pytester.runpytest_subprocess("-p", "no:cacheprovider", "-W", "error").assert_outcomes(

@@ -90,6 +90,7 @@ def ask(port, method, path):
     return answer.status, found
 
 
+@pytest.mark.long
 def test_sixteen_clients_buy_what_there_is(shop, tmp_path):
     port, engine = shop
 

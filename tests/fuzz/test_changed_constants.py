@@ -228,6 +228,7 @@ def test_queries_with_other_constants_are_right(number: int) -> None:
     compare(steps, rng, lambda: random_trial(rng, tables).sql)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(DATABASE_COUNT), ids="star-{}".format)
 def test_star_queries_with_other_constants_are_right(number: int) -> None:
     rng = Random(f"star constants {SEED} {number}")

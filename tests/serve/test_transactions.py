@@ -66,6 +66,7 @@ def test_temporary_tables_and_settings_are_a_clients_own(connect):
         rows(other, "FROM mine")
 
 
+@pytest.mark.long
 def test_clients_work_at_once(base, connect):
     base.execute("CREATE TABLE t (who INTEGER, n INTEGER)")
     connections = [connect() for _ in range(4)]
@@ -90,6 +91,7 @@ def test_clients_work_at_once(base, connect):
     assert base.execute("SELECT count(*) FROM t").fetchone() == (80,)
 
 
+@pytest.mark.long
 def test_a_stream_keeps_its_rows_while_others_write(base, connect):
     base.execute("CREATE TABLE t AS FROM range(1_000_000) r (a)")
     with connect().cursor() as cursor:

@@ -48,6 +48,7 @@ def con(folder: Path, progress: Progress) -> Iterator[Any]:
     forget_backends()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encoding", ["lanes", "paper"])
 @pytest.mark.parametrize("name", workload.QUERIES)
 def test_rays(con: Any, name: str, encoding: str) -> None:

@@ -16,6 +16,8 @@ from differential import answer
 import raydb
 from raydb.engine.cluster import cluster as coordinator
 
+pytestmark = pytest.mark.long
+
 
 def test_a_worker_is_killed_in_mid_query(con, alone, stopped):
     pid = stopped(0)

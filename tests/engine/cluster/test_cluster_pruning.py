@@ -12,6 +12,8 @@ from differential import same
 import raydb
 from raydb.engine.cluster.pruning import passing_ranges
 
+pytestmark = pytest.mark.long
+
 DAYS = 400
 
 

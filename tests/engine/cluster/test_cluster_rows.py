@@ -12,6 +12,8 @@ import raydb
 from raydb.engine.cluster import cluster as coordinator
 from raydb.engine.session import queries
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def _free_calls(monkeypatch):

@@ -11,6 +11,8 @@ import raydb
 from raydb.engine.cluster import cluster as coordinator
 from raydb.engine.session import queries
 
+pytestmark = pytest.mark.long
+
 WIDTH = 8
 VECTORS = np.random.default_rng(3).normal(size=(120_000, WIDTH)).astype(np.float32)
 EDGES = 120_000

@@ -15,6 +15,8 @@ from raydb.engine.cluster import cluster as coordinator
 from raydb.engine.cluster.local_workers import LocalWorkers
 from raydb.engine.cluster.messages import Asked
 
+pytestmark = pytest.mark.long
+
 PATIENCE_S = 60
 
 

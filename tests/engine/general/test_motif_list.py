@@ -26,6 +26,7 @@ def _con() -> raydb.Connection:
     return con
 
 
+@pytest.mark.long
 def test_a_limit_ends_the_search(con: raydb.Connection) -> None:
     assert len(con.execute(f"SELECT a, b FROM {STAR} LIMIT 5").fetchall()) == 5
     assert len(con.execute(f"SELECT * FROM {STAR} LIMIT 3 OFFSET 2000").fetchall()) == 3

@@ -306,6 +306,7 @@ def test_a_script_loads_nothing_that_only_a_terminal_needs() -> None:
     assert done.stdout.splitlines()[-1] == ""
 
 
+@pytest.mark.long
 def test_an_init_file_runs_first_and_options_have_the_last_word(shop: str) -> None:
     Path("init.sql").write_text(".mode json\nSELECT 1 AS a;\nSELEC 2;\n.nullvalue -\n")
     done = run_command(shop, "--init", "init.sql", "-c", "SELECT 2 AS b")

@@ -248,6 +248,7 @@ def test_a_disk_that_takes_no_history() -> None:
         terminal.run("SELECT 1;", "1 row")
 
 
+@pytest.mark.long
 def test_a_session_begins_with_the_users_own_file(tmp_path: Path) -> None:
     (tmp_path / ".raydbrc").write_text(".mode list\n.bail on\n.timer offf\n")
     home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
