@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from raydb.kernels.codecs.rows.entries import Entries
+from raydb.kernels.codecs.rows.entries import Entries, are_loops_loaded
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def decompress(
     counts: the codes of each; 8 bytes from the byte of every code on are in the data.
     ValueError for a code without an entry.
     """
-    if int(counts.sum()) <= FEW_CODES and _LOOPS not in sys.modules:
+    if _LOOPS not in sys.modules and not are_loops_loaded() and int(counts.sum()) <= FEW_CODES:
         return _decompress_few(table, data, starts, counts, width)
     from raydb.kernels.codecs import onpair_loops as loops  # noqa: PLC0415  (numba takes 0.24 s)
 

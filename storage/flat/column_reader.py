@@ -284,6 +284,13 @@ class ColumnReader:
     # Rows of all chunks at once
 
     @cached_property
+    def has_plain_items(self) -> bool:
+        """Whether Python has each value as it is: integers and texts, but no times or decimals."""
+        column = self.column
+        is_whole = pa.types.is_integer(column.field.type)
+        return column.kind is Kind.BYTES or is_whole
+
+    @cached_property
     def _taker(self) -> Gather | None:
         """The function for rows of all chunks, if one loop reads all of their encodings."""
         return taker_of(self.column)

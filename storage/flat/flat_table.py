@@ -111,6 +111,8 @@ class FlatTable:
         self._required: frozenset[str] = frozenset()
         self._schema: Any = None
         self._readers: dict[str, ColumnReader] = {}
+        # Of the columns that were asked for together.
+        self._schemas: dict[tuple[str, ...], Any] = {}
         self._items: dict[str, Callable[[int], Any]] = {}
         # Of an object it comes with the first chunks.
         self._is_header_checked = source.has(0, HEADER.size)
@@ -336,14 +338,28 @@ class FlatTable:
         given = np.asarray(rows)
         if len(given) and given.dtype.kind not in "iu":
             raise ProgrammingError(f"rows are integers, not {given.dtype}")
-        wanted = given.astype(np.int64)
-        if len(wanted) and (wanted.min() < 0 or wanted.max() >= self.row_count):
+        wanted = given.astype(np.int64, copy=False)
+        if len(wanted) == 1:
+            is_there = 0 <= (row := int(wanted[0])) < self.row_count
+        else:  # Seen as unsigned, negative ones are large.
+            is_there = not len(wanted) or wanted.view(np.uint64).max() < self.row_count
+        if not is_there:
             bad = int(wanted[(wanted < 0) | (wanted >= self.row_count)][0])
             raise missing_row(self.path, bad, self.row_count)
         names = self.schema.names if columns is None else columns
         self.bring(names, wanted)
-        arrays = [self.reader(name).take(wanted) for name in names]
+        if len(wanted) == 1:
+            arrays = [self._array_of_one(name, row, wanted) for name in names]
+        else:
+            arrays = [self.reader(name).take(wanted) for name in names]
         return self._table(names, arrays, len(wanted))
+
+    def _array_of_one(self, name: str, row: int, rows: NDArray[np.int64]) -> Any:
+        """Return one row of a column: by way of Python where that takes a fifth of the time."""
+        reader = self._readers.get(name) or self.reader(name)
+        if reader.has_plain_items:
+            return pa.array([self.item(row, name)], reader.column.field.type)
+        return reader.take(rows)
 
     def column(self, name: str) -> Any:
         """Return all rows of a column as a chunked array, not copied where bytes are Arrow's."""
@@ -386,10 +402,11 @@ class FlatTable:
         return self._table(names, arrays, len(rows))
 
     def _table(self, names: Sequence[str], arrays: list[Any], row_count: int) -> Any:
-        schema = self.schema
-        if list(names) != schema.names:
-            fields = [schema.field(schema.get_field_index(name)) for name in names]
-            schema = pa.schema(fields, schema.metadata)
+        schema = self._schemas.get(tuple(names))
+        if schema is None:
+            whole = self.schema
+            fields = [whole.field(whole.get_field_index(name)) for name in names]
+            schema = self._schemas[tuple(names)] = pa.schema(fields, whole.metadata)
         if not arrays:
             empty = pa.StructArray.from_buffers(pa.struct([]), row_count, [None])
             # A table without columns forgets its rows when its metadata are set; a batch does not.

@@ -6,6 +6,7 @@ equal codes, so that a text is searched for without decoding any.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 _MIN_COLUMN_BYTES = 2**18
 _SAMPLE_BYTES = 2**19
 _MIN_RATIO = 1 / 0.9
+# Texts of fewer codes find the places of these made, which takes a twentieth of a point read.
+_FEW_STEPS = 64
 # Symbols have 8 bytes at most, and 2 to 3 on average: here none are trained, in 10 to 20 ms.
 _SURE_RATIO = 4.0
 
@@ -142,15 +145,17 @@ class _OnPair(CodedTexts):
     def text_reader(self, chunk: Chunk) -> Callable[[int], Any]:
         index, payload, is_text = memoryview(chunk.index), chunk.payload, chunk.column.is_text
         entries, width, integer = chunk.shared.entries, chunk.entry.width, int.from_bytes
-        mask = (1 << width) - 1
+        mask, steps = (1 << width) - 1, _steps(width)
 
         def read(row: int) -> Any:
-            start, end = index[row] * width, index[row + 1] * width
-            bits = integer(payload[start >> 3 : end + 7 >> 3], "little") >> (start & 7)
+            start = index[row]
+            count = index[row + 1] - start
+            start *= width
+            bits = integer(payload[start >> 3 : start + count * width + 7 >> 3], "little")
+            bits >>= start & 7
+            places = steps[count] if count < _FEW_STEPS else range(0, count * width, width)
             try:
-                value = b"".join(
-                    [entries[bits >> at & mask] for at in range(0, end - start, width)]
-                )
+                value = b"".join([entries[bits >> at & mask] for at in places])
                 return value.decode() if is_text else value
             except (ValueError, IndexError) as error:
                 raise unreadable(chunk, error) from None
@@ -221,6 +226,12 @@ class _OnPair(CodedTexts):
             target,
             span,
         )
+
+
+@cache
+def _steps(width: int) -> tuple[range, ...]:
+    """Return the places of the codes of texts, by how many these are."""
+    return tuple(range(0, count * width, width) for count in range(_FEW_STEPS))
 
 
 def _first_bit(chunk: Chunk, row: int) -> int:

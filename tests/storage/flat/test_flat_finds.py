@@ -70,6 +70,8 @@ def test_texts_are_found_and_taken(seed: int, data_type: Any, tmp_path: Path) ->
         found = flat.take(rows, [name]).column(0)
         found.validate(full=True)
         assert found.equals(table.column(name).take(rows)), name
+        for row in [*rows[:20].tolist(), 0, ROWS - 1]:
+            assert flat.take([row], [name]).equals(table.select([name]).slice(row, 1)), row
         for value in [*random.choice(WORDS, 2).tolist(), "another d", "z" * 41]:
             plain = value if data_type == pa.string() else value.encode()
             for wanted in (
@@ -95,6 +97,8 @@ def test_integers_are_found_and_taken(seed: int, data_type: Any, tmp_path: Path)
     for name in INTEGERS:
         field = pc.field(name)
         assert flat.take(rows, [name]).column(0).equals(table.column(name).take(rows)), name
+        for row in rows[:20].tolist():
+            assert flat.take([row], [name]).equals(table.select([name]).slice(row, 1)), row
         for wanted in (
             (field >= pa.scalar(low, data_type)) & (field < pa.scalar(high, data_type)),
             (field > pa.scalar(low, data_type)) & (field <= pa.scalar(high, data_type)),
@@ -126,6 +130,14 @@ def test_days_decimals_and_floats(tmp_path: Path) -> None:
     assert flat.scan(filter=wanted).num_rows
     for rows in (random.integers(0, ROWS, 700), np.arange(ROWS), np.array([ROWS - 1, 0, 0])):
         assert flat.take(rows).equals(table.take(rows))
+
+
+def test_rows_that_are_not_there_are_named(tmp_path: Path) -> None:
+    flat = stored(pa.table({"x": ["a", "b" * 900]}), tmp_path, encodings={"x": "onpair"})
+    assert flat.take([1]).to_pydict() == {"x": ["b" * 900]}
+    for rows in ([2], [-1], [0, -1], [1, 2]):
+        with pytest.raises(ProgrammingError, match=f"row {rows[-1]} does not exist"):
+            flat.take(rows)
 
 
 def test_a_prefix_is_a_text(tmp_path: Path) -> None:
