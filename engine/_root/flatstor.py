@@ -68,7 +68,7 @@ def write_table(
 
     chunk_rows: rows a chunk, for all columns or by name; chosen by modality and item size where
     not given. encodings: by name, one of auto, verbatim, frame, run_length, runs, line, stride,
-    dictionary, fsst, onpair.
+    dictionary, fsst, onpair, alp, patched.
     offset_index: False, by name, keeps lengths in place of the offsets of a text column: smaller,
     and the first read of each chunk sums them up.
 

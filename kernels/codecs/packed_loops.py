@@ -91,6 +91,15 @@ def unpack_line(
 
 
 @compiled
+def scale_words(
+    words: NDArray[np.int64], ten: float, tenth: float, out: NDArray[np.float64]
+) -> None:
+    """Write integers, as doubles, times one and then times another; `out` may lie where they do."""
+    for row in range(np.uint64(len(words))):
+        out[row] = np.float64(words[row]) * ten * tenth
+
+
+@compiled
 def pack_line(
     words: NDArray[np.uint64],
     width: np.uint64,

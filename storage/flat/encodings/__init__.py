@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from raydb.storage.flat.encodings.all_null import ALL_NULL
+from raydb.storage.flat.encodings.alp import ALP
 from raydb.storage.flat.encodings.arrow import ARROW
 from raydb.storage.flat.encodings.constant import CONSTANT
 from raydb.storage.flat.encodings.dictionary import DICTIONARY
@@ -16,6 +17,7 @@ from raydb.storage.flat.encodings.frame import FRAME
 from raydb.storage.flat.encodings.fsst import FSST
 from raydb.storage.flat.encodings.line import LINE
 from raydb.storage.flat.encodings.onpair import ONPAIR
+from raydb.storage.flat.encodings.patched import PATCHED
 from raydb.storage.flat.encodings.run_length import RUN_LENGTH
 from raydb.storage.flat.encodings.runs import RUNS
 from raydb.storage.flat.encodings.stride import STRIDE
@@ -50,6 +52,8 @@ for _encoding in (
     LINE,
     STRIDE,
     FRAME,
+    PATCHED,
+    ALP,
     ONPAIR,
     FSST,
     VERBATIM,

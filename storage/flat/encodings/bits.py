@@ -67,11 +67,12 @@ class Line(NamedTuple):
 
 def loops_for(count: int) -> ModuleType | None:
     """Return the compiled loops for so many values; None where NumPy has done before they come."""
-    if count >= _MANY_VALUES:
-        from raydb.kernels.codecs import packed_loops  # noqa: PLC0415  (numba takes 0.24 s)
+    if count < _MANY_VALUES and _LOOPS not in sys.modules:
+        return None
+    # An import waits for another thread that is at it; a look into sys.modules would not.
+    from raydb.kernels.codecs import packed_loops  # noqa: PLC0415  (numba takes 0.24 s)
 
-        return packed_loops
-    return sys.modules.get(_LOOPS)
+    return packed_loops
 
 
 def bits_for(span: int) -> int:

@@ -45,6 +45,12 @@ def check_wide_decimals(column: Column, entry: ChunkEntry, payload: memoryview) 
     _check_bounds(column, entry, least, greatest)
 
 
+def check_patched_decimals(column: Column, entry: ChunkEntry, words: NDArray[np.int64]) -> None:
+    """Raise OperationalError unless exceptions fit the precision of a column of decimals."""
+    if column.kind is Kind.DECIMAL and len(words):
+        _check_bounds(column, entry, int(words.min()), int(words.max()))
+
+
 def check_decimal(column: Column, entry: ChunkEntry) -> None:
     """Raise OperationalError unless the reference fits the precision of a column of decimals."""
     if column.kind is Kind.DECIMAL:

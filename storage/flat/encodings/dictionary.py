@@ -28,6 +28,7 @@ from raydb.kernels.codecs.rows.entries import (
 )
 from raydb.room import check_room
 from raydb.storage.damage import damaged
+from raydb.storage.flat.encodings.alp import bits_a_value
 from raydb.storage.flat.encodings.bits import (
     bits_for,
     check_packed,
@@ -464,7 +465,8 @@ def _other_bytes(words: Any, kind: Kind, chunk_rows: int) -> float:
     if kind is Kind.BYTES:
         return float(words.nbytes) * _FSST_PART + 4.0 * len(words)
     if kind is Kind.FLOAT:
-        return len(words) * int(words.type.bit_width) / 8
+        is_double = words.type == pa.int64()
+        return len(words) * (bits_a_value(words) if is_double else words.type.bit_width) / 8
     total = 0
     for first in range(0, len(words), chunk_rows):
         part = words.slice(first, chunk_rows)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,7 +27,6 @@ _TRIED_ROWS = 33
 _LONGEST_STRIDED = 2**63 - 1
 # Longer spans would wrap around, when the line is taken from the values.
 _LONGEST_SPAN = 2**62
-_LOOPS = "raydb.kernels.codecs.survey_loops"
 
 
 class Survey(NamedTuple):
@@ -54,10 +52,11 @@ class Survey(NamedTuple):
 
 def survey_loops() -> ModuleType | None:
     """Return the compiled loops where numba is there already; None where NumPy is to do."""
-    found = sys.modules.get(_LOOPS)
-    if found is None and loops_for(0) is not None:
-        from raydb.kernels.codecs import survey_loops as found  # noqa: PLC0415  (numba is there)
-    return found
+    if loops_for(0) is None:
+        return None
+    from raydb.kernels.codecs import survey_loops as loops  # noqa: PLC0415  (numba is there)
+
+    return loops
 
 
 def survey_integers(

@@ -115,6 +115,13 @@ def _base_tables() -> dict[str, tuple[pa.Table, dict[str, Any]]]:
     strides = _cast([row % 5 * 1000 for row in rows], pa.int64(), pa.decimal128(21, 2))
     runs = _cast([row // 9 for row in rows], pa.int32(), pa.decimal128(21, 2), pa.bool_())
     floats = _cast(ints, pa.int64(), pa.float32(), pa.float64())
+    doubles = [
+        (-0.0, 10.0**300, float("nan"))[row % 3] if row % 5 == 2 else row / 8 for row in rows
+    ]
+    patched = _cast(
+        [10**6 if row in {5, 40} else row * row % 9 for row in range(64)],
+        *(pa.int32(), pa.uint64(), pa.decimal128(21, 2)),
+    )
     wide = pa.array([10**30 + row for row in rows], pa.decimal128(38, 4))
     nested = pa.table(
         {
@@ -144,6 +151,8 @@ def _base_tables() -> dict[str, tuple[pa.Table, dict[str, Any]]]:
         "floats": (floats.append_column("wide", wide), {"encodings": {"c0": "verbatim"}}),
         "lines": (lines, {"encodings": dict.fromkeys(lines.column_names, "line")}),
         "short runs": (short, {"encodings": dict.fromkeys(short.column_names, "runs")}),
+        "decimals": (pa.table({"d": doubles}), {"encodings": {"d": "alp"}, "chunk_rows": 9}),
+        "patched": (patched, {"encodings": dict.fromkeys(patched.column_names, "patched")}),
         "strides": (strides, {"encodings": dict.fromkeys(strides.column_names, "stride")}),
         "runs": (runs, {"encodings": dict.fromkeys(runs.column_names, "run_length")}),
         "words": (words_table, {"encodings": chosen, "chunk_rows": 6}),
@@ -300,7 +309,7 @@ def _some_chunk(model: Model, random: Random) -> Chunk | None:
 def _change_entry(model: Model, random: Random) -> None:
     if chunk := _some_chunk(model, random):
         name = random.choice(ENTRY_NAMES)
-        most = {"encoding": 13, "width": 65, "flags": 256}.get(name)
+        most = {"encoding": 15, "width": 65, "flags": 256}.get(name)
         right = chunk.fields.get(name, len(chunk.sections.get(name.removesuffix("_length"), b"")))
         chunk.lies[name] = random.randint(0, most) if most else _number(random, right)
 
@@ -312,7 +321,7 @@ def _change_field(model: Model, random: Random) -> None:
         return
     chunk = random.choice(column.chunks)
     name = random.choice(("reference", "row_count", "null_count", "width", "flags", "encoding"))
-    limit = {"width": 65, "flags": 256, "encoding": 13}.get(name)
+    limit = {"width": 65, "flags": 256, "encoding": 15}.get(name)
     most = 2**63 if name == "reference" else 2**32
     number = _number(random, chunk.fields[name]) % most
     chunk.fields[name] = random.randint(0, limit) if limit else number

@@ -102,6 +102,8 @@ def table_of_version_2() -> pa.Table:
         "steps": pa.array([2**63 + 10 * row + row % 2 for row in range(8)], pa.uint64()),
         "short": [4, 4, 1, 1, 1, 9, 9, 9],
         "pairs": [f"a red dog {row}" for row in range(8)],
+        "prices": [1.25, 0.5, None, -0.0, 99.75, 12.0, float("inf"), 3.0],
+        "far": [3, 1, 2, -(2**40), 2, 2**40, None, 1],
         "seconds": [n * 10**6 + 1 for n in (5, 9, 7, 5, 3, 0, 4, 8)],
     }
     for name, values in columns.items():
@@ -118,6 +120,8 @@ SETTINGS_OF_VERSION_2 = {
         "steps": "line",
         "short": "runs",
         "seconds": "stride",
+        "prices": "alp",
+        "far": "patched",
         "pairs": "onpair",
     },
     "offset_index": SETTINGS_OF_VERSION_1["offset_index"],

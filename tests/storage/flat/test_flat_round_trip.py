@@ -66,13 +66,14 @@ TYPES: list[tuple[pa.DataType, st.SearchStrategy[Any]]] = [
     (pa.null(), st.none()),
 ]
 
+_OF_INTEGERS = ("verbatim", "frame", "run_length", "line", "runs", "stride", "patched")
 FORCED = {
     "bool": ("verbatim", "run_length"),
-    "int64": ("verbatim", "frame", "run_length", "dictionary", "line", "runs", "stride"),
-    "uint64": ("verbatim", "frame", "run_length", "dictionary", "line", "runs", "stride"),
-    "int8": ("verbatim", "frame", "run_length", "dictionary", "line", "runs", "stride"),
-    "double": ("verbatim", "dictionary"),
-    "decimal128(12, 2)": ("verbatim", "frame", "run_length", "line", "runs", "stride"),
+    "int64": (*_OF_INTEGERS, "dictionary"),
+    "uint64": (*_OF_INTEGERS, "dictionary"),
+    "int8": (*_OF_INTEGERS, "dictionary"),
+    "double": ("verbatim", "dictionary", "alp"),
+    "decimal128(12, 2)": _OF_INTEGERS,
     "string": ("verbatim", "dictionary", "fsst", "onpair"),
     "large_binary": ("verbatim", "dictionary", "fsst", "onpair"),
 }
