@@ -33,7 +33,7 @@ from raydb.planner.stars.answers import (
 )
 from raydb.planner.stars.fused_scan import DENSE_GROUPS
 from raydb.planner.stars.instants import by_unit, count_by_unit
-from raydb.storage.tables.parts import value_bytes
+from raydb.storage.tables.decoded import value_bytes
 from raydb.storage.tables.sample import estimated_count
 from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass

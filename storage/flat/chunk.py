@@ -79,6 +79,15 @@ def read_rows(chunk: Chunk, rows: Rows) -> Any:
     return chunk.encoding.read(chunk, rows, count, pa.py_buffer(bits))
 
 
+def coded_rows(chunk: Chunk) -> Any:
+    """Return all texts of a chunk that has a dictionary as Arrow's codes of its entries."""
+    row_count, validity = chunk.entry.row_count, chunk.validity
+    codes = chunk.shared.of(slice(0, row_count)).astype(np.int32, copy=False)
+    known = None if validity is None else pa.py_buffer(validity)
+    places = pa.Array.from_buffers(pa.int32(), row_count, [known, pa.py_buffer(codes)])
+    return pa.DictionaryArray.from_arrays(places, chunk.shared.entries)
+
+
 def item_reader(chunk: Chunk) -> Callable[[int], Any]:
     """Return the function from a row of a chunk, which it holds, to its Python value."""
     read, validity = chunk.encoding.item_reader(chunk), chunk.validity

@@ -17,8 +17,15 @@ from raydb.errors import ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.codecs.rows.entries import are_loops_loaded
 from raydb.room import check_room, read_limit
-from raydb.storage.flat.chunk import check_chunk_metadata, item_reader, open_chunk, read_rows
+from raydb.storage.flat.chunk import (
+    check_chunk_metadata,
+    coded_rows,
+    item_reader,
+    open_chunk,
+    read_rows,
+)
 from raydb.storage.flat.encodings import ENCODINGS
+from raydb.storage.flat.encodings.dictionary import DICTIONARY
 from raydb.storage.flat.encodings.encoding import OFFSET_BYTES, Piece
 from raydb.storage.flat.encodings.taker import taker_of
 from raydb.storage.flat.encodings.texts import arrays_of, is_narrow, narrow_texts
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
 
 # Codes, or values, of so many bytes are decoded in one call: few enough to be held twice.
 _DECODED_AT_ONCE = 2**26
+_CODE_BYTES = 4
 # So many rows are worth loading the loops.
 _MANY_ROWS = 2**20
 
@@ -165,6 +173,21 @@ class ColumnReader:
         if ranges == [(0, row_count)]:
             return [array for run in self._all_runs for array in self._decode(run)]
         return [array for run in self._runs(ranges) for array in self._decode(run)]
+
+    def coded(self) -> list[Any] | None:
+        """Return all texts as dictionary arrays, None where a chunk has no dictionary."""
+        column = self.column
+        is_coded = column.kind is Kind.BYTES and is_narrow(column.field.type)
+        if not is_coded or (column.entries["encoding"] != DICTIONARY.code).any():
+            return None
+        row_count = column.header.row_count
+        check_room(_CODE_BYTES * row_count, f"the codes of column '{column.field.name}'")
+        self.bring_rows([(0, row_count)])
+        found = []
+        for number in range(len(column.entries)):
+            check_interrupt()
+            found.append(coded_rows(self.chunk(number)))
+        return found
 
     @cached_property
     def _all_runs(self) -> list[_Run]:

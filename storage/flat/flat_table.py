@@ -367,6 +367,11 @@ class FlatTable:
         reader = self.reader(name)
         return pa.chunked_array(reader.read(), reader.column.field.type)
 
+    def coded_column(self, name: str) -> Any:
+        """Return a text column as dictionary arrays, None where it is stored otherwise."""
+        found = self.reader(name).coded()
+        return pa.chunked_array(found) if found else None
+
     def slice(self, name: str, start: int, stop: int) -> Any:
         """Return the rows start to stop of a column as a chunked array."""
         ranges = [(start, stop)] if start < stop else []

@@ -12,7 +12,7 @@ from raydb.errors import DatabaseError, OperationalError
 from raydb.storage.formats.text_part import TextPart
 from raydb.storage.sqlite.reading import Reading
 from raydb.storage.sqlite.values import TEXT, column_of, declared_type, type_of_classes
-from raydb.storage.tables.parts import value_bytes
+from raydb.storage.tables.decoded import value_bytes
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table, TableDefinition
 from raydb.values import dataclass

@@ -17,7 +17,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from raydb.storage.tables.rows import Rows
+
+# Of a text or a list, what most take at least.
+_TEXT_BYTES = 16
 
 
 class DecodedColumns:
@@ -82,3 +87,11 @@ class DecodedColumns:
 
 
 decoded_columns = DecodedColumns()
+
+
+def value_bytes(kind: pa.DataType) -> int:
+    """Return the bytes of a value of a type, of a text or a list what most take at least."""
+    try:
+        return -(-int(kind.bit_width) // 8) or _TEXT_BYTES
+    except ValueError:
+        return _TEXT_BYTES

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from raydb.kernels.codecs.packed_decimals import is_packed, widened_column
 from raydb.storage.flat.select import possible_ranges, select_rows
+from raydb.storage.tables.decoded import value_bytes
 from raydb.storage.take_rows import take_rows
 from raydb.values import dataclass
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
     from raydb.storage.flat import FlatTable
     from raydb.storage.flat.bring import WantedRows
-
-_TEXT_BYTES = 16
 
 _FUNCTIONS = {
     "==": pc.equal,
@@ -386,6 +385,10 @@ class FilePart(Part):
             return []
         return possible_ranges(self.flat, self._as_stored(comparisons))
 
+    def dictionary(self, name: str) -> pa.ChunkedArray | None:
+        """Return a text column as dictionary arrays, None where it is not stored as such."""
+        return None if name in self.absent else self.flat.coded_column(self._stored(name))
+
     def null_count(self, name: str) -> int:
         """Count a column's NULLs, from the metadata."""
         if name in self.absent:
@@ -488,11 +491,3 @@ class RestPart(Part):
     def take(self, name: str, row_numbers: NDArray[np.int64]) -> pa.ChunkedArray:
         """Return a column's values in some rows."""
         return self.part.take(name, row_numbers + self.first)
-
-
-def value_bytes(kind: pa.DataType) -> int:
-    """Return the bytes of a value of a type, of a text or a list what most take at least."""
-    try:
-        return -(-int(kind.bit_width) // 8) or _TEXT_BYTES
-    except ValueError:
-        return _TEXT_BYTES

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from raydb.engine.operators.relation import Relation
 from raydb.kernels.codecs.packed_decimals import widened_column
-from raydb.storage.tables.parts import value_bytes
+from raydb.storage.tables.decoded import value_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -114,7 +114,18 @@ def check_everything(table: pa.Table, flat: FlatTable, rows: list[int]) -> None:
         assert_same(
             pa.table({name: flat.column(name)}), table.select([name]).replace_schema_metadata()
         )
+        check_codes(table.column(name), flat, name)
     flat.verify()
+
+
+def check_codes(column: pa.ChunkedArray, flat: FlatTable, name: str) -> None:
+    """Check that texts in dictionaries, and nothing else, can be had as codes."""
+    coded = flat.coded_column(name)
+    described = next(each for each in flat.metadata.columns if each.name == name)
+    is_text = column.type in (pa.string(), pa.binary())
+    assert (coded is not None) == (is_text and set(described.encodings) == {"dictionary"})
+    if coded is not None:
+        assert coded.cast(column.type).to_pylist() == column.to_pylist()
 
 
 @st.composite
