@@ -63,6 +63,7 @@ _NAMES = {
     "UTINYINT": "int2",
     "USMALLINT": "int4",
     "UINTEGER": "int8",
+    "FLOAT16": "float4",
     "REAL": "float4",
     "DOUBLE": "float8",
     "DATE": "date",

@@ -12,6 +12,7 @@ from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import find_object, is_same
 from raydb.planner.catalog import MAIN
 from raydb.planner.expressions.types import (
+    HALF,
     HUGEINT,
     INTERVAL,
     MAX_ARRAY_LENGTH,
@@ -21,6 +22,7 @@ from raydb.planner.expressions.types import (
     TIMESTAMP_S,
     TIMESTAMPS,
     TIMESTAMPTZ,
+    is_half_vector,
 )
 from raydb.running import user_types
 from raydb.sql.named_types import NamedType
@@ -30,6 +32,7 @@ from raydb.storage.clocks import TIMETZ
 from raydb.storage.enums import enum_of, stored_schema
 from raydb.storage.integers import UHUGEINT
 from raydb.storage.nested import leaf_types, map_leaves
+from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID
 
 if TYPE_CHECKING:
@@ -87,6 +90,8 @@ _ALIASES: dict[str, pa.DataType] = {
     "logical": pa.bool_(),
     "guid": UUID,
     "bitstring": BIT,
+    "float16": HALF,
+    "half": HALF,
     "timestamptz_ns": TIMESTAMPTZ,
     "char": pa.string(),
 }
@@ -169,7 +174,13 @@ def resolved(kind: pa.DataType) -> pa.DataType:
     if not any(isinstance(leaf, NamedType) for leaf in leaf_types(kind)):
         return kind
     types = user_types()
-    return map_leaves(kind, lambda leaf: _named(leaf, types) if _is_named(leaf) else leaf)
+    found = map_leaves(kind, lambda leaf: _named(leaf, types) if _is_named(leaf) else leaf)
+    if HALF in leaf_types(found) and not is_half_vector(found):
+        raise NotSupportedError(
+            f"the type {sql_type_name(found)} is not supported: FLOAT16 is the type of the numbers "
+            "in a vector, FLOAT16[n]"
+        )
+    return found
 
 
 def _is_named(kind: pa.DataType) -> bool:

@@ -26,6 +26,7 @@ _NAMES = {
     pa.uint16(): "USMALLINT",
     pa.uint32(): "UINTEGER",
     pa.uint64(): "UBIGINT",
+    pa.float16(): "FLOAT16",
     pa.float32(): "REAL",
     pa.float64(): "DOUBLE",
     pa.string(): "VARCHAR",

@@ -295,7 +295,8 @@ def _foremost(
     """Return the first rows by their values, and those whose value is that of the last of them."""
     place = len(values) - wanted if descending else wanted - 1
     last = np.partition(values, place)[place]
-    return numbers[values >= last if descending else values <= last]
+    found: NDArray[np.int64] = numbers[values >= last if descending else values <= last]
+    return found
 
 
 def _rows_of_few(

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 BOOLEAN, BLOB, TEXT = pa.bool_(), pa.binary(), pa.string()
 INTEGER, BIGINT, REAL, DOUBLE = pa.int32(), pa.int64(), pa.float32(), pa.float64()
+# The type of numbers in a vector, and of nothing else: what is computed of them is REAL.
+HALF = pa.float16()
 DATE, TIME, TIMESTAMP = pa.date32(), pa.time64("us"), pa.timestamp("us")
 # An instant. In which zone it is shown and read is the session's.
 TIMESTAMPTZ = pa.timestamp("us", "UTC")
@@ -113,6 +115,16 @@ def is_array(data_type: pa.DataType) -> bool:
     return bool(pa.types.is_fixed_size_list(data_type))
 
 
+def is_half_vector(data_type: pa.DataType) -> bool:
+    """Say whether a type is FLOAT16[n]."""
+    return is_array(data_type) and bool(data_type.value_type == HALF)
+
+
+def widened(data_type: pa.DataType) -> pa.DataType:
+    """Return FLOAT[n] for FLOAT16[n], and any other type as it is."""
+    return pa.list_(REAL, data_type.list_size) if is_half_vector(data_type) else data_type
+
+
 def is_row(data_type: pa.DataType) -> bool:
     """Say whether a type is that of row(), whose fields are called f1, f2 and so on."""
     return is_struct(data_type) and all(
@@ -163,6 +175,9 @@ def common_type(
         return left
     if pa.types.is_null(left):
         return right
+    left, right = widened(left), widened(right)
+    if left == right:
+        return left
     if is_integer(left) and is_integer(right):
         return wider_integer((left, right))
     if is_number(left) and is_number(right):
@@ -250,6 +265,7 @@ def can_cast(source: pa.DataType, target: pa.DataType) -> bool:
     text = pa.string()
     if source == target or pa.types.is_null(source):
         return True
+    source, target = widened(source), widened(target)
     if is_enum(source) or is_enum(target):
         # A number is no label.
         return is_enum(source) or source == text
@@ -302,6 +318,7 @@ def can_assign(source: pa.DataType, target: pa.DataType) -> bool:
     """Say whether INSERT stores a value of one type in a column of the other without a CAST."""
     if source == target or pa.types.is_null(source):
         return True
+    source, target = widened(source), widened(target)
     if source == TIME and target == TIMETZ:
         return True
     if target == pa.string():

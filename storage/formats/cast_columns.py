@@ -12,7 +12,12 @@ from raydb.running import cuts_nanoseconds
 from raydb.storage.bits import BIT, bits_of
 from raydb.storage.clocks import TIMETZ, timetz_of
 from raydb.storage.enums import EnumType, is_enum, text_type, values_of
-from raydb.storage.formats.arrow.sql_types import check_names, in_sql_layout, sql_type
+from raydb.storage.formats.arrow.sql_types import (
+    check_names,
+    in_sql_layout,
+    is_half_vector,
+    sql_type,
+)
 from raydb.storage.formats.delimited.faults import first_failure
 from raydb.storage.integers import UHUGEINT, fits_unsigned
 from raydb.storage.moments import is_moment, moment_texts
@@ -106,6 +111,15 @@ def _is_castable(have: pa.DataType, want: pa.DataType) -> bool:
     types = pa.types
     if want == have or _as_written(want) == sql_type(have) or types.is_null(have):
         return True
+    if is_half_vector(have) or is_half_vector(want):
+        both = have, want
+        return (
+            all(
+                types.is_fixed_size_list(each) and types.is_floating(each.value_type)
+                for each in both
+            )
+            and have.list_size == want.list_size
+        )
     if types.is_dictionary(have):
         have = have.value_type
     if types.is_timestamp(have) and (have.tz is None) != (getattr(want, "tz", None) is None):

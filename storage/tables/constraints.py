@@ -30,6 +30,7 @@ from raydb.storage.tables.keys import ABSENT, is_key_type
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import (
     ROW_NUMBER,
+    SEARCHABLE,
     FileLayout,
     ForeignKey,
     Table,
@@ -270,7 +271,6 @@ def check_columns(definition: TableDefinition) -> None:
                     f"column '{column}' of table '{name}' is {sql_type_name(data_type)}, "
                     f"which cannot be part of {kind}"
                 )
-
     for index in definition.ivf_indexes:
         _check_known(index.columns, definition)
         assert index.ivf is not None
@@ -279,7 +279,7 @@ def check_columns(definition: TableDefinition) -> None:
         if not is_searchable(data_type):
             raise NotSupportedError(
                 f"column '{column}' of table '{name}' is {sql_type_name(data_type)}, "
-                f"but an {index.ivf.method} index needs FLOAT[n], DOUBLE[n] or TINYINT[n]"
+                f"but an {index.ivf.method} index needs {SEARCHABLE}"
             )
     for index in definition.text_indexes:
         _check_known(index.columns, definition)

@@ -112,10 +112,15 @@ class IvfOptions:
         return "hnsw" if self.m else "ivf"
 
 
+# The types of vectors, as errors name them.
+SEARCHABLE = "FLOAT[n], DOUBLE[n], FLOAT16[n] or TINYINT[n]"
+
+
 def is_searchable(data_type: pa.DataType) -> bool:
-    """Say whether a type has vectors to search among: FLOAT[n], DOUBLE[n] or TINYINT[n]."""
+    """Say whether a type has vectors to search among, see `SEARCHABLE`."""
     is_fixed = pa.types.is_fixed_size_list(data_type)
-    return bool(is_fixed and data_type.value_type in (pa.float32(), pa.float64(), pa.int8()))
+    numbers = (pa.float32(), pa.float64(), pa.float16(), pa.int8())
+    return bool(is_fixed and data_type.value_type in numbers)
 
 
 @dataclass(frozen=True, slots=True)

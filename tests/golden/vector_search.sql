@@ -239,7 +239,7 @@ SELECT * FROM vector_search(docs, embb, [1, 2]);
 SELECT * FROM vector_search(docs, docs.emb, [1, 2]);
 -- error: ProgrammingError: vector_search() takes the name of a column second, without quotes and without a table (line 1, column 15)
 SELECT * FROM vector_search(docs, id, [1, 2]);
--- error: ProgrammingError: column 'id' of vector_search() is INTEGER, not FLOAT[n], DOUBLE[n] or TINYINT[n] (line 1, column 15)
+-- error: ProgrammingError: column 'id' of vector_search() is INTEGER, not FLOAT[n], DOUBLE[n], FLOAT16[n] or TINYINT[n] (line 1, column 15)
 SELECT * FROM vector_search(docs, emb, [1, 2, 3]);
 -- error: ProgrammingError: column 'emb' of vector_search() has vectors of 2 numbers, the query has 3 (line 1, column 15)
 SELECT * FROM vector_search(docs, emb, 'x');
@@ -271,7 +271,7 @@ SELECT * FROM vector_indexes(1);
 
 -- Indexes that cannot be.
 CREATE INDEX i ON docs USING ivf (id);
--- error: NotSupportedError: column 'id' of table 'docs' is INTEGER, but an ivf index needs FLOAT[n], DOUBLE[n] or TINYINT[n] (line 1, column 35)
+-- error: NotSupportedError: column 'id' of table 'docs' is INTEGER, but an ivf index needs FLOAT[n], DOUBLE[n], FLOAT16[n] or TINYINT[n] (line 1, column 35)
 CREATE INDEX i ON docs USING ivf (nothing);
 -- error: ProgrammingError: column 'nothing' does not exist in 'docs' (line 1, column 35)
 CREATE INDEX i ON docs USING ivf (emb, id);

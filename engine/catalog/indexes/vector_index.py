@@ -164,7 +164,7 @@ def vector_blocks(
 ) -> Iterator[Vectors]:
     """Yield the vectors of a column chunk by chunk, without those that are NULL.
 
-    The column is FLOAT[n], TINYINT[n], or DOUBLE[n], which is rounded.
+    The column is FLOAT[n], FLOAT16[n], TINYINT[n], or DOUBLE[n], which is rounded.
 
     what: how an error calls a vector. start: the number of the first row. Raises DataError for a
     vector with a NULL in it.

@@ -18,12 +18,14 @@ from raydb.engine.table_functions.vector.choose_index import (
     lower_vector_search,
     stored_column,
 )
-from raydb.planner.expressions.nodes import Column, Literal
+from raydb.planner.expressions.nodes import Call, Column, Literal
+from raydb.planner.expressions.types import is_half_vector, widened
 from raydb.planner.plan.nodes import Search, filter_rows
 from raydb.planner.plan.table_function import ONE_ROW
 
 if TYPE_CHECKING:
     from raydb.engine.table_functions.vector.vector_function import VectorFunction
+    from raydb.planner.expressions.nodes import Expression
     from raydb.planner.lower import Lowering
     from raydb.planner.ordered_rows import RowOrder
     from raydb.planner.plan.nodes import Plan
@@ -50,7 +52,7 @@ def nearest_first(
 
     None where no index has the column.
     """
-    column = next((each for each in order.value.arguments if isinstance(each, Column)), None)
+    column = next(filter(None, map(_column_in, order.value.arguments)), None)
     vector = next((each for each in order.value.arguments if isinstance(each, Literal)), None)
     stored = None if column is None else stored_column(order.source, column)
     if column is None or stored is None:
@@ -75,6 +77,18 @@ def nearest_first(
     return lower_vector_search(
         Search(function, ONE_ROW, rows, given, (column,), options, made), lowering
     )
+
+
+def _column_in(argument: Expression) -> Column | None:
+    """Return the column that an argument is; FLOAT16[n] is compared as FLOAT[n]."""
+    match argument:
+        case Column():
+            return argument
+        case Call(function="cast", arguments=(Column() as column,)) if is_half_vector(
+            column.type
+        ) and argument.type == widened(column.type):
+            return column
+    return None
 
 
 def _usable(

@@ -32,7 +32,7 @@ from raydb.planner.expressions.typing_rules import cast, explicit_cast
 from raydb.planner.plan.function_arguments import COLUMN, FLAG, Argument, number, whole, word
 from raydb.planner.plan.nodes import Search
 from raydb.planner.plan.table_function import ONE_ROW, SearchFunction
-from raydb.storage.tables.table import is_searchable
+from raydb.storage.tables.table import SEARCHABLE, is_searchable
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -234,11 +234,10 @@ def _checked(column: Column) -> Column:
     said = f"column '{column.name}' of vector_search() is {sql_type_name(column.type)}"
     if pa.types.is_list(column.type):
         raise ProgrammingError(
-            f"{said}, whose lists may differ in length; vectors are FLOAT[n], DOUBLE[n] or "
-            "TINYINT[n]"
+            f"{said}, whose lists may differ in length; vectors are {SEARCHABLE}"
         )
     if not is_searchable(column.type):
-        raise ProgrammingError(f"{said}, not FLOAT[n], DOUBLE[n] or TINYINT[n]")
+        raise ProgrammingError(f"{said}, not {SEARCHABLE}")
     return column
 
 

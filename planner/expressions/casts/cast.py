@@ -68,6 +68,9 @@ def cast_values(values: Values, target: pa.DataType, zone: str | None = None) ->
         return values
     if pt.is_null(values.type):
         return each(values, lambda array: pa.nulls(len(array), target), target)
+    halves = [pt.is_float16(kind) for kind in (values.type, target)]
+    if any(halves) and not all(map(pt.is_floating, (values.type, target))):
+        return cast_values(cast_values(values, pa.float32(), zone), target, zone)
     convert = _conversion(values.type, target, zone)
     return each(values, lambda array: _checked(array, target, convert), target)
 

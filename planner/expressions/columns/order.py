@@ -23,6 +23,8 @@ def canonical_floats(values: Values) -> Values:
     """
     if not pt.is_floating(values.type):
         return values
+    if pt.is_float16(values.type):  # Arrow only casts them
+        return pc.cast(canonical_floats(pc.cast(values, pa.float32())), pa.float16())
     values = pc.add(values, pa.scalar(0.0, values.type))
     if not pc.any(pc.is_nan(values)).as_py():
         return values

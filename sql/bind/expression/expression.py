@@ -16,8 +16,8 @@ from raydb.planner.expressions.nodes import (
     Expression,
     WindowCall,
 )
-from raydb.planner.expressions.types import INTEGER, TEXT
-from raydb.planner.expressions.typing_rules import as_condition
+from raydb.planner.expressions.types import INTEGER, TEXT, is_half_vector, widened
+from raydb.planner.expressions.typing_rules import as_condition, cast
 from raydb.sql.bind.scope import Scope
 from raydb.sql.parse.nodes import locate, require_only, unsupported
 from raydb.values import dataclass
@@ -119,6 +119,12 @@ class Context:
     binding: Binding | None = None
 
 
+# What hands its operands on as they are.
+_TAKEN_WHOLE = (
+    *(exp.Select, exp.Alias, exp.Paren, exp.Group, exp.Tuple, exp.Subquery, type(None)),
+    *(exp.Cast, exp.TryCast, exp.Rollup, exp.Cube, exp.GroupingSets),
+)
+
 _Binder = Callable[[exp.Expr, Context], Expression]
 # For each kind of node its binder and the arguments that the binder reads.
 _BINDERS: dict[type[exp.Expr], tuple[_Binder, tuple[str, ...]]] = {}
@@ -146,10 +152,22 @@ def bind_expression(node: exp.Expr, context: Context) -> Expression:
             raise unsupported(node)
         binder, arguments = entry
         require_only(node, *arguments)
-        return binder(node, context)
+        return _computable(node, binder(node, context))
     except Error as error:
         locate(error, node)
         raise
+
+
+def _computable(node: exp.Expr, bound: Expression) -> Expression:
+    """Return an expression as what it is an operand of takes it: FLOAT16[n] as FLOAT[n].
+
+    As it is where it is given as a whole, is a key of a group, or is about to be cast.
+    """
+    if not is_half_vector(bound.type) or isinstance(node.parent, _TAKEN_WHOLE):
+        return bound
+    if isinstance(node.parent, exp.Anonymous) and node.parent.name.lower() == "typeof":
+        return bound
+    return cast(bound, widened(bound.type))
 
 
 def bind_all_of(nodes: Iterable[exp.Expr | None], context: Context) -> list[Expression]:

@@ -5,6 +5,7 @@ decimal256(40, 2)                               DECIMAL(38,2), where the values 
 decimal256(39, 0)                               UHUGEINT
 list_view, large_list                           lists
 fixed_size_list of 1 or more                    arrays
+halffloat                                       REAL, but in a column of arrays FLOAT16[n]
 timestamp of any unit                           TIMESTAMP, TIMESTAMP_S, TIMESTAMP_MS, TIMESTAMP_NS
 timestamp of any unit and zone                  TIMESTAMP WITH TIME ZONE
 duration                                        INTERVAL
@@ -55,8 +56,11 @@ _WIDENED = {
 }
 
 
-def sql_type(found: pa.DataType) -> pa.DataType:
+def sql_type(found: pa.DataType, *, is_column: bool = True) -> pa.DataType:
     """Return the SQL type for the values of a type, which itself is returned where there is none.
+
+    is_column: whether the values are a column, and no part of those of another: only then FLOAT16
+    stays in an array.
 
     >>> sql_type(pa.dictionary(pa.int8(), pa.large_string()))
     DataType(string)
@@ -74,13 +78,17 @@ def sql_type(found: pa.DataType) -> pa.DataType:
     if _TYPES.is_fixed_size_binary(found):
         return pa.binary()
     if _TYPES.is_struct(found):
-        return pa.struct([(field.name, sql_type(field.type)) for field in found])
+        fields = [(field.name, sql_type(field.type, is_column=False)) for field in found]
+        return pa.struct(fields)
     if _TYPES.is_map(found):
-        return pa.map_(sql_type(found.key_type), sql_type(found.item_type))
+        parts = (sql_type(part, is_column=False) for part in (found.key_type, found.item_type))
+        return pa.map_(*parts)
+    if is_half_vector(found) and is_column:
+        return pa.list_(pa.float16(), found.list_size)
     if _is_array(found):
-        return pa.list_(sql_type(found.value_type), found.list_size)
+        return pa.list_(sql_type(found.value_type, is_column=False), found.list_size)
     if is_list_like(found):
-        return pa.list_(sql_type(found.value_type))
+        return pa.list_(sql_type(found.value_type, is_column=False))
     return _WIDENED.get(found, found)
 
 
@@ -114,6 +122,8 @@ def _sql_decimal(found: pa.DataType) -> pa.DataType:
 
 def is_sql_type(kind: pa.DataType) -> bool:
     """Tell whether columns of tables have a type."""
+    if is_half_vector(kind):
+        return True
     if _TYPES.is_list(kind) or _is_array(kind):
         return is_sql_type(kind.value_type)
     if _TYPES.is_struct(kind):
@@ -122,6 +132,11 @@ def is_sql_type(kind: pa.DataType) -> bool:
     if _TYPES.is_map(kind):
         return is_sql_type(kind.key_type) and is_sql_type(kind.item_type)
     return kind in _SQL_TYPES or bool(_TYPES.is_decimal128(kind)) or is_enum(kind)
+
+
+def is_half_vector(kind: pa.DataType) -> bool:
+    """Tell whether values are FLOAT16[n]."""
+    return _is_array(kind) and bool(_TYPES.is_float16(kind.value_type))
 
 
 def _is_array(kind: pa.DataType) -> bool:

@@ -311,8 +311,9 @@ def _read_as(kind: pa.DataType) -> pa.DataType:
         return pa.list_(_read_as(kind.value_type))
     if pa.types.is_struct(kind):
         return pa.struct([(field.name, _read_as(field.type)) for field in kind])
-    # Arrow would read a number beyond REAL as infinity.
-    return pa.float64() if pa.types.is_float32(kind) else kind
+    # Arrow would read a number beyond REAL as infinity, and reads no FLOAT16.
+    is_short = pa.types.is_float32(kind) or pa.types.is_float16(kind)
+    return pa.float64() if is_short else kind
 
 
 def _convert(
