@@ -14,7 +14,8 @@ from raydb.errors import DataError, NotSupportedError
 from raydb.storage.enums import field_type, stored_column
 from raydb.storage.formats.arrow.sql_types import is_sql_type
 from raydb.storage.formats.cast_columns import cast_column
-from raydb.storage.tables.parts import ArrowPart, Part, value_bytes
+from raydb.storage.tables.decoded import value_bytes
+from raydb.storage.tables.parts import ArrowPart, Part
 from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
 

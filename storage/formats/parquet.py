@@ -21,7 +21,8 @@ from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.options import whole_number
 from raydb.storage.formats.room import Room
 from raydb.storage.nested import leaf_types
-from raydb.storage.tables.parts import Part, value_bytes
+from raydb.storage.tables.decoded import value_bytes
+from raydb.storage.tables.parts import Part
 from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
 
