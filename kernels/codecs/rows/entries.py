@@ -96,7 +96,7 @@ class Target(NamedTuple):
 
 
 class Form(IntEnum):
-    """How chunks keep integers: packed, above a line, by a stride, one a run."""
+    """How chunks keep numbers: packed, above a line, by a stride, one a run, with exceptions."""
 
     PACKED = 0
     STRIDE = 1
@@ -104,6 +104,9 @@ class Form(IntEnum):
     RUNS_LINE = 3
     RUNS = 4
     RUN_ENDS = 5
+    PATCHED = 6
+    ALP = 7
+    ALP_RUNS = 8
 
 
 class Packed(NamedTuple):

@@ -1,4 +1,4 @@
-"""The loop that reads packed integers of any rows of any chunks, each where it lies in the file."""
+"""The loop that reads packed numbers of any rows of any chunks, each where it lies in the file."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # Numbers whose order tells which have the head of a line, and which have runs.
 _STRIDE, _LINE, _RUNS_LINE = int(Form.STRIDE), int(Form.LINE), int(Form.RUNS_LINE)
 _RUNS, _RUN_ENDS = int(Form.RUNS), int(Form.RUN_ENDS)
+_PATCHED, _ALP, _ALP_RUNS = int(Form.PATCHED), int(Form.ALP), int(Form.ALP_RUNS)
 _BLOCK_ROWS = np.uint64(512)
 
 
@@ -62,17 +63,39 @@ def _run_before_end(data: NDArray[np.uint8], place: np.uint64, row: np.uint64) -
     return low
 
 
+@inlined
+def _exception_of(
+    data: NDArray[np.uint8], place: np.uint64, count: np.uint64, row: np.uint64
+) -> np.uint64:
+    """Return which of ascending rows one is, `count` where it is none of them."""
+    low, high = np.uint64(0), count
+    while low < high:
+        middle = (low + high) >> np.uint64(1)
+        found = load(data, place + (middle << np.uint64(2))) & np.uint64(0xFFFFFFFF)
+        if found == row:
+            return middle
+        if found < row:
+            low = middle + np.uint64(1)
+        else:
+            high = middle
+    return count
+
+
 @compiled
 def take_words(
     data: NDArray[np.uint8],
     packed: Packed,
     rows: NDArray[np.int64],
     chunks: NDArray[np.int64],
+    scales: NDArray[np.float64],
     out: NDArray[Any],
+    doubles: NDArray[np.float64],
 ) -> None:
     """Write the value of each row, of the table, in its chunk.
 
-    out: unsigned integers of any size, in which sums wrap around. The chunks have been verified.
+    scales: the powers of ten, and of a tenth, by exponent. out: unsigned integers of any size, in
+    which sums wrap around; doubles: the same memory, where ALP chunks are. The chunks have been
+    verified.
     """
     for item in range(np.uint64(len(rows))):
         chunk = np.uint64(chunks[item])
@@ -80,7 +103,17 @@ def take_words(
         place = np.uint64(packed.payloads[chunk])
         number = np.uint64(rows[item] - packed.firsts[chunk])
         step, fraction, stride = np.uint64(0), np.uint64(0), np.uint64(1)
-        if _RUNS_LINE <= form <= _RUNS:
+        said = np.uint64(0)
+        if form >= _PATCHED:
+            said = load(data, place)
+            exceptions, said = said & np.uint64(0xFFFFFFFF), said >> np.uint64(32)
+            found = _exception_of(data, place + np.uint64(8), exceptions, number)
+            place += (np.uint64(15) + (exceptions << np.uint64(2))) >> np.uint64(3) << np.uint64(3)
+            if found < exceptions:
+                out[item] = load(data, place + (found << np.uint64(3)))
+                continue
+            place += exceptions << np.uint64(3)
+        if _RUNS_LINE <= form <= _RUNS or form == _ALP_RUNS:
             count = np.uint64(packed.row_counts[chunk])
             number = _run_of(data, place, count, number)
             blocks = (count + _BLOCK_ROWS - np.uint64(1)) // _BLOCK_ROWS
@@ -102,4 +135,8 @@ def take_words(
             word = load(data, place + (at >> np.uint64(3))) >> (at & np.uint64(7))
             mask = ~np.uint64(0) if width == 64 else (np.uint64(1) << width) - np.uint64(1)
             value += (word & mask) * stride
-        out[item] = value + number * step + (number * fraction >> np.uint64(32))
+        if form >= _ALP:
+            ten = scales[0, said >> np.uint64(8)]
+            doubles[item] = np.float64(np.int64(value)) * ten * scales[1, said & np.uint64(255)]
+        else:
+            out[item] = value + number * step + (number * fraction >> np.uint64(32))

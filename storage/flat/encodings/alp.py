@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from raydb.storage.flat.metadata.column import Column
 
 MOST_EXPONENT = 18
-_TENS = np.array([10.0**power for power in range(MOST_EXPONENT + 1)])
-# The doubles nearest to the powers, which 10.0**-power need not be.
-_TENTHS = np.array([float(f"1e-{power}") for power in range(MOST_EXPONENT + 1)])
+# Powers of ten, and the doubles nearest to those of a tenth, which 10.0**-power need not be.
+SCALES = np.array([[float(f"1e{sign}{n}") for n in range(MOST_EXPONENT + 1)] for sign in "+-"])
+_TENS, _TENTHS = SCALES
 _EXPONENTS, _FACTORS = np.array(
     [(exponent, factor) for exponent in range(MOST_EXPONENT + 1) for factor in range(exponent + 1)]
 ).T

@@ -11,12 +11,14 @@ import numpy as np
 
 from raydb.kernels.codecs.rows.entries import Form, Packed, take_loops
 from raydb.storage.flat.encodings.all_null import ALL_NULL
+from raydb.storage.flat.encodings.alp import ALP, SCALES
 from raydb.storage.flat.encodings.constant import CONSTANT
 from raydb.storage.flat.encodings.dictionary import DICTIONARY
 from raydb.storage.flat.encodings.entry_texts import texts_of
 from raydb.storage.flat.encodings.frame import FRAME
 from raydb.storage.flat.encodings.gather import payload_places, validity_gather
 from raydb.storage.flat.encodings.line import LINE
+from raydb.storage.flat.encodings.patched import PATCHED
 from raydb.storage.flat.encodings.run_length import RUN_LENGTH
 from raydb.storage.flat.encodings.runs import RUNS
 from raydb.storage.flat.encodings.stride import STRIDE
@@ -38,12 +40,13 @@ _INTEGER_FORMS = {
     STRIDE.code: Form.STRIDE,
     RUNS.code: Form.RUNS_LINE,
     RUN_LENGTH.code: Form.RUN_ENDS,
+    PATCHED.code: Form.PATCHED,
 }
 _FORMS = {
     Kind.SIGNED: {**_INTEGER_FORMS, VERBATIM.code: Form.PACKED},
     Kind.UNSIGNED: {**_INTEGER_FORMS, VERBATIM.code: Form.PACKED},
     Kind.DECIMAL: _INTEGER_FORMS,
-    Kind.FLOAT: {ALL_NULL.code: Form.PACKED, VERBATIM.code: Form.PACKED},
+    Kind.FLOAT: {ALL_NULL.code: Form.PACKED, VERBATIM.code: Form.PACKED, ALP.code: Form.ALP},
 }
 
 
@@ -65,7 +68,8 @@ def taker_of(column: Column) -> Gather | None:
     def take(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
         # Texts are read from codes with 8 bytes behind them.
         found = np.empty(len(rows) + 2 * is_text, dtype)
-        take_loops().take_words(data, packed, rows, numbers, found)
+        doubles = found.view(np.float64) if found.itemsize == SCALES.itemsize else SCALES[0, :0]
+        take_loops().take_words(data, packed, rows, numbers, SCALES, found, doubles)
         validity = validity_of and validity_of(rows, numbers)
         if is_text:
             return texts_of(column, found, validity)
@@ -81,7 +85,9 @@ def _packed(column: Column) -> Packed:
     for code, form in _FORMS.get(column.kind, {}).items():
         forms[code] = form
     found = forms[codes]
-    found[(codes == DICTIONARY.code) & (entries["flags"] & Flags.RUNS > 0)] = Form.RUNS
+    are_in_runs = entries["flags"] & Flags.RUNS > 0
+    found[(codes == DICTIONARY.code) & are_in_runs] = Form.RUNS
+    found[(codes == ALP.code) & are_in_runs] = Form.ALP_RUNS
     widths = entries["width"].copy()
     widths[np.isin(codes, (CONSTANT.code, ALL_NULL.code))] = 0
     return Packed(

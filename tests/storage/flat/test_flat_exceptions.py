@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from flat_model import parse
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_flat_round_trip import check_everything, stored
 
 from raydb.errors import OperationalError
-from raydb.storage.flat import open_table
+from raydb.storage.flat import column_reader, open_table
 from raydb.storage.flat.encodings.patches import Frame, choose_frame, outside
 
 if TYPE_CHECKING:
@@ -59,6 +59,13 @@ def encodings_in(flat: Any, name: str) -> set[str]:
     return {each.encoding for each in column.chunks}
 
 
+@pytest.fixture(params=[False, True], ids=["by arrays", "by loops"])
+def take_by_loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are taken both ways, whichever loops another test has loaded."""
+    monkeypatch.setattr(column_reader, "are_loops_loaded", lambda: request.param)
+
+
+@pytest.mark.usefixtures("take_by_loops")
 @pytest.mark.parametrize("name", decimal_columns())
 def test_decimals_take_few_bits_and_come_back_bit_by_bit(name: str, tmp_path: Path) -> None:
     numbers = decimal_columns()[name]
@@ -80,7 +87,8 @@ def test_doubles_of_chance_stay_as_they_are(tmp_path: Path) -> None:
     check_everything(table, flat, [0, ROWS - 1])
 
 
-@settings(deadline=None)
+@pytest.mark.usefixtures("take_by_loops")
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.one_of(
@@ -119,6 +127,7 @@ def outlying() -> dict[str, pa.Array]:
     }
 
 
+@pytest.mark.usefixtures("take_by_loops")
 @pytest.mark.parametrize("name", outlying())
 def test_integers_far_from_the_others_are_patched(name: str, tmp_path: Path) -> None:
     table = pa.table({"n": outlying()[name]})
