@@ -18,9 +18,15 @@ import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
-from raydb.errors import Error, InternalError, NotSupportedError, OperationalError
+from raydb.errors import (
+    Error,
+    InternalError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+)
 from raydb.late_interrupt import LateInterrupt
 from raydb.memory_release import at_work, drop_rows, give_back
 from raydb.remote import Traffic
@@ -346,9 +352,40 @@ def current_place() -> tuple[str, str] | None:
 
 
 def variable(name: str) -> pa.Scalar | None:
-    """Return what SET VARIABLE has set in the connection of that statement, None for nothing."""
+    """Return what SET VARIABLE has set in the connection of that statement, None for nothing.
+
+    Raises ProgrammingError within `without_variables`.
+    """
     running = current.get()
     return None if running is None else running.variables.get(name)
+
+
+@contextmanager
+def without_variables(what: str) -> Iterator[None]:
+    """Refuse what reads variables for a while: `what` is kept, and others have other variables."""
+    running = current.get()
+    if running is None:
+        yield
+        return
+    before = running.variables
+    running.variables = _NoVariables(what)
+    try:
+        yield
+    finally:
+        running.variables = before
+
+
+class _NoVariables(dict[str, "pa.Scalar"]):
+    """Variables that nobody may read."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self._what = what
+
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ARG002  (as of a dict)
+        raise ProgrammingError(
+            f"{self._what} cannot read variable '{name}': other connections have other variables"
+        )
 
 
 def setting(name: str) -> str:

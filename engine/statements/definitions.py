@@ -50,8 +50,10 @@ from raydb.errors import IntegrityError, ProgrammingError
 from raydb.names import find_object, known_object
 from raydb.planner.catalog import MAIN, schema_of
 from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.show import show
 from raydb.planner.expressions.types import closed
 from raydb.planner.stars.star import canonical_definition
+from raydb.running import without_variables
 from raydb.sql import ast
 from raydb.storage.enums import stored_field
 from raydb.storage.formats.format import copied
@@ -357,7 +359,14 @@ def _create_bvh(statement: ast.CreateBvh, context: StatementContext) -> Snapshot
     snapshot = context.snapshot
     if (taken := find_object(statement.name, snapshot.bvhs, "BVH")) is not None:
         raise ProgrammingError(f"BVH '{taken}' exists already")
-    definition = canonical_definition(sql.bind_bvh(statement, snapshot.describe()))
+    with without_variables(f"BVH '{statement.name}'"):
+        definition = canonical_definition(sql.bind_bvh(statement, snapshot.describe()))
+    for measure in definition.aggregate:
+        if not sql.is_lasting(measure):
+            raise ProgrammingError(
+                "AGGREGATE of a BVH needs expressions whose value is that of the row alone, at all"
+                f" times: {show(measure)}"
+            )
     return snapshot.with_bvh(definition, context)
 
 

@@ -79,3 +79,25 @@ SET VARIABLE x = 'a'::INTEGER;
 -- error: DataError: 'a' is not a valid INTEGER (line 1, column 18)
 SELECT getvariable('x'), getvariable('a' || id) FROM sale;
 -- error: NotSupportedError: getvariable() needs a constant string, not an expression (VARCHAR) (line 1, column 26)
+
+-- What is kept in the database reads none: other connections have other variables.
+SET VARIABLE more = 10;
+CREATE TABLE kept (a INTEGER, b INTEGER AS (a + getvariable('more')));
+-- error: ProgrammingError: the generated column 'b' cannot read variable 'more': other connections have other variables (line 1, column 31)
+CREATE TABLE kept (a INTEGER, CHECK (a < getvariable('more')));
+-- error: ProgrammingError: CHECK cannot read variable 'more': other connections have other variables (line 1, column 54)
+CREATE TABLE kept (a INTEGER PRIMARY KEY, b INTEGER DEFAULT getvariable('more'));
+INSERT INTO kept (a) VALUES (1);
+ALTER TABLE kept ADD CHECK (a < getvariable('more'));
+-- error: ProgrammingError: CHECK cannot read variable 'more': other connections have other variables (line 1, column 45)
+ALTER TABLE kept ADD COLUMN c INTEGER AS (a + getvariable('more'));
+-- error: ProgrammingError: the generated column 'c' cannot read variable 'more': other connections have other variables (line 1, column 29)
+CREATE BVH sums ON kept (SCAN (a), GROUP BY (a), AGGREGATE (b + getvariable('more')));
+-- error: ProgrammingError: BVH 'sums' cannot read variable 'more': other connections have other variables (line 1, column 65)
+CREATE SEQUENCE numbers;
+CREATE BVH sums ON kept (SCAN (a), GROUP BY (a), AGGREGATE (b + random()));
+-- error: ProgrammingError: AGGREGATE of a BVH needs expressions whose value is that of the row alone, at all times: (CAST(b AS DOUBLE) + random())
+CREATE BVH sums ON kept (SCAN (a), GROUP BY (a), AGGREGATE (b + nextval('numbers')));
+-- error: ProgrammingError: AGGREGATE of a BVH needs expressions whose value is that of the row alone, at all times: (CAST(b AS BIGINT) + nextval('numbers')) (line 1, column 73)
+SELECT a, b, nextval('numbers') FROM kept;
+-- 1 | 10 | 1

@@ -106,3 +106,10 @@ def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
         value = value.replace("month", "mon").replace("-1 mons", "-1 mon")
         value = value.replace("-1 years", "-1 year").replace("-1 days", "-1 day")
     return identity, value
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("call", ["to_years(1e308)", "to_days(-1e308)", "INTERVAL 1 MONTH * 1e308"])
+def test_a_product_that_is_too_large_is_an_error_and_no_warning(call):
+    with pytest.raises(raydb.DataError, match="out of range for INTERVAL"):
+        raydb.connect().execute(f"SELECT {call}")

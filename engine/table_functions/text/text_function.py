@@ -9,7 +9,6 @@ The rows are the columns of the first argument, and then rank and score.
 
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
     from raydb.storage.tables.table import Index
 
 FOUND = (("rank", pa.int64()), ("score", pa.float64()))
+# Beyond this the score grows with the count of a word alone, and then no longer fits a number.
+_MOST_K1 = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class TextFunction(SearchFunction):
         Argument("query"),
         Argument("k", whole(1, 2**31), default=10),
         Argument("all_words", FLAG, default=False),
-        Argument("k1", number(0, inf, with_ends=True), default=1.2),
+        Argument("k1", number(0, _MOST_K1, with_ends=True), default=1.2),
         Argument("b", number(0, 1, with_ends=True), default=0.75),
         Argument("stemmer", TEXT, null=True),
     )
@@ -97,8 +98,6 @@ class TextFunction(SearchFunction):
             raise ProgrammingError(f"text_search() needs a text, not {describe(query)}")
         names = ("k", "k1", "b", "all_words")
         rule = TextRule(*(call.value(name) for name in names))
-        if rule.k1 == inf:
-            raise ProgrammingError("k1 of text_search() is a number from 0 on, not infinity")
         question = TextQuestion(rule, _language(call.value("stemmer")))
         found = tuple(call.new_column(name, kind) for name, kind in FOUND)
         given = (("query", query),)

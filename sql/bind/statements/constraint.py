@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from raydb.errors import ProgrammingError
 from raydb.planner.catalog import CatalogInfo
 from raydb.planner.expressions.nodes import Column, Expression, Literal
+from raydb.running import without_variables
 from raydb.sql.bind.binding import Binding, context_of
 from raydb.sql.bind.expression.expression import bind_condition, bind_expression
 from raydb.sql.bind.query.query import bind_query
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
 def bind_check(check: Check, definition: TableDefinition) -> Expression:
     """Return the condition of a CHECK; the column numbered n is the table's n-th.
 
-    Raises ProgrammingError for an unknown column and for what is no condition.
+    Raises ProgrammingError for an unknown column, for what is no condition and for a variable.
     """
     columns = table_columns(typed_schema(definition.schema))
     context = context_of(_binding(), table_scope(definition.name, columns), "CHECK")
-    return bind_condition(stored_tree(check.text), context)
+    with without_variables("CHECK"):
+        return bind_condition(stored_tree(check.text), context)
 
 
 def bind_default(definition: TableDefinition, column: str) -> Expression:

@@ -16,7 +16,7 @@ from raydb.planner.expressions.types import closed
 from raydb.planner.expressions.typing_rules import explicit_cast
 from raydb.planner.plan.nodes import Plan, Project
 from raydb.planner.rules.fix_clock import calls_clock
-from raydb.running import in_zone
+from raydb.running import in_zone, without_variables
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import bind_expression
 from raydb.sql.bind.query.output import typed
@@ -75,8 +75,9 @@ def generated_value(
     alone = Binding(CatalogInfo({}), {}, bind_query)
     if binding is not None:
         alone = replace(alone, numbers=binding.numbers)
-    context = context_of(alone, scope, f"the generated column '{each.column}'")
-    value = bind_expression(stored_tree(each.text), context)
+    what = f"the generated column '{each.column}'"
+    with without_variables(what):
+        value = bind_expression(stored_tree(each.text), context_of(alone, scope, what))
     field = definition.schema.field(each.column)
     return value if field.type == UNTYPED else explicit_cast(value, field_type(field))
 
