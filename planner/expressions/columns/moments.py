@@ -300,12 +300,14 @@ def scale_intervals(intervals: Intervals, factors: NDArray[np.int64 | np.float64
         return Intervals(*(part * whole for part in parts))
     with np.errstate(over="ignore", invalid="ignore"):  # what is too large is out of range
         scaled = _scaled_parts(intervals, factors)
-    for part in scaled:
-        check_range(part, -(2.0**62), 2.0**62)
-    return Intervals(*(part.astype(np.int64) for part in scaled))
+    for number in scaled:
+        check_range(number, -(2.0**62), 2.0**62)
+    return Intervals(*(number.astype(np.int64) for number in scaled))
 
 
-def _scaled_parts(intervals: Intervals, factors: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+def _scaled_parts(
+    intervals: Intervals, factors: NDArray[np.int64 | np.float64]
+) -> list[NDArray[np.float64]]:
     months = np.trunc(intervals.months * factors)
     # Rounded to a microsecond, so that 0.1 + 0.2 months is no 0.30000000000000004.
     left = np.round((intervals.months * factors - months) * MONTH_DAYS, 6)
