@@ -223,12 +223,14 @@ def _value(column: Column, given: Given, rows: Relation) -> Literal:
     return Literal(found, column.type)
 
 
-def _members(column: Column, values: pa.ChunkedArray | pa.Array) -> Literal:
+def _members(column: Column, given: pa.ChunkedArray | pa.Array) -> Literal:
     """Return the values of a subquery as one constant. Raises ValueError where they are many."""
-    members = pc.unique(values).drop_null()
+    members = pc.unique(given).drop_null()
     if len(members) > MAX_MEMBERS:
         raise ValueError(f"a list of {len(members)} values is no constant")
-    return Literal(tuple(map(literal_value, members)), column.type)
+    is_plain = pa.types.is_string(members.type) or pa.types.is_integer(members.type)
+    values = members.to_pylist() if is_plain else map(literal_value, members)
+    return Literal(tuple(values), column.type)
 
 
 # How each node runs: a function of it, some of its columns in their order, and the sources.

@@ -22,9 +22,11 @@ from raydb.planner.expressions.registry import scalar
 from raydb.storage.moments import python_number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from raydb.planner.expressions.columns.arrays import Values
     from raydb.planner.expressions.evaluator import Rows
-    from raydb.planner.expressions.nodes import Call
+    from raydb.planner.expressions.nodes import Call, Expression
 
 
 _COMPARED = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
@@ -68,17 +70,30 @@ def _not_distinct(call: Call, left: Values, right: Values) -> Values:
     return pc.coalesce(_compare("equal", call, left, right), both_null)
 
 
-@scalar(name="in")
-def _in(call: Call, operand: Values, *members: Values) -> Values:
+@scalar(name="in", takes="rows")
+def _in(call: Call, rows: Rows) -> Values:
     """Return whether the operand is in the list: NULL for a NULL operand."""
-    assert all(isinstance(member, pa.Scalar) for member in members), "the list is constant"
+    first, *listed = call.arguments
+    operand = rows.value(first)
+    if any(pt.is_null(each.type) for each in (operand, *listed)):
+        return pa.scalar(None, call.type)
     if pt.is_nested(operand.type) or pt.is_interval(operand.type):
         equal = functools.partial(_compare, "equal", call, operand)
-        return functools.reduce(pc.or_kleene, map(equal, members))
-    items = [python_number(cast_values(member, operand.type)) for member in members]
-    value_set = canonical_floats(pa.array(items, operand.type))
+        return functools.reduce(pc.or_kleene, map(equal, map(rows.value, listed)))
+    value_set = canonical_floats(_value_set(operand.type, listed, rows))
     found = pc.is_in(canonical_floats(operand), value_set=value_set)
     return pc.if_else(pc.is_valid(operand), found, pa.scalar(None, pa.bool_()))
+
+
+def _value_set(kind: pa.DataType, listed: Sequence[Expression], rows: Rows) -> pa.Array:
+    """Return constants as an array: texts and integers at once, as there may be thousands."""
+    if pt.is_string(kind) or pt.is_integer(kind):
+        known = [each.value for each in listed if isinstance(each, Literal) and each.type == kind]
+        if len(known) == len(listed):
+            return pa.array(known, kind)
+    members = [rows.value(each) for each in listed]
+    assert all(isinstance(member, pa.Scalar) for member in members), "the list is constant"
+    return pa.array([python_number(cast_values(member, kind)) for member in members], kind)
 
 
 @scalar(name="is_key", takes="rows")
