@@ -42,6 +42,7 @@ from tpcds_data import (
 )
 
 import raydb
+from raydb.kernels.backends.cpu import warm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,6 +79,7 @@ def open_raydb(options: argparse.Namespace) -> Any:
     connection = raydb.connect()
     load_raydb(connection, options.kit, options.sf)
     connection.execute(f"SET plan_cache = '{options.plan_cache}'")
+    warm.wait()
     return connection
 
 
