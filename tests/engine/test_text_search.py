@@ -260,7 +260,8 @@ def test_errors():
     fails("SELECT * FROM text_search(t, body, 3)", "text_search() needs a text, not")
     fails("SELECT * FROM text_search(t, body, 'x', k => 0)", "k of text_search() is a whole")
     fails("SELECT * FROM text_search(t, body, 'x', b => 2)", "b of text_search() is a number")
-    for wrong in ("'inf'::DOUBLE", "1e308", "-1"):
+    fails("SELECT * FROM text_search(t, body, 'x', k => NULL)", "from 1, not NULL")
+    for wrong in ("'inf'::DOUBLE", "1e308", "-1", "NULL"):
         fails(f"SELECT * FROM text_search(t, body, 'x', k1 => {wrong})", "k1 of text_search()")
     fails("SELECT * FROM text_search(t, body, 'x', stemmer => 'nix')", "stemmer of text_search()")
     fails("CREATE INDEX j ON t USING fts (body)", "has the fts index 'i' already")

@@ -139,6 +139,8 @@ class TextFunction(SearchFunction):
         return {"search": f"words of '{job.name}'"}
 
     def shown(self, literal: Literal) -> str:
+        if literal.is_null:
+            return "NULL"
         if isinstance(literal.value, bool):
             return str(literal.value).lower()
         return describe(literal) if isinstance(literal.value, str) else str(literal.value)
