@@ -258,5 +258,6 @@ def test_many_plans_come_from_templates() -> None:
     if outcomes["plain stars"] < 2 or asked < DATABASE_COUNT * CASES_A_DATABASE * VARIANTS:
         pytest.skip("only some of the queries have run")
     assert outcomes["filled"] >= 0.1 * asked, outcomes
-    assert outcomes["prepared"] >= 0.005 * asked, outcomes
+    # It is these that are prepared, of which another process may have run most.
+    assert outcomes["prepared"] >= outcomes["plain stars"], outcomes
     assert outcomes["with newer rows"] >= 0.001 * asked, outcomes
