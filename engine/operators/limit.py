@@ -277,7 +277,7 @@ def _of_numbers(
         if is_null is not None:
             mask = mask | is_null if order.nulls_first else mask & ~is_null
         numbers = np.flatnonzero(mask & is_asked)
-        if len(numbers) > wanted and _keeps_rows(plan.source) and not has_nulls_first:
+        if 0 < wanted < len(numbers) and _keeps_rows(plan.source) and not has_nulls_first:
             numbers = _foremost(numbers, key.values[numbers], wanted, order.descending)
         yield _rows_of_few(plan.source, plan.value, numbers, live, sources)
 

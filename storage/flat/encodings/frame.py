@@ -20,7 +20,7 @@ from raydb.storage.flat.encodings.bits import (
 from raydb.storage.flat.encodings.decimals import check_packed_decimals
 from raydb.storage.flat.encodings.encoding import Encoded, Interval
 from raydb.storage.flat.encodings.find import find_words
-from raydb.storage.flat.encodings.gather import Form, number_gather
+from raydb.storage.flat.encodings.gather import Words, number_gather
 from raydb.storage.flat.encodings.integers import IntegerEncoding
 from raydb.storage.flat.layout import Kind
 
@@ -100,7 +100,7 @@ class _Frame(IntegerEncoding):
         return find_words(kept, width, lows, spans) if kept else np.empty(0, np.int64)
 
     def gather(self, column: Column, width: int, flags: int) -> Gather | None:
-        return number_gather(column, width, Form.FRAME)
+        return number_gather(column, width, Words.FRAME)
 
 
 FRAME = _Frame()

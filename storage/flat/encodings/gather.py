@@ -29,7 +29,7 @@ _WORD_BITS = frozenset({8, 16, 32, 64})
 LINE_HEAD_BYTES = 16
 
 
-class Form(Enum):
+class Words(Enum):
     """What packed words are: the values themselves, or distances to a reference or to a line."""
 
     VALUES = 0
@@ -37,7 +37,7 @@ class Form(Enum):
     LINE = 2
 
 
-def number_gather(column: Column, width: int, form: Form) -> Gather | None:
+def number_gather(column: Column, width: int, form: Words) -> Gather | None:
     """Return the function for numbers of a width; None for kinds whose values are no numbers."""
     if column.kind not in {Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT}:
         return None
@@ -46,7 +46,7 @@ def number_gather(column: Column, width: int, form: Form) -> Gather | None:
     payloads = payload_places(column)
     firsts = entries["first_row"].astype(np.int64)
     references = entries["reference"].astype(dtype)
-    begins = payloads + LINE_HEAD_BYTES if form is Form.LINE else payloads
+    begins = payloads + LINE_HEAD_BYTES if form is Words.LINE else payloads
     read_words = _word_reader(data, width, begins, firsts)
     heads = data[: len(data) // 8 * 8].view("<u8")
     read_validity = validity_gather(column)
@@ -54,12 +54,12 @@ def number_gather(column: Column, width: int, form: Form) -> Gather | None:
 
     def gather(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
         values = read_words(rows, numbers)
-        if form is Form.VALUES:
+        if form is Words.VALUES:
             values = values.view(dtype)
         else:
             values = values.astype(dtype)
             values += references[numbers]
-        if form is Form.LINE:
+        if form is Words.LINE:
             places, local = payloads[numbers] >> 3, (rows - firsts[numbers]).astype(np.uint64)
             rise = heads[places] * local
             rise += (heads[places + 1] * local) >> np.uint64(32)

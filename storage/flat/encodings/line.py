@@ -18,7 +18,7 @@ from raydb.storage.flat.encodings.bits import (
 )
 from raydb.storage.flat.encodings.decimals import check_packed_decimals
 from raydb.storage.flat.encodings.encoding import Encoded
-from raydb.storage.flat.encodings.gather import Form, number_gather
+from raydb.storage.flat.encodings.gather import Words, number_gather
 from raydb.storage.flat.encodings.integers import IntegerEncoding
 from raydb.storage.flat.encodings.lines import HEAD, pack_head, read_head
 from raydb.storage.flat.layout import Kind
@@ -68,7 +68,7 @@ class _Line(IntegerEncoding):
         unpack_into(packed, chunk.entry.width, start, line, out)
 
     def gather(self, column: Column, width: int, flags: int) -> Gather | None:
-        return number_gather(column, width, Form.LINE)
+        return number_gather(column, width, Words.LINE)
 
     def number_reader(self, chunk: Chunk) -> Callable[[int], Any]:
         line, packed = chunk.shared

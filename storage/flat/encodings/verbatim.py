@@ -26,7 +26,7 @@ from raydb.storage.flat.encodings.encoding import (
     unreadable,
 )
 from raydb.storage.flat.encodings.find import find_texts, find_words
-from raydb.storage.flat.encodings.gather import Form, join_items, number_gather, text_gather
+from raydb.storage.flat.encodings.gather import Words, join_items, number_gather, text_gather
 from raydb.storage.flat.encodings.texts import (
     build_index,
     check_texts,
@@ -179,7 +179,7 @@ class _Verbatim(Encoding):
                 return text_array(data_type, bounds, items, validity)
 
             return text_gather(column, flags, read)
-        return number_gather(column, width, Form.VALUES)
+        return number_gather(column, width, Words.VALUES)
 
 
 VERBATIM = _Verbatim()

@@ -106,6 +106,17 @@ def test_rows_are_sought_among_the_first_of_the_table_that_has_the_key() -> None
         con.execute(f"SELECT id {JOIN} WHERE 1 / price > -1 ORDER BY price DESC LIMIT 3")
 
 
+@pytest.mark.parametrize("order", ["", "DESC", "NULLS FIRST", "DESC NULLS LAST"])
+def test_no_row_is_asked_for(order: str) -> None:
+    con = raydb.connect()
+    con.execute("CREATE TABLE t AS SELECT range AS a, range * 7919 % 3001 AS b FROM range(5000)")
+    for _ in range(3):  # The numbers of a key are kept from the second time on.
+        assert con.execute(f"SELECT * FROM t ORDER BY b {order} LIMIT 0").fetchall() == []
+        found = con.execute(f"SELECT b FROM t ORDER BY b {order} LIMIT ?", [2]).fetchall()
+        assert found == ([(3000,), (3000,)] if "DESC" in order else [(0,), (0,)])[: len(found)]
+        assert len(found) == 2
+
+
 def test_a_filter_that_leaves_no_rows_leaves_none() -> None:
     con = raydb.connect()
     con.execute("CREATE TABLE t (a BIGINT, b BIGINT)")
