@@ -11,7 +11,13 @@ from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import fold
 from raydb.sql import ast
 from raydb.sql.parse.nodes import refuse_deep_nesting
-from raydb.sql.parse.query import QUERY_WORDS, read_query, select_columns, summary_of
+from raydb.sql.parse.query import (
+    QUERY_WORDS,
+    query_of,
+    read_query,
+    select_columns,
+    summary_of,
+)
 from raydb.sql.parse.reader import TokenReader, parse_tree, tokenize, word_of
 from raydb.sql.parse.statements.calibrate import read_calibrate
 from raydb.sql.parse.statements.changes import (
@@ -162,15 +168,28 @@ def _summarize(reader: TokenReader) -> ast.Select:
     return summary_of(select_columns(table, None, reader.place))
 
 
-def _show(reader: TokenReader) -> ast.Catalog:
+# SHOW ALL TABLES: those of every database and schema, with their columns.
+_ALL_TABLES = """
+    SELECT database_name AS database, schema_name AS schema, table_name AS name,
+        list(column_name ORDER BY column_index) AS column_names,
+        list(data_type ORDER BY column_index) AS column_types,
+        bool_or(database_name = 'temp') AS temporary
+    FROM duckdb_columns() WHERE NOT internal
+    GROUP BY database_name, schema_name, table_name ORDER BY ALL"""
+
+
+def _show(reader: TokenReader) -> ast.Catalog | ast.Select:
     if reader.accept("TABLES"):
         if not reader.accept_any("FROM", "IN"):
             return ast.ShowTables()
         return ast.ShowTables(reader.place_named())
     if reader.accept("DATABASES"):
         return ast.ShowDatabases()
+    if reader.accept("ALL", "TABLES"):
+        (tokens,) = tokenize(_ALL_TABLES)
+        return query_of(_ALL_TABLES, tokens)
     if reader.at_any("ALL"):
-        raise NotSupportedError("SHOW ALL is not supported; SHOW TABLES lists the tables")
+        raise NotSupportedError("SHOW ALL is not supported; SHOW ALL TABLES lists the tables")
     if reader.accept("TRANSACTION", "ISOLATION", "LEVEL"):
         return ast.ShowOption("transaction_isolation")
     return ast.ShowOption(reader.word("TABLES or the name of a setting"))

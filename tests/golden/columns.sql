@@ -20,7 +20,45 @@ DESCRIBE SELECT max(COLUMNS('net|Odd')) FROM t;
 -- 'max("Odd Name")' | 'INTEGER' | 'YES' | NULL | NULL | NULL
 -- 'max(price_net)' | 'INTEGER' | 'YES' | NULL | NULL | NULL
 
+-- A list of names, and conditions on them.
+SELECT COLUMNS(['Odd Name', 'ID']) FROM t;
+-- 1 | 4
+-- 5 | 8
+SELECT COLUMNS(name -> name LIKE 'price%' AND name <> 'price_net') FROM t;
+-- 3
+-- 7
+SELECT sum(COLUMNS(lambda name: length(name) > 8)) FROM t;
+-- 8 | 10
+SELECT * LIKE 'price%' FROM t;
+-- 2 | 3
+-- 6 | 7
+SELECT * NOT LIKE 'price%' FROM t;
+-- 1 | 4
+-- 5 | 8
+SELECT * ILIKE 'PRICE%' FROM t;
+-- 2 | 3
+-- 6 | 7
+SELECT * EXCLUDE (price_net) SIMILAR TO '(price|Odd)%' FROM t;
+-- 3 | 4
+-- 7 | 8
+SELECT * GLOB 'p*t' FROM t;
+-- 2
+-- 6
+SELECT COLUMNS(* LIKE 'price%') + 1 FROM t;
+-- 3 | 4
+-- 7 | 8
+
 -- An error names what is wrong.
+SELECT COLUMNS(['id', 'weight']) FROM t;
+-- error: ProgrammingError: column 'weight' does not exist in 't' (line 1, column 23)
+SELECT COLUMNS([1]) FROM t;
+-- error: ProgrammingError: the list of COLUMNS has names in quotes
+SELECT COLUMNS(name -> name = 'weight') FROM t;
+-- error: ProgrammingError: no column is one of columns(lambda name: name = 'weight') (line 1, column 31)
+SELECT COLUMNS(name -> weight LIKE 'a') FROM t;
+-- error: NotSupportedError: COLUMNS takes *, a regular expression in quotes, a list of names or a condition, as in COLUMNS(name -> name LIKE 'a%')
+SELECT * LIKE id FROM t;
+-- error: ProgrammingError: column 'id' does not exist (line 1, column 15)
 SELECT COLUMNS('weight') FROM t;
 -- error: ProgrammingError: no column is one of columns('weight') (line 1, column 16)
 SELECT COLUMNS(* EXCLUDE (weight)) FROM t;
@@ -30,4 +68,4 @@ SELECT COLUMNS('(') FROM t;
 SELECT COLUMNS('net') / COLUMNS('gross') FROM t;
 -- error: NotSupportedError: different COLUMNS(...) in one expression are not supported
 SELECT COLUMNS(id) FROM t;
--- error: NotSupportedError: COLUMNS takes * or a regular expression in quotes
+-- error: NotSupportedError: COLUMNS takes *, a regular expression in quotes, a list of names or a condition, as in COLUMNS(name -> name LIKE 'a%')

@@ -59,8 +59,12 @@ RESET backend;
 SHOW backend;
 -- 'auto'
 
+SHOW ALL TABLES;
+-- 'raydb' | 'main' | 'nation' | ['id', 'name', 'size'] | ['INTEGER', 'VARCHAR', 'DECIMAL(10,2)'] | false
+-- 'raydb' | 'main' | 'shop' | ['a', 'b', 'c', 'd', 'nation'] | ['BIGINT', 'TIMESTAMP', 'DOUBLE', 'BLOB', 'INTEGER'] | false
+-- 'raydb' | 'main' | 'v' | ['name', 'n'] | ['VARCHAR', 'BIGINT'] | false
 SHOW ALL;
--- error: NotSupportedError: SHOW ALL is not supported; SHOW TABLES lists the tables
+-- error: NotSupportedError: SHOW ALL is not supported; SHOW ALL TABLES lists the tables
 
 RESET nothing;
 -- error: ProgrammingError: setting 'nothing' does not exist (line 1, column 7)

@@ -91,3 +91,28 @@ SELECT * FROM read_csv([]);
 -- error: ProgrammingError: read_csv() takes a path or a list of paths, as strings
 FROM glob('$TMP/*', hidden => true);
 -- error: ProgrammingError: glob() takes no options
+
+-- A path may be any constant.
+COPY (SELECT 7 AS a) TO '$TMP/seven.csv';
+COPY (SELECT 8 AS a) TO '$TMP/eight.csv';
+SELECT * FROM read_csv('$TMP/' || 'seven' || '.csv');
+-- 7
+SET VARIABLE files = '$TMP/seven.csv';
+SELECT * FROM read_csv(getvariable('files'));
+-- 7
+SET VARIABLE files = ['$TMP/eight.csv', '$TMP/seven.csv'];
+SELECT * FROM read_csv(getvariable('files'));
+-- 7
+-- 8
+SELECT * FROM read_csv(getvariable('nothing'));
+-- error: ProgrammingError: read_csv() takes a path or a list of paths, as strings
+SELECT * FROM read_csv(7);
+-- error: ProgrammingError: read_csv() takes a path or a list of paths, as strings
+SELECT * FROM read_csv([7]);
+-- error: ProgrammingError: read_csv() takes a path or a list of paths, as strings
+SELECT * FROM read_csv(random()::VARCHAR);
+-- error: NotSupportedError: random() in read_csv() is not supported
+SELECT * FROM read_csv((SELECT 'a.csv'));
+-- error: NotSupportedError: a subquery in an argument of read_csv() is not supported (line 1, column 32)
+SELECT * FROM (SELECT 'a.csv' AS file), read_csv(file);
+-- error: ProgrammingError: column 'file' does not exist (line 1, column 50)

@@ -50,11 +50,28 @@ def _column(node: exp.Expr, context: Context) -> Expression:
     parts = [node.args[part] for part in ("catalog", "db", "table", "this") if node.args.get(part)]
     first = name_in(parts[0])
     if len(parts) == 1:
-        return context.resolve(first, None)
+        try:
+            return context.resolve(first, None)
+        except ProgrammingError:
+            row = _whole_row(first, context)
+            if row is None:
+                raise
+            return row
     found, rest = _qualified(parts, context)
     for name in rest:
         found = _field(found, name)
     return found
+
+
+def _whole_row(name: str, context: Context) -> Expression | None:
+    """Return the row of the table of FROM that has a name, as a struct; None for other names."""
+    scope = context.scope
+    if scope.index.places(name):  # An ambiguous column.
+        return None
+    tables = [table for table in scope.tables if table.name and is_same(table.name, name)]
+    if len(tables) != 1:
+        return None
+    return _struct_of_pairs(tables[0].columns, f"a struct of '{name}'")
 
 
 def _qualified(
@@ -118,16 +135,23 @@ def _struct(node: exp.Expr, context: Context) -> Expression:
 
 def bind_struct(nodes: Sequence[exp.Expr], context: Context) -> Expression:
     """Return the struct of fields that are written as `name: value` or `name := value`."""
-    fields: dict[str, Expression] = {}
+    pairs = []
     for each in nodes:
         if not isinstance(each, exp.PropertyEQ):
             raise ProgrammingError("a field of a struct needs a name, as in {'a': 1}")
-        name = each.this.name
+        pairs.append((each.this.name, bind_expression(each.expression, context)))
+    return _struct_of_pairs(pairs, "a struct")
+
+
+def _struct_of_pairs(pairs: Sequence[tuple[str, Expression]], what: str) -> Expression:
+    """Return the struct of named fields; what: how an error calls it."""
+    fields: dict[str, Expression] = {}
+    for name, value in pairs:
         if any(is_same(name, known) for known in fields):
-            raise ProgrammingError(f"a struct has two fields named '{name}'")
-        fields[name] = bind_expression(each.expression, context)
+            raise ProgrammingError(f"{what} has two fields named '{name}'")
+        fields[name] = value
     if not fields:
-        raise ProgrammingError("a struct needs a field, as in {'a': 1}")
+        raise ProgrammingError(f"{what} needs a field, as in {{'a': 1}}")
     return struct_of(fields)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,10 +20,23 @@ from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.functions.nested.structs import struct_field
 from raydb.planner.expressions.functions.patterns import match
 from raydb.planner.expressions.nodes import Call, Column, Literal
-from raydb.planner.expressions.types import is_struct
+from raydb.planner.expressions.types import TEXT, is_struct
 from raydb.sql.bind.expression.calls import inside_lists, unnest_depth
-from raydb.sql.bind.expression.expression import Context, Resolve, bind_expression
-from raydb.sql.bind.scope import Scope, Visible, find_table, made_name
+from raydb.sql.bind.expression.expression import (
+    Context,
+    Resolve,
+    bind_condition,
+    bind_expression,
+)
+from raydb.sql.bind.scope import (
+    Scope,
+    Visible,
+    find_table,
+    made_name,
+    named_scope,
+    resolve,
+    resolve_visible,
+)
 from raydb.sql.bind.scope import find_name as find_column
 from raydb.sql.parse.nodes import locate, nodes_of, require_only
 from raydb.sql.parse.reader import name_in
@@ -33,6 +47,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from raydb.planner.expressions.nodes import Expression
+
+
+# What may be said of the names of columns, as in * LIKE 'a%'.
+_NAMED = (exp.Like, exp.ILike, exp.SimilarTo, exp.Glob, exp.RegexpLike)
+_NAME = Column(-1, "name", TEXT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +144,11 @@ def _each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
     """Return an entry of the select list once for each column that its COLUMNS(...) names."""
     if isinstance(node, exp.Column):
         return [node]
+    if isinstance(node, exp.Star) and (pattern := node.args.get("ilike")):
+        star = exp.Star(except_=node.args.get("except_"))
+        node = exp.ILike(this=star, expression=pattern)
+    if isinstance(node, _NAMED) and isinstance(node.this, exp.Star):
+        node = exp.Anonymous(this="COLUMNS", expressions=[node])
     calls = [call for call in nodes_of(node, exp.Anonymous) if fold(call.name) == "columns"]
     if not calls:
         return [node]
@@ -141,7 +165,11 @@ def _each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
 
 
 def matching_columns(call: exp.Expr, scope: Scope) -> list[Visible]:
-    """Return the columns that COLUMNS(*), COLUMNS(* EXCLUDE (a)) or COLUMNS('pattern') names."""
+    """Return the columns that COLUMNS(...) names.
+
+    COLUMNS(*), COLUMNS(* EXCLUDE (a)), COLUMNS('pattern'), COLUMNS(['a', 'b']),
+    COLUMNS(name -> name LIKE 'a%'), COLUMNS(* LIKE 'a%'), which may be written * LIKE 'a%'
+    """
     match call.expressions:
         case [exp.Star() as star]:
             require_only(star, "except_")
@@ -149,16 +177,47 @@ def matching_columns(call: exp.Expr, scope: Scope) -> list[Visible]:
             excluded = {_listed(node, "EXCLUDE", known) for node in star.args.get("except_") or ()}
             found = [each for each in scope.visible if each.name not in excluded]
         case [exp.Literal(is_string=True) as pattern]:
-            names = pa.array([each.name for each in scope.visible], pa.string())
-            column = Column(-1, "name", names.type)
-            matching = match("~", column, Literal(pattern.name, names.type))
-            matches = evaluate(matching, {column: names}, len(names)).to_pylist()
-            found = list(itertools.compress(scope.visible, matches))
+            condition = match("~", _NAME, Literal(pattern.name, TEXT))
+            found = _where(condition, scope.visible)
+        case [exp.Array() as listed]:
+            named = {_listed_text(node, scope) for node in listed.expressions}
+            found = [each for each in scope.visible if each.name in named]
+        case [exp.Lambda(this=condition, expressions=[parameter])]:
+            found = _where(_of_name(condition, name_in(parameter)), scope.visible)
+        case [exp.Expr(this=exp.Star() as star) as condition] if isinstance(condition, _NAMED):
+            chosen = matching_columns(exp.Anonymous(expressions=[star]), scope)
+            condition = condition.copy()
+            condition.set("this", exp.column(_NAME.name))
+            found = _where(_of_name(condition, _NAME.name), chosen)
         case _:
-            raise NotSupportedError("COLUMNS takes * or a regular expression in quotes")
+            raise NotSupportedError(
+                "COLUMNS takes *, a regular expression in quotes, a list of names or a condition,"
+                " as in COLUMNS(name -> name LIKE 'a%')"
+            )
     if not found:
         raise ProgrammingError(f"no column is one of {text_of(call)}")
     return found
+
+
+def _of_name(condition: exp.Expr, name: str) -> Expression:
+    """Return a condition on the name of a column."""
+    scope = named_scope("", [(name, _NAME)])
+    context = Context(partial(resolve, scope), {}, "COLUMNS()", scope=scope)
+    return bind_condition(condition, context)
+
+
+def _where(condition: Expression, columns: Sequence[Visible]) -> list[Visible]:
+    """Return the columns for whose name a condition holds."""
+    names = pa.array([each.name for each in columns], TEXT)
+    matches = evaluate(condition, {_NAME: names}, len(names)).to_pylist()
+    return list(itertools.compress(columns, matches))
+
+
+def _listed_text(node: exp.Expr, scope: Scope) -> str:
+    """Return a name in the list of COLUMNS, which must be a column's."""
+    if not (isinstance(node, exp.Literal) and node.is_string):
+        raise ProgrammingError("the list of COLUMNS has names in quotes")
+    return resolve_visible(scope, node.name).name
 
 
 def _star_items(

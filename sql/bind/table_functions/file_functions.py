@@ -18,6 +18,7 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.plan.function_arguments import Argument
 from raydb.planner.plan.table_function import TableFunction
+from raydb.sql.bind.table_functions.arguments import constant_argument
 from raydb.sql.parse.reader import parse_scalar, tokenize
 from raydb.sql.parse.searched_tables import function_called, named_argument
 from raydb.sql.parse.written import text_of
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raydb.planner.expressions.nodes import Literal as Constant
+    from raydb.sql.bind.binding import Binding
     from raydb.storage.formats.options import Option
 
 
@@ -84,8 +86,8 @@ def _is_path(table: exp.Table) -> bool:
     return isinstance(table.this, exp.Literal)
 
 
-def file_source(table: exp.Table, values: Mapping[str, Constant]) -> FileSource:
-    """Return what a source in FROM says of files; values: the statement's parameters.
+def file_source(table: exp.Table, binding: Binding) -> FileSource:
+    """Return what a source in FROM says of files; binding: it has the statement's parameters.
 
     Raises ProgrammingError for arguments that a function does not take, NotSupportedError for
     values that are no constants.
@@ -107,13 +109,14 @@ def file_source(table: exp.Table, values: Mapping[str, Constant]) -> FileSource:
             name, value = named
             if name in options:
                 raise ProgrammingError(f"option '{name}' of {function}() is given twice")
-            options[name] = _option(name, value, values)
+            options[name] = _option(name, value, binding.parameters)
     if len(paths) != 1:
         raise ProgrammingError(
             f"{function}() takes a path or a list of paths, not {len(paths)} arguments"
         )
-    patterns = _texts(paths[0], values)
-    if not patterns:
+    found = constant_argument(function, paths[0], binding).value
+    patterns = tuple(found) if isinstance(found, list | tuple) else (found,)
+    if not patterns or not all(isinstance(each, str) for each in patterns):
         raise ProgrammingError(f"{function}() takes a path or a list of paths, as strings")
     if kind == "glob" and options:
         raise ProgrammingError("glob() takes no options")

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from raydb.planner.catalog import Place, Relations
-    from raydb.planner.expressions.nodes import Literal
     from raydb.planner.plan.table_function import FunctionCall
     from raydb.storage.formats.sources import FileSource
 
@@ -45,8 +44,8 @@ def files_of(
     {"'a.csv'": FileSource(patterns=('a.csv',), kind=None, options=())}
     """
     files = [table for table in tables if is_file(table)]
-    values = _values(statement.tree, files, parameters)
-    return {file_table(table): file_source(table, values) for table in files}
+    binding = _binding(statement.tree, files, parameters)
+    return {file_table(table): file_source(table, binding) for table in files}
 
 
 def opened_calls(
@@ -62,20 +61,18 @@ def opened_calls(
     calls = {table: each for table, each in found if isinstance(each, OpenedFunction)}
     if not calls:
         return {}
-    values = _values(statement.tree, calls, parameters)
-    binding = Binding(CatalogInfo({}), values, bind_query)
+    binding = _binding(statement.tree, calls, parameters)
     return {
         file_table(table): read_call(function, table.this.expressions, binding)
         for table, function in calls.items()
     }
 
 
-def _values(
-    tree: exp.Expr, tables: Iterable[exp.Table], parameters: Parameters
-) -> Mapping[str, Literal]:
-    """Return the values of parameters, where one of the tables has any."""
+def _binding(tree: exp.Expr, tables: Iterable[exp.Table], parameters: Parameters) -> Binding:
+    """Return what constants are bound by: no tables, and parameters where one of them has any."""
     is_open = any(table.find(exp.Parameter, exp.Placeholder) for table in tables)
-    return bind_parameters(tree, parameters) if is_open else {}
+    values = bind_parameters(tree, parameters) if is_open else {}
+    return Binding(CatalogInfo({}), values, bind_query)
 
 
 def sources_in(tree: exp.Expr) -> list[exp.CTE | exp.Table]:
