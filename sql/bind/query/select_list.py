@@ -177,8 +177,7 @@ def matching_columns(call: exp.Expr, scope: Scope) -> list[Visible]:
             excluded = {_listed(node, "EXCLUDE", known) for node in star.args.get("except_") or ()}
             found = [each for each in scope.visible if each.name not in excluded]
         case [exp.Literal(is_string=True) as pattern]:
-            condition = match("~", _NAME, Literal(pattern.name, TEXT))
-            found = _where(condition, scope.visible)
+            found = _where(match("~", _NAME, Literal(pattern.name, TEXT)), scope.visible)
         case [exp.Array() as listed]:
             named = {_listed_text(node, scope) for node in listed.expressions}
             found = [each for each in scope.visible if each.name in named]

@@ -22,7 +22,6 @@ from raydb.sql.bind.table_functions.arguments import constant_argument
 from raydb.sql.parse.reader import parse_scalar, tokenize
 from raydb.sql.parse.searched_tables import function_called, named_argument
 from raydb.sql.parse.written import text_of
-from raydb.sql.template.parameters import parameter_key
 from raydb.sql.types import bound_type
 from raydb.storage.formats import FORMATS
 from raydb.storage.formats.format import Use
@@ -30,11 +29,8 @@ from raydb.storage.formats.paths import table_name
 from raydb.storage.formats.sources import FileSource
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pyarrow as pa
 
-    from raydb.planner.expressions.nodes import Literal as Constant
     from raydb.sql.bind.binding import Binding
     from raydb.storage.formats.options import Option
 
@@ -109,21 +105,20 @@ def file_source(table: exp.Table, binding: Binding) -> FileSource:
             name, value = named
             if name in options:
                 raise ProgrammingError(f"option '{name}' of {function}() is given twice")
-            options[name] = _option(name, value, binding.parameters)
+            options[name] = _option(name, value, binding)
     if len(paths) != 1:
         raise ProgrammingError(
             f"{function}() takes a path or a list of paths, not {len(paths)} arguments"
         )
-    found = constant_argument(function, paths[0], binding).value
-    patterns = tuple(found) if isinstance(found, list | tuple) else (found,)
-    if not patterns or not all(isinstance(each, str) for each in patterns):
+    patterns = _texts(function, paths[0], binding)
+    if not patterns:
         raise ProgrammingError(f"{function}() takes a path or a list of paths, as strings")
     if kind == "glob" and options:
         raise ProgrammingError("glob() takes no options")
     return FileSource(patterns, kind, tuple(options.items()))
 
 
-def _option(name: str, value: exp.Expr, values: Mapping[str, Constant]) -> Option:
+def _option(name: str, value: exp.Expr, binding: Binding) -> Option:
     """Return the value of an option: a text, a boolean, a list, or types by column."""
     match value:
         case exp.Boolean():
@@ -133,12 +128,12 @@ def _option(name: str, value: exp.Expr, values: Mapping[str, Constant]) -> Optio
         case exp.Literal():
             return str(value.name)
         case exp.Parameter() | exp.Placeholder():
-            constant = values[parameter_key(value)].value
+            constant = constant_argument(name, value, binding).value
             return constant if isinstance(constant, bool) else str(constant)
         case exp.Array() if name in ("types", "dtype", "dtypes", "column_types"):
             return tuple(_type(name, each) for each in value.expressions)
         case exp.Array():
-            return _texts(value, values)
+            return _texts(name, value, binding)
         case exp.Struct():
             return dict(_column_type(name, entry) for entry in value.expressions)
         case exp.Column(this=exp.Identifier(quoted=False) as word):
@@ -147,19 +142,11 @@ def _option(name: str, value: exp.Expr, values: Mapping[str, Constant]) -> Optio
             raise NotSupportedError(f"option {name} cannot be {text_of(value)}")
 
 
-def _texts(value: exp.Expr, values: Mapping[str, Constant]) -> tuple[str, ...]:
-    """Return the strings of a list, or of a string alone; nothing for what is neither."""
-    nodes = value.expressions if isinstance(value, exp.Array) else [value]
-    texts = []
-    for node in nodes:
-        if isinstance(node, exp.Parameter | exp.Placeholder):
-            constant = values[parameter_key(node)].value
-        else:
-            constant = node.name if isinstance(node, exp.Literal) and node.is_string else None
-        if not isinstance(constant, str):
-            return ()
-        texts.append(constant)
-    return tuple(texts)
+def _texts(name: str, value: exp.Expr, binding: Binding) -> tuple[str, ...]:
+    """Return the strings of a constant list, or a string alone; nothing for what is neither."""
+    found = constant_argument(name, value, binding).value
+    texts = tuple(found) if isinstance(found, list | tuple) else (found,)
+    return texts if all(isinstance(each, str) for each in texts) else ()
 
 
 def _column_type(option: str, entry: exp.Expr) -> tuple[str, pa.DataType]:
