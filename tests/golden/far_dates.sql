@@ -141,3 +141,15 @@ SELECT year(d), sum(k) FROM f GROUP BY 1 ORDER BY 1;
 -- NULL | 1
 EXPLAIN SELECT id FROM t WHERE d > '12000-01-01';
 -- has: d > '12000-01-01'
+
+-- What lies between the ends of TIMESTAMP, which are almost 2**64 microseconds apart.
+CREATE TABLE ends (t TIMESTAMP);
+INSERT INTO ends VALUES ('294247-01-10'), ('290309-12-22 (BC)');
+SELECT median(t), quantile_cont(t, 0.75), percentile_cont(0.25) WITHIN GROUP (ORDER BY t DESC) FROM ends;
+-- 1970-01-01T00:00:00 | '148108-07-06 12:00:00' | '148108-07-06 12:00:00'
+SELECT mad(t), mad(t::DATE) FROM ends;
+-- datetime.timedelta(days=106751991) | datetime.timedelta(days=106751991)
+SELECT mad(t) FROM (SELECT t FROM ends UNION ALL SELECT min(t) FROM ends) u;
+-- datetime.timedelta(0)
+SELECT mad(t) FROM (VALUES ('294247-01-10'::TIMESTAMP), ('294247-01-10'), ('290309-12-22 (BC)'), ('290309-12-22 (BC)'), ('290309-12-22 (BC)')) v (t);
+-- datetime.timedelta(0)

@@ -99,8 +99,11 @@ def between(
         return canonical_floats(pc.if_else(pa.array(nothing), pa.scalar(None, lows.type), lows))
     if pt.is_timestamp(lows.type):
         low, high = (each.view(pa.int64()).fill_null(0).to_numpy() for each in (lows, highs))
-        steps = np.rint((high - low) * share).astype(np.int64)
-        return pa.array(low + steps, mask=nothing).view(lows.type)
+        rises = high >= low
+        # Moments may be up to 2**64 - 1 apart.
+        distance = np.where(rises, high - low, low - high).view(np.uint64)
+        steps = np.rint(distance * share).astype(np.uint64).view(np.int64)
+        return pa.array(np.where(rises, low + steps, low - steps), mask=nothing).view(lows.type)
     low_numbers, high_numbers = as_doubles(lows), as_doubles(highs)
     with np.errstate(invalid="ignore"):
         found = low_numbers + (high_numbers - low_numbers) * share

@@ -48,9 +48,20 @@ def _mad(call: Call, array: pa.Array) -> pa.Array:
     )
     sizes = np.bincount(parents, minlength=len(array))
     with np.errstate(invalid="ignore"):
-        distances = np.abs(numbers - _medians(parents, numbers, sizes)[parents])
-    found = nullable(_medians(parents, distances, sizes), sizes > 0)
-    return found.view(call.type)
+        distances = _distances(numbers, _medians(parents, numbers, sizes)[parents])
+    found = _medians(parents, distances, sizes)
+    if found.dtype == np.uint64:
+        # Half of the numbers are as far off as the nearer end of their range, or less.
+        found = found.view(np.int64)
+    return nullable(found, sizes > 0).view(call.type)
+
+
+def _distances(numbers: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+    """Return how far numbers are from others; integers may be up to 2**64 - 1 apart."""
+    if numbers.dtype.kind == "f":
+        return np.abs(numbers - others)
+    found = np.where(numbers >= others, numbers - others, others - numbers)
+    return found.view(np.uint64)
 
 
 def _medians(
@@ -63,6 +74,9 @@ def _medians(
     low = ordered[starts + np.maximum(sizes - 1, 0) // 2]
     high = ordered[starts + sizes // 2 * (sizes > 0)]
     # Half of the way from the lower, for the sum of both may be too large.
-    middle = low + (high - low) / 2 if numbers.dtype.kind == "f" else low + (high - low) // 2
+    if numbers.dtype.kind == "f":
+        middle = low + (high - low) / 2
+    else:
+        middle = low + ((high - low).view(np.uint64) // 2).view(low.dtype)
     found: NDArray[Any] = np.where(low == high, low, middle)
     return found
