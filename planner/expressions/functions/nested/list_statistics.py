@@ -58,10 +58,8 @@ def _mad(call: Call, array: pa.Array) -> pa.Array:
 
 def _distances(numbers: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
     """Return how far numbers are from others; integers may be up to 2**64 - 1 apart."""
-    if numbers.dtype.kind == "f":
-        return np.abs(numbers - others)
-    found = np.where(numbers >= others, numbers - others, others - numbers)
-    return found.view(np.uint64)
+    distances: NDArray[Any] = np.where(numbers >= others, numbers - others, others - numbers)
+    return distances if numbers.dtype.kind == "f" else distances.view(np.uint64)
 
 
 def _medians(
