@@ -14,10 +14,10 @@ import os
 import threading
 import time
 import uuid
-from collections import OrderedDict
 from concurrent.futures import FIRST_COMPLETED, wait
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 import xxhash
@@ -31,13 +31,15 @@ from raydb.engine.cluster.messages import (
     identity_of,
 )
 from raydb.engine.cluster.pruning import segments_of
+from raydb.engine.context.cluster_settings import SEGMENT_COPIES, WORKER_TIMEOUT
 from raydb.engine.context.memory import parse_limit
 from raydb.engine.context.progress import report
 from raydb.engine.operators.relation import column_name
-from raydb.engine.session.settings import MEMORY_LIMIT, THREADS, WORKER_TIMEOUT
+from raydb.engine.session.settings import MEMORY_LIMIT, THREADS
 from raydb.errors import OperationalError
 from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.planner.catalog import CATALOG
+from raydb.planner.segments.nodes import SegmentScan
 from raydb.room import size_text, too_small
 from raydb.storage.durable.refusals import forked
 from raydb.values import dataclass
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
     from raydb.engine.cluster.messages import Answer
     from raydb.engine.cluster.pruning import Segments
     from raydb.engine.context.statement_context import StatementContext
-    from raydb.planner.segments.nodes import SegmentRows, SegmentScan
+    from raydb.planner.segments.nodes import SegmentRows
     from raydb.storage.tables.table import Table
 
     Segmented = SegmentScan | SegmentRows
@@ -70,7 +72,7 @@ _SLOW_S = 0.1
 # A statement that ends more workers ends others, too.
 _MOST_ENDED = 3
 
-# For so many questions it is kept which segments they read, and how long calls have taken.
+# For so many questions it is kept how long calls have taken.
 _MOST_KEPT = 256
 
 # What progress says.
@@ -138,7 +140,10 @@ class Cluster:
         self._users = 1
         self._process = os.getpid()
         self._joining = threading.Lock()
-        self._segments: OrderedDict[tuple[str, str, int], Segments] = OrderedDict()
+        # What a scan reads, as long as its plan is kept: a plan is right for one version only.
+        self._read: WeakKeyDictionary[Segmented, tuple[str, Segments]] = WeakKeyDictionary()
+        # Of which rows and segments a question has copies, and at which workers.
+        self._copied: dict[str, tuple[str, int, tuple[str, ...]]] = {}
         # What calls of a question have taken, in seconds.
         self._times: dict[str, tuple[float, ...]] = {}
 
@@ -199,34 +204,21 @@ class Cluster:
         all are lost.
         """
         self._check_process()
-        store = context.databases.database(CATALOG).shared.store
-        assert store is not None, "a database in memory has no workers"
         try:
-            identity = identity_of(scan, tables, store)
+            identity, segments = self._segments_of(scan, tables, context)
         except NotSharedError as reason:
             return str(reason)
-        segments = self._segments_of(scan, tables, identity)
         run = _Run(segments.ranges, set(segments.left))
-        shares = self._shares(context)
+        question = self._question(scan, identity, context)
+
+        def begin(worker: str, numbers: list[int]) -> _Call:
+            name = uuid.uuid4().hex
+            parts = tuple((number, *run.segments[number]) for number in numbers)
+            asked = replace(question, call=name, segments=parts)
+            return _Call(worker, name, numbers, self.engine.call(worker, asked.encode()))
 
         def ask(worker: str, numbers: list[int]) -> None:
-            name = uuid.uuid4().hex
-            asked = Asked(
-                name,
-                raydb.__version__,
-                self._path,
-                context.text,
-                encode_parameters(context.parameters),
-                context.databases.place_of_names,
-                {each: context.settings.text(each) for each in _SENT} | shares,
-                context.running.moment().isoformat(),
-                scan.question,
-                identity,
-                scan.bvh,
-                tuple((number, *run.segments[number]) for number in numbers),
-                scan.is_exact,
-            )
-            run.calls.append(_Call(worker, name, numbers, self.engine.call(worker, asked.encode())))
+            run.calls.append(begin(worker, numbers))
 
         try:
             report(_STEP, 0.0)
@@ -240,16 +232,58 @@ class Cluster:
             for call in run.calls:
                 self.engine.end(call.worker, call.name)
         assert not run.left, run.left
+        if context.settings[SEGMENT_COPIES] > 1 and isinstance(scan, SegmentScan):
+            self._copy(scan, segments, run, begin)
         return Found(_in_order(run.groups, scan), _said(run, segments))
 
-    def _segments_of(self, scan: Segmented, tables: Mapping[str, Table], identity: str) -> Segments:
-        """Return the segments of a scan, kept for the same question about the same rows."""
-        key = scan.question, identity, scan.segment_rows
-        found = self._segments.pop(key, None) or segments_of(scan, tables)
-        self._segments[key] = found
-        if len(self._segments) > _MOST_KEPT:
-            self._segments.popitem(last=False)
+    def _segments_of(
+        self, scan: Segmented, tables: Mapping[str, Table], context: StatementContext
+    ) -> tuple[str, Segments]:
+        """Return the identity of the rows that a scan reads, and their segments."""
+        found = self._read.get(scan)
+        if found is None:
+            store = context.databases.database(CATALOG).shared.store
+            assert store is not None, "a database in memory has no workers"
+            found = identity_of(scan, tables, store), segments_of(scan, tables)
+            self._read[scan] = found
         return found
+
+    def _question(self, scan: Segmented, identity: str, context: StatementContext) -> Asked:
+        """Return what all workers are asked, without a name and segments."""
+        settings = {each: context.settings.text(each) for each in _SENT}
+        return Asked(
+            "",
+            raydb.__version__,
+            self._path,
+            context.text,
+            encode_parameters(context.parameters),
+            context.databases.place_of_names,
+            settings | self._shares(context),
+            context.running.moment().isoformat(),
+            scan.question,
+            identity,
+            scan.bvh,
+            (),
+            scan.is_exact,
+        )
+
+    def _copy(self, scan: Segmented, segments: Segments, run: _Run, begin: Any) -> None:
+        """Let workers make now what they would be asked for where another one was lost.
+
+        Nobody waits for it: what does not fit there is made when it is asked for.
+        """
+        workers = self.engine.workers()
+        made = self._read[scan][0], scan.segment_rows, tuple(workers)
+        if self._copied.get(scan.question) == made or run.lost or len(workers) < 2:
+            return
+        if len(self._copied) >= _MOST_KEPT:
+            self._copied.clear()
+        self._copied[scan.question] = made
+        what = scan.bvh or scan.fact
+        for lost, numbers in assign(segments.left, workers, what).items():
+            others = {each: name for each, name in workers.items() if each != lost}
+            for worker, own in assign(numbers, others, what).items():
+                begin(worker, own)
 
     def _shares(self, context: StatementContext) -> dict[str, str]:
         """Return the settings of a worker that say how much it may use of its machine.

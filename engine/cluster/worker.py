@@ -86,12 +86,15 @@ class _GoneError(OperationalError):
 
 @dataclass(eq=False, slots=True)
 class _Opened:
-    """A database. scans and parts: what was made for questions, over the rows of the snapshot."""
+    """A database. scans and parts: what was made for questions, over the rows of the snapshot.
+
+    A scan is kept with the identity of the rows that it reads.
+    """
 
     session: Session
     turn: threading.Lock = field(default_factory=threading.Lock)
     snapshot: Snapshot | None = None
-    scans: OrderedDict[str, Segmented] = field(default_factory=OrderedDict)
+    scans: OrderedDict[str, tuple[Segmented, str]] = field(default_factory=OrderedDict)
     parts: OrderedDict[object, list[Part]] = field(default_factory=OrderedDict)
     segments: set[tuple[str, int, int]] = field(default_factory=set)
 
@@ -183,20 +186,15 @@ class Worker:
                     del self._opened[asked.path]
                     opened.session.close()
                 raise _GoneError(error.sentence) from error
-            tables = context.all_databases.tables
             if asked.bvh:
                 context = _with_bvh(asked.bvh, context)
             _catch_up(opened, context)
-            scan = opened.scans.get(asked.question)
-            if scan is None:
-                scan = opened.scans[asked.question] = _find_scan(asked, context)
-            store = opened.session.databases.database(CATALOG).shared.store
-            assert store is not None, "a worker opens what is stored"
-            try:
-                is_same = identity_of(scan, tables, store) == asked.identity
-            except NotSharedError as reason:
-                raise DeclinedError(str(reason)) from None
-            if not is_same:
+            found = opened.scans.get(asked.question)
+            if found is None:
+                scan = _find_scan(asked, context)
+                found = opened.scans[asked.question] = scan, _identity_of(scan, context)
+            scan, identity = found
+            if identity != asked.identity:
                 raise DeclinedError("it sees another version of the rows")
             groups = _run(asked, scan, opened, context)
             return Answer(groups, warnings=list(dict.fromkeys(context.warnings)))
@@ -224,10 +222,7 @@ class Worker:
 
 def _begin(asked: Asked, session: Session, running: Running) -> StatementContext:
     """Begin a statement as the coordinator's, in the newest version of the database."""
-    settings = session.settings
-    for name, text in asked.settings.items():
-        settings = settings.with_text(name, text)
-    session.settings = settings
+    session.settings = settings = session.settings.with_texts(asked.settings)
     session.databases.catch_up()
     session.databases.current, session.databases.schema = asked.place
     context = session.begun(decode_parameters(asked.parameters), running, [])
@@ -235,6 +230,15 @@ def _begin(asked: Asked, session: Session, running: Running) -> StatementContext
     limit = parse_limit(settings[MEMORY_LIMIT])
     context.cache.begin(limit)
     return context
+
+
+def _identity_of(scan: Segmented, context: StatementContext) -> str:
+    store = context.databases.database(CATALOG).shared.store
+    assert store is not None, "a worker opens what is stored"
+    try:
+        return identity_of(scan, context.all_databases.tables, store)
+    except NotSharedError as reason:
+        raise DeclinedError(str(reason)) from None
 
 
 def _catch_up(opened: _Opened, context: StatementContext) -> None:

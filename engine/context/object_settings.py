@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from raydb.engine.context.memory import whole_limit
-from raydb.engine.context.setting import Setting, one_of, parse_switch
+from raydb.engine.context.setting import Setting, one_of, parse_switch, whole_number
 from raydb.errors import OperationalError, ProgrammingError
 from raydb.remote import Access, Hidden, Secret
 
@@ -19,15 +19,6 @@ _CACHE_SIZE = "10GB"
 _MAX_REQUESTS = 1024
 _MAX_TIMEOUT_MS = 3_600_000
 _MAX_HOURS = 100_000
-
-
-def _whole(least: int, most: int) -> Callable[[str, str], int]:
-    def parse(text: str, name: str) -> int:
-        if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
-            raise ProgrammingError(f"{name} is a number from {least} to {most}, not '{text}'")
-        return int(text)
-
-    return parse
 
 
 def _parse_cache_size(text: str, name: str) -> str:
@@ -64,21 +55,21 @@ def _credential(name: str, meaning: str, *, is_hidden: bool = False) -> Setting[
 _TIMEOUT = Setting(
     "object_timeout",
     30_000,
-    _whole(1, _MAX_TIMEOUT_MS),
+    whole_number(1, _MAX_TIMEOUT_MS),
     "milliseconds",
     "how long a request to an object store may take, see [objects.md](../objects.md)",
 )
 _REQUESTS = Setting(
     "object_requests",
     16,
-    _whole(1, _MAX_REQUESTS),
+    whole_number(1, _MAX_REQUESTS),
     "a number from 1 to 1024",
     "how many such requests run side by side",
 )
 _REFRESH = Setting(
     "object_refresh",
     0,
-    _whole(0, _MAX_TIMEOUT_MS),
+    whole_number(0, _MAX_TIMEOUT_MS),
     "milliseconds",
     "for how long a reader of a database in a store may do with the version that it saw last;"
     " 0 asks the store before each statement",
@@ -86,7 +77,7 @@ _REFRESH = Setting(
 _RETENTION = Setting(
     "object_retention",
     168,
-    _whole(0, _MAX_HOURS),
+    whole_number(0, _MAX_HOURS),
     "hours",
     "for how long VACUUM leaves files of a database in a store that no version names any more,"
     " for readers of earlier ones",

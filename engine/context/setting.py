@@ -83,6 +83,17 @@ def as_written(parse: Callable[[str, str], object]) -> Callable[[str, str], str]
     return check
 
 
+def whole_number(least: int, most: int) -> Callable[[str, str], int]:
+    """Return what takes a number of a range."""
+
+    def parse(text: str, name: str) -> int:
+        if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
+            raise ProgrammingError(f"{name} is a number from {least} to {most}, not '{text}'")
+        return int(text)
+
+    return parse
+
+
 def parse_milliseconds(text: str, name: str) -> int:
     """Return a number of milliseconds."""
     if not _MILLISECONDS.fullmatch(text):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb import sql
+from raydb.engine.context.cluster_settings import SEGMENT_ROWS
 from raydb.engine.fused.post_aggregate import prepare_post_aggregate
 from raydb.engine.fused.prepared_query import prepare_query
 from raydb.engine.fused.row_fast_path import prepare_row_fast_path
@@ -30,7 +31,7 @@ from raydb.engine.session.plan_cache import (
 )
 from raydb.engine.session.plan_runner import Stream
 from raydb.engine.session.result import Result
-from raydb.engine.session.settings import PLAN_CACHE, SEGMENT_ROWS, check_file
+from raydb.engine.session.settings import PLAN_CACHE, check_file
 from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.names import table_called
 from raydb.engine.statements.write import bind_write

@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from raydb.engine.context.cluster_settings import CLUSTER_SETTINGS
 from raydb.engine.context.foreign_settings import OTHER_NAMES, POSTGRESQL, owner_of
 from raydb.engine.context.memory import (
     DEFAULT_LIMIT,
@@ -31,6 +32,7 @@ from raydb.engine.context.setting import (
     parse_milliseconds,
     parse_switch,
     register,
+    whole_number,
 )
 from raydb.errors import (
     NotSupportedError,
@@ -59,9 +61,6 @@ _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 # More would be a slip of the keyboard.
 _MAX_THREADS = 1024
-
-# A segment of fewer rows takes longer to ask for than to scan.
-_FEWEST_ROWS = 1000
 
 # No index has so many lists.
 _ALL_LISTS = 2**31
@@ -110,10 +109,17 @@ class Settings:
 
     def with_text(self, name: str, text: str) -> Settings:
         """Return the settings after SET; raises what `Setting.parse` and its guard do."""
-        setting = _find(name)
-        if setting.guard is not None:
-            setting.guard(self, text)
-        return Settings({**self._values, setting.name: setting.parse(text, name)}, self.secrets)
+        return self.with_texts({name: text})
+
+    def with_texts(self, texts: Mapping[str, str]) -> Settings:
+        """Return the settings after SET of each name; see `with_text`."""
+        values = dict(self._values)
+        for name, text in texts.items():
+            setting = _find(name)
+            if setting.guard is not None:
+                setting.guard(self, text)
+            values[setting.name] = setting.parse(text, name)
+        return Settings(values, self.secrets)
 
     def chosen(self, option: ast.SetOption | ast.ResetOption) -> Settings:
         """Return other settings, as SET and RESET say."""
@@ -190,18 +196,6 @@ def _parse_folder(text: str, name: str) -> str:
     if text and not (Path(text).is_dir() and os.access(text, os.W_OK)):
         raise OperationalError(f"{name} '{text}' is no folder to write to")
     return text
-
-
-def _parse_threads(text: str, name: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _MAX_THREADS):
-        raise ProgrammingError(f"{name} is a number from 1 to {_MAX_THREADS}, not '{text}'")
-    return int(text)
-
-
-def _parse_segment_rows(text: str, name: str) -> int:
-    if not (text.isascii() and text.isdigit() and _FEWEST_ROWS <= int(text) < _ALL_LISTS):
-        raise ProgrammingError(f"{name} is a number from {_FEWEST_ROWS}, not '{text}'")
-    return int(text)
 
 
 def _parse_nprobe(text: str, name: str) -> str:
@@ -305,7 +299,7 @@ THREADS = register(
     Setting(
         "threads",
         machine_processors(),
-        _parse_threads,
+        whole_number(1, _MAX_THREADS),
         "a number from 1 to 1024",
         "how many processors a statement uses; statements that run at once in a process use what"
         " the last of them has set",
@@ -469,24 +463,5 @@ EXTERNAL_ACCESS = register(
         guard=_check_not_lost,
     )
 )
-SEGMENT_ROWS = register(
-    Setting(
-        "segment_rows",
-        4_000_000,
-        _parse_segment_rows,
-        "a number from 1000",
-        "how many rows a segment of a table has, which a worker of a cluster scans; see"
-        " [cluster.md](../cluster.md)",
-    )
-)
-WORKER_TIMEOUT = register(
-    Setting(
-        "worker_timeout",
-        5000,
-        parse_milliseconds,
-        "milliseconds",
-        "how long a worker of a cluster may give no sign of life before others do its part",
-    )
-)
-for _each in OBJECT_SETTINGS:
+for _each in (*CLUSTER_SETTINGS, *OBJECT_SETTINGS):
     register(_each)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _ORDERLESS = frozenset({"count", "count_star", "min", "max", "bit_and", "bit_or", "bit_xor"})
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class SegmentScan(GroupedRows):
     """A star over the segments of its fact table or of a BVH, whose groups come from workers.
 
@@ -98,7 +98,7 @@ class SegmentScan(GroupedRows):
         }
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class SegmentRows(Node):
     """The rows of each segment of a table, in the order of segments, which come from workers.
 

@@ -1,11 +1,11 @@
 """Workers are killed and stopped in mid-query: answers are right, or errors name the segments.
 
-    python tests/reliability/cluster_kills.py --kills 100 --stops 30 --seed 1
+    python tests/reliability/cluster_kills.py --kills 100 --stops 30 --seed 1 [--copies 2]
 
 Each query is begun on two local workers, and one of them is killed or stopped (SIGSTOP) at a random
 moment of it. What counts is who was hit before the answer was there; the others are tried again. A
 worker that was stopped goes on when the query has ended. The figures are the milliseconds from the
-signal to the answer.
+signal to the answer. With copies each query is asked before it is hit.
 """
 
 from __future__ import annotations
@@ -76,13 +76,14 @@ class Asked:
 class Run:
     """Hits of one seed. times: from the signal to the answer, in ms, by the signal."""
 
-    def __init__(self, path: Path, seed: int) -> None:
+    def __init__(self, path: Path, seed: int, copies: int) -> None:
         self.rng = random.Random(seed)
         self.errors = self.missed = 0
         self.times: dict[signal.Signals, list[float]] = {}
         self.alone = raydb.connect(path, read_only=True)
         self.con = raydb.connect(path, read_only=True, cluster="local")
-        self.con.execute(f"SET worker_timeout = {TIMEOUT_MS}")
+        self.con.execute(f"SET worker_timeout = {TIMEOUT_MS}; SET segment_copies = {copies}")
+        self.copies = copies
         self.usual = 0.2
 
     def close(self) -> None:
@@ -111,6 +112,8 @@ class Run:
         expected = sorted(self.alone.execute(text).fetchall())
         self.con.execute(f"SET segment_rows = {ROWS // rng.randint(2, 12) + 1}")
         chosen = rng.choice(self.workers())
+        if self.copies > 1:
+            self._warm(text)
         start = time.monotonic()
         asked = Asked(self.con, text)
         time.sleep(rng.random() * self.usual)
@@ -130,6 +133,15 @@ class Run:
             return False
         self.times.setdefault(number, []).append((asked.end - moment) * 1000)
         return True
+
+    def _warm(self, text: str) -> None:
+        """Ask a query, and wait until workers have made what they keep for it."""
+        self.con.execute(text).fetchall()
+        end = time.monotonic() + PATIENCE_S
+        while self.con.execute("SELECT sum(calls) FROM workers()").fetchone()[0]:
+            if time.monotonic() > end:
+                raise FindingError(f"copies take more than {PATIENCE_S} s")
+            time.sleep(0.02)
 
     def _judge(self, asked: Asked, expected: list[Any]) -> None:
         if asked.error is not None:
@@ -151,14 +163,14 @@ def _same(found: list[Any], expected: list[Any]) -> bool:
     )
 
 
-def run(kills: int, stops: int, seed: int) -> tuple[str, list[str]]:
+def run(kills: int, stops: int, seed: int, copies: int = 1) -> tuple[str, list[str]]:
     """Hit workers so often; return the figures, and what went wrong."""
     findings = []
     with scratch() as folder:
         path = folder / "shop.raydb"
         with raydb.connect(path) as con:
             con.execute(BEGIN)
-        each = Run(path, seed)
+        each = Run(path, seed, copies)
         signals = [signal.SIGKILL] * kills + [signal.SIGSTOP] * stops
         each.rng.shuffle(signals)
         try:
@@ -182,8 +194,9 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--stops", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--copies", type=int, default=1)
     options = parser.parse_args()
-    figures, findings = run(options.kills, options.stops, options.seed)
+    figures, findings = run(options.kills, options.stops, options.seed, options.copies)
     print(f"seed {options.seed}", figures, f"{len(findings)} findings", *findings, sep="\n")
     raise SystemExit(bool(findings))
 

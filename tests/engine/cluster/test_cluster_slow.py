@@ -146,6 +146,26 @@ def test_nothing_is_slow_without_times(con, alone, held):
     assert len(held.calls) == 2
 
 
+def test_a_lost_worker_has_left_copies(con, alone, held):
+    con.execute("SET segment_copies = 2")
+    for _ in range(2):  # Made once, and asked of nobody twice.
+        assert con.execute(STAR).fetchall() == alone.execute(STAR).fetchall()
+    asked = [
+        (worker, each.segments) for (worker, _), each in zip(held.calls, held.asked, strict=True)
+    ]
+    assert len(asked) == 6
+    lost, other = (worker for worker, _ in asked[:2])
+    assert set(asked[2:4]) == {(other, asked[0][1]), (lost, asked[1][1])}
+    wait_for(lambda: not con.execute("SELECT sum(calls) FROM workers()").fetchone()[0])
+    held.broken.add(lost)
+    held.held[lost] = threading.Event()
+    held.held[lost].set()
+    assert con.execute(STAR).fetchall() == alone.execute(STAR).fetchall()
+    worker, _ = held.calls[-1]
+    assert (worker, held.asked[-1].segments) in asked[2:4], "it has them already"
+    assert not held.ended or {worker for worker, _ in held.ended} == {lost}
+
+
 def test_times_are_kept_of_so_many_questions(con):
     cluster = con._session.queries.cluster
     for number in range(coordinator._MOST_KEPT + 5):
