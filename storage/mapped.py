@@ -32,6 +32,10 @@ class Source:
     def need_with(self, wanted: Sequence[tuple[Source, Iterable[tuple[int, int]]]]) -> None:
         """Return when ranges of several files are there, this one among them."""
 
+    def beside(self, name: str, size: int) -> Source:
+        """Return an object of the same folder, of whose first bytes ranges may be asked for."""
+        raise NotImplementedError
+
     def has(self, start: int, stop: int) -> bool:
         """Tell whether the bytes of a range are there."""
         return 0 <= start <= stop <= len(self.view)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from raydb.errors import NotSupportedError
 from raydb.storage import flat
 from raydb.storage.flat import (
     ChunkMetadata,
@@ -27,7 +28,7 @@ from raydb.storage.flat import (
 from raydb.storage.objects.urls import is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "ChunkMetadata",
@@ -63,6 +64,7 @@ def write_table(
     chunk_rows: Mapping[str, int] | int | None = None,
     encodings: Mapping[str, str] | None = None,
     offset_index: Mapping[str, bool] | None = None,
+    by_reference: Sequence[str] = (),
 ) -> None:
     """Write an Arrow table to a file or an object, which appears complete, or not at all.
 
@@ -71,19 +73,29 @@ def write_table(
     dictionary, fsst, onpair, alp, patched.
     offset_index: False, by name, keeps lengths in place of the offsets of a text column: smaller,
     and the first read of each chunk sums them up.
+    by_reference: columns whose values stay where they are, in files of the same folder or below: a
+    path each, or a struct of a file, an offset and a length. Readers get the bytes.
 
     Raises ProgrammingError for settings that do not fit; NotSupportedError for types that are not
-    stored, and for a URL without obstore; DataError for a chunk of 2 GiB or more; OperationalError
-    where the disk or the store fails.
+    stored, for a URL without obstore, and for one with `by_reference`; DataError for a chunk of
+    2 GiB or more; OperationalError where the disk or the store fails, and for files that cannot be
+    read.
 
     >>> write_table(pa.table({"id": [1, 2], "caption": ["a dog", None]}), "pets.flat")
     """
     name = os.fspath(path)
     if not is_url(name):
         flat.write_table(
-            table, path, chunk_rows=chunk_rows, encodings=encodings, offset_index=offset_index
+            table,
+            path,
+            chunk_rows=chunk_rows,
+            encodings=encodings,
+            offset_index=offset_index,
+            by_reference=by_reference,
         )
         return
+    if by_reference:
+        raise NotSupportedError(f"file '{name}' cannot refer to others: only local files do")
     from raydb.storage.formats.files.output_file import write_file  # noqa: PLC0415
 
     write_file(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
@@ -153,11 +153,8 @@ def _write_part(
         if name in lent:
             columns[number] = columns[number].is_valid()
             schema = schema.set(number, pa.field(name, pa.bool_(), nullable=False))
-    write_stream(
-        sink,
-        pa.Table.from_arrays(columns, schema=schema),
-        **{
-            what: {name: value for name, value in getattr(layout, what) if name not in lent}
-            for what in ("chunk_rows", "encodings", "offset_index")
-        },
-    )
+    settings: dict[str, Any] = {
+        what: {name: value for name, value in getattr(layout, what) if name not in lent}
+        for what in ("chunk_rows", "encodings", "offset_index")
+    }
+    write_stream(sink, pa.Table.from_arrays(columns, schema=schema), **settings)

@@ -9,19 +9,23 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyarrow as pa
+
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.storage.flat.encodings import ENCODINGS, encodings_of
 from raydb.storage.flat.encodings.dictionary import ColumnDictionary
+from raydb.storage.flat.encodings.references import REFERENCES, FileNames
 from raydb.storage.flat.kinds import kind_of, type_bits
 from raydb.storage.flat.layout import MAX_CHUNK_ROWS, Kind, Modality
-from raydb.storage.flat.modality import detect_modality
+from raydb.storage.flat.modality import detect_modality, modality_of_items
 from raydb.storage.flat.shared_dictionaries import SharedEntries, share_dictionaries
 from raydb.storage.in_order import in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from raydb.storage.flat.encodings.encoding import Encoding
+    from raydb.storage.flat.encodings.referring import ReferredColumn
 
 # A chunk of 16,384 numbers in 16 bits has 32 KB, of 1,024 texts of 64 bytes 30 KB in codes: with
 # the metadata, a cold point read stays under 80 KB.
@@ -31,6 +35,8 @@ _TEXT_BYTES = 2**16
 _MEDIA_BYTES = 2**18
 _MEDIA_ROWS = 100
 _NESTED_BYTES = 2**20
+# 24 KB of records.
+_REFERENCE_ROWS = 2**10
 
 # Columns of fewer rows are planned one after the other.
 _THREAD_ROWS = 2**17
@@ -59,9 +65,9 @@ class ColumnPlan(NamedTuple):
     prepared: Any
 
     @property
-    def is_media(self) -> bool:
-        """Whether the items are stored verbatim and never compared."""
-        return self.modality in _MEDIA
+    def is_opaque(self) -> bool:
+        """Whether nobody looks for values: they have neither bounds nor filters."""
+        return self.modality in _MEDIA or self.wanted is REFERENCES
 
     @property
     def dictionary(self) -> ColumnDictionary | None:
@@ -74,8 +80,11 @@ def plan_columns(
     chunk_rows: Mapping[str, int] | int | None,
     encodings: Mapping[str, str] | None,
     offset_index: Mapping[str, bool] | None,
+    referred: Mapping[str, ReferredColumn],
 ) -> tuple[list[ColumnPlan], list[SharedEntries]]:
     """Return how each column of an Arrow table is written, and the dictionaries they share.
+
+    referred: the columns whose values stay in other files.
 
     Raises ProgrammingError for a column named twice and for settings that name no column, or that
     a column cannot have; NotSupportedError for types that FlatStor does not store.
@@ -86,10 +95,15 @@ def plan_columns(
             raise ProgrammingError(f"column '{name}' appears {count} times")
     rows_of = chunk_rows if not isinstance(chunk_rows, int) else dict.fromkeys(names, chunk_rows)
     for settings in (rows_of, encodings, offset_index):
-        _check_names(settings or {}, names)
+        check_names(settings or {}, names)
+    for settings in (encodings, offset_index):
+        if both := sorted(set(settings or {}) & set(referred)):
+            raise ProgrammingError(f"column '{both[0]}' is kept by reference, without an encoding")
 
     def plan_column(position: int) -> ColumnPlan:
         name = names[position]
+        if name in referred:
+            return _plan_referred(name, referred[name], (rows_of or {}).get(name))
         return _plan_column(
             name,
             table.column(position),
@@ -107,7 +121,8 @@ def plan_columns(
     return plans, shared
 
 
-def _check_names(settings: Mapping[str, Any], names: Sequence[str]) -> None:
+def check_names(settings: Iterable[str], names: Sequence[str]) -> None:
+    """Raise ProgrammingError for settings of a column that does not exist."""
     for name in settings:
         if name not in names:
             raise ProgrammingError(f"column '{name}' does not exist{did_you_mean(name, names)}")
@@ -118,10 +133,7 @@ def _plan_column(
 ) -> ColumnPlan:
     kind = kind_of(name, column.type)
     wanted = _find_encoding(name, kind, encoding)
-    if rows is not None and not 1 <= rows <= MAX_CHUNK_ROWS:
-        raise ProgrammingError(
-            f"chunk_rows of column '{name}' is 1 to {MAX_CHUNK_ROWS}, not {rows}"
-        )
+    _check_rows(name, rows)
     modality, media_types = detect_modality(column, kind)
     chosen_rows = rows or choose_chunk_rows(kind, modality, len(column), column)
     prepared = None
@@ -142,6 +154,28 @@ def _plan_column(
         indexed,
         prepared,
     )
+
+
+def _plan_referred(name: str, column: ReferredColumn, rows: int | None) -> ColumnPlan:
+    _check_rows(name, rows)
+    return ColumnPlan(
+        name,
+        pa.chunked_array([column.records]),
+        Kind.BYTES,
+        8,
+        *modality_of_items(column.heads),
+        rows or _REFERENCE_ROWS,
+        REFERENCES,
+        indexed=True,
+        prepared=FileNames(column.names),
+    )
+
+
+def _check_rows(name: str, rows: int | None) -> None:
+    if rows is not None and not 1 <= rows <= MAX_CHUNK_ROWS:
+        raise ProgrammingError(
+            f"chunk_rows of column '{name}' is 1 to {MAX_CHUNK_ROWS}, not {rows}"
+        )
 
 
 def _find_encoding(name: str, kind: Kind, wanted: str) -> Encoding | None:

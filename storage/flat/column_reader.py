@@ -7,6 +7,7 @@ chunks of other encodings are read chunk by chunk.
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +28,7 @@ from raydb.storage.flat.chunk import (
 from raydb.storage.flat.encodings import ENCODINGS
 from raydb.storage.flat.encodings.dictionary import DICTIONARY
 from raydb.storage.flat.encodings.encoding import OFFSET_BYTES, Piece
+from raydb.storage.flat.encodings.references import REFERENCES
 from raydb.storage.flat.encodings.taker import taker_of
 from raydb.storage.flat.encodings.texts import arrays_of, is_narrow, narrow_texts
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Flags, Kind
@@ -255,6 +257,13 @@ class ColumnReader:
         if exact is None:
             return float(self._most_bytes[number])
         return exact + OFFSET_BYTES * chunk.entry.row_count
+
+    def expected_bytes(self, rows: NDArray[np.int64]) -> int:
+        """Return about how many bytes all rows take as Arrow arrays, by some of them."""
+        # What lies in other files is read for none but those who ask for it.
+        if not len(rows) or (self.column.entries["encoding"] == REFERENCES.code).any():
+            return int(self.decoded_bytes(math.inf))
+        return int(self.take(rows).nbytes) * self.column.header.row_count // len(rows)
 
     def _check_room(self, ranges: list[tuple[int, int]]) -> None:
         """Raise OperationalError where the rows of some ranges take more memory than they may."""

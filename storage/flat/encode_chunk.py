@@ -63,7 +63,7 @@ def _encode_values(
     plan: ColumnPlan, first: int, array: Any, mask: NDArray[np.bool_] | None
 ) -> tuple[Encoded, ZoneMap]:
     values, kind = Values(plan, first, array), plan.kind
-    if kind is Kind.NESTED or (kind is Kind.BYTES and plan.is_media):
+    if kind is Kind.NESTED or (kind is Kind.BYTES and plan.is_opaque):
         return encode(values), NO_TEXTS
     if kind is Kind.BYTES:
         return encode(values), text_zone(values, mask)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SAMPLE_ITEMS = 32
-
-_HEAD_BYTES = 64
+# What a format is told by.
+HEAD_BYTES = 64
 
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -94,7 +94,12 @@ def detect_modality(column: Any, kind: Kind) -> tuple[Modality, tuple[str, ...]]
         return Modality.NUMBER, ()
     if is_text(data_type):
         return Modality.TEXT, ()
-    found = [media_type(head, length) for head, length in _sample(column) if length]
+    return modality_of_items(_sample(column))
+
+
+def modality_of_items(items: Iterable[tuple[bytes, int]]) -> tuple[Modality, tuple[str, ...]]:
+    """Return the modality of binary items, told by the first bytes and the length of some."""
+    found = [media_type(head, length) for head, length in items if length]
     names = tuple(sorted({name for name in found if name is not None}))
     if not names or None in found:
         return Modality.BYTES, ()
@@ -102,10 +107,14 @@ def detect_modality(column: Any, kind: Kind) -> tuple[Modality, tuple[str, ...]]
     return (families.pop() if len(families) == 1 else Modality.MIXED_MEDIA), names
 
 
+def sampled_rows(count: int) -> list[int]:
+    """Return up to SAMPLE_ITEMS of so many rows."""
+    rows = np.linspace(0, count - 1, min(count, SAMPLE_ITEMS)).astype(np.int64)
+    return [int(row) for row in np.unique(rows)]
+
+
 def _sample(column: Any) -> Iterable[tuple[bytes, int]]:
-    """Yield the first bytes and the length of up to SAMPLE_ITEMS items; a NULL is empty."""
-    count = len(column)
-    rows = np.unique(np.linspace(0, count - 1, min(count, SAMPLE_ITEMS)).astype(np.int64))
-    for row in rows.tolist():
+    """Yield the first bytes and the length of some items; a NULL is empty."""
+    for row in sampled_rows(len(column)):
         buffer = column[row].as_buffer()
-        yield (b"", 0) if buffer is None else (bytes(memoryview(buffer)[:_HEAD_BYTES]), len(buffer))
+        yield (b"", 0) if buffer is None else (bytes(memoryview(buffer)[:HEAD_BYTES]), len(buffer))

@@ -21,10 +21,13 @@ from raydb.interrupts import beside
 from raydb.kernels.codecs.onpair import PairTable
 from raydb.storage.durable.replace import replace_file
 from raydb.storage.flat import bloom
-from raydb.storage.flat.column_plan import ColumnPlan, plan_columns
+from raydb.storage.flat.column_plan import ColumnPlan, check_names, plan_columns
 from raydb.storage.flat.encode_chunk import EncodedChunk, encode_rows, size_of
 from raydb.storage.flat.encodings.dictionary import ColumnDictionary
 from raydb.storage.flat.encodings.fsst import Symbols
+from raydb.storage.flat.encodings.outside import folder_of
+from raydb.storage.flat.encodings.references import FileNames
+from raydb.storage.flat.encodings.referring import ReferredColumn, refer
 from raydb.storage.flat.kinds import text_parts, values_of
 from raydb.storage.flat.layout import (
     CHUNK_ALIGNMENT,
@@ -89,6 +92,7 @@ def write_table(
     chunk_rows: Mapping[str, int] | int | None = None,
     encodings: Mapping[str, str] | None = None,
     offset_index: Mapping[str, bool] | None = None,
+    by_reference: Sequence[str] = (),
 ) -> None:
     """Write an Arrow table to a file, which appears complete and synced to disk, or not at all.
 
@@ -97,16 +101,25 @@ def write_table(
     dictionary, fsst, onpair, alp, patched.
     offset_index: False, by name, keeps lengths in place of the offsets of a text column: smaller,
     and the first read of each chunk sums them up.
+    by_reference: columns whose values stay where they are, in files of the same folder or below: a
+    path each, or a struct of a file, an offset and a length. Readers get the bytes.
 
     Raises ProgrammingError for settings that do not fit; NotSupportedError for types that are not
-    stored; DataError for a chunk of 2 GiB or more; OperationalError where the disk fails.
+    stored; DataError for a chunk of 2 GiB or more; OperationalError where the disk fails, and for
+    files that cannot be read.
 
     >>> write_table(pa.table({"id": [1, 2], "caption": ["a dog", None]}), "pets.flat")
     """
+    name = os.fspath(path)
     replace_file(
-        os.fspath(path),
+        name,
         lambda sink: write_stream(
-            sink, table, chunk_rows=chunk_rows, encodings=encodings, offset_index=offset_index
+            sink,
+            table,
+            chunk_rows=chunk_rows,
+            encodings=encodings,
+            offset_index=offset_index,
+            references=(folder_of(name), by_reference),
         ),
         _BUFFER_BYTES,
     )
@@ -119,14 +132,17 @@ def write_stream(
     chunk_rows: Mapping[str, int] | int | None = None,
     encodings: Mapping[str, str] | None = None,
     offset_index: Mapping[str, bool] | None = None,
+    references: tuple[str, Sequence[str]] = ("", ()),
 ) -> None:
     """Write the bytes of a FlatStor file to a sink, front to back.
 
-    The settings and errors are those of `write_table`; OSError of the sink is let through, and
-    syncing is the caller's.
+    references: the folder that the file will be in, and the columns whose values stay in others.
+    The other settings and errors are those of `write_table`; OSError of the sink is let through,
+    and syncing is the caller's.
     """
+    referred = _refer(table, *references)
     plans, shared = beside(
-        lambda: plan_columns(table, chunk_rows, encodings, offset_index), table.num_rows
+        lambda: plan_columns(table, chunk_rows, encodings, offset_index, referred), table.num_rows
     )
     output = _Output(sink)
     head = HEADER.pack(MAGIC, FORMAT_VERSION, HEADER.size, 0, 0)[:HEADER_CHECKED_BYTES]
@@ -139,7 +155,7 @@ def write_stream(
         output.write_section(_compose_column(draft, header))
         for draft, header in zip(drafts, headers, strict=True)
     ]
-    schema = table.schema.serialize().to_pybytes()
+    schema = _schema(table, referred).serialize().to_pybytes()
     metadata = output.write_section(compose_table(table.num_rows, schema, dictionaries))
     columns = b"".join(SECTION.pack(*section) for section in sections)
     shape = compose_vtable(0, SECTION.pack(*metadata), columns)
@@ -148,6 +164,21 @@ def write_stream(
     vtable = output.write_section(compose_vtable(file_length, SECTION.pack(*metadata), columns))
     output.write(TAIL.pack(*vtable, TAIL_MAGIC))
     assert output.position == file_length
+
+
+def _refer(table: Any, folder: str, names: Sequence[str]) -> dict[str, ReferredColumn]:
+    """Return the columns whose values stay in other files."""
+    check_names(names, table.column_names)
+    return {name: refer(name, table.column(name), folder) for name in names}
+
+
+def _schema(table: Any, referred: Mapping[str, ReferredColumn]) -> Any:
+    """Return the schema of what readers get."""
+    schema = table.schema
+    for name in referred:
+        place = schema.get_field_index(name)
+        schema = schema.set(place, schema.field(place).with_type(pa.binary()))
+    return schema
 
 
 class _Output:
@@ -324,7 +355,7 @@ def _has_blooms(draft: _Draft) -> bool:
     return (
         len(draft.entries) >= _MIN_BLOOM_CHUNKS
         and plan.dictionary is None
-        and not plan.is_media
+        and not plan.is_opaque
         and plan.kind in {Kind.SIGNED, Kind.UNSIGNED, Kind.BYTES}
         and _zones_overlap(draft)
     )
@@ -384,6 +415,9 @@ def _write_column_parts(output: _Output, draft: _Draft) -> ColumnHeader:
             if tier is Tier.COLUMN:
                 count = len(dictionary.shared)
                 section = output.write_section(dictionary.pack_shared())
+        case FileNames() as files:
+            tier, count = Tier.COLUMN, len(files.names)
+            section = output.write_section(files.pack())
         case Symbols(table) | (PairTable() as table):
             symbols = output.write_section(table.to_bytes())
     return ColumnHeader(
@@ -404,7 +438,7 @@ def _write_column_parts(output: _Output, draft: _Draft) -> ColumnHeader:
 def _compose_column(draft: _Draft, header: ColumnHeader) -> bytes:
     texts = b"".join(draft.texts)
     offsets = b""
-    if draft.plan.kind is Kind.BYTES and not draft.plan.is_media:
+    if draft.plan.kind is Kind.BYTES and not draft.plan.is_opaque:
         offsets = np.cumsum([0, *map(len, draft.texts)]).astype("<u4").tobytes()
     return compose_column(
         header.pack(),

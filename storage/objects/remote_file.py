@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import posixpath
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -109,6 +110,18 @@ class RemoteFile(Source):
     def need_with(self, wanted: Sequence[tuple[Source, Iterable[Range]]]) -> None:
         """Return when ranges of several files are there, fetched in one trip."""
         bring_together([(file, each) for file, each in wanted if isinstance(file, RemoteFile)])
+
+    def beside(self, name: str, size: int) -> RemoteFile:
+        """Return an object of the same folder, of whose first bytes ranges may be asked for.
+
+        Raises OperationalError for more bytes than can be addressed.
+        """
+        key = posixpath.join(posixpath.dirname(self._key), name)
+        try:
+            return RemoteFile(self.store, key, Memory(size))
+        except (OSError, OverflowError, ValueError, MemoryError):
+            what = f"file '{self.store.url_of(key)}' cannot be read"
+            raise OperationalError(f"{what}: {size} bytes cannot be mapped") from None
 
     def has(self, start: int, stop: int) -> bool:
         """Tell whether the bytes of a range are there."""

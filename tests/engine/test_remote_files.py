@@ -357,3 +357,32 @@ def test_web_servers_with_ranges_and_without(con, pages, tmp_path):
         with pytest.raises(raydb.Error, match=text) as failure:
             con.execute(query)
         assert "hidden" not in str(failure.value)
+
+
+def test_files_beside_an_object_are_brought_in_one_trip(con, put, tmp_path, store_server):
+    (tmp_path / "img").mkdir()
+    images = [bytes([number]) * 9000 for number in range(6)]
+    names = [f"img/{number}.bin" for number in range(6)]
+    for name, image in zip(names, images, strict=True):
+        (tmp_path / name).write_bytes(image)
+        put(name, image)
+    rows = pa.table({"id": range(6), "image": [str(tmp_path / name) for name in names]})
+    raydb.flatstor.write_table(rows, tmp_path / "x.flat", by_reference=["image"])
+    url = put("x.flat", (tmp_path / "x.flat").read_bytes())
+    assert answer(con, f"SELECT image FROM '{url}'") == [(image,) for image in images]
+    with raydb.flatstor.open_table(url) as flat:
+        flat.item(0, "id")
+        asked(store_server)
+        assert flat.item(4, "image") == images[4]
+        assert asked(store_server) == [("GET", "img/4.bin")]
+        put("img/3.bin", images[2])
+        with pytest.raises(raydb.OperationalError, match="which has been changed since"):
+            flat.item(3, "image")
+        put("img/3.bin", images[2][:5000])
+        with pytest.raises(raydb.OperationalError, match=r"img/3\.bin"):
+            flat.item(3, "image")
+    store, key = open_store(url.replace("x.flat", "img/3.bin"))
+    store.delete([key])
+    with pytest.raises(raydb.OperationalError, match=r"img/3\.bin' is missing"):
+        con.execute(f"SELECT image FROM '{url}'")
+    assert answer(con, f"SELECT sum(id) FROM '{url}'") == [(15,)]

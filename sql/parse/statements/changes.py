@@ -149,7 +149,7 @@ def _file_and_options(reader: TokenReader, stream: str) -> tuple[str, dict[str, 
 
     def read_option() -> None:
         name = reader.word("the name of an option")
-        if name == "partition_by":
+        if name in {"partition_by", "by_reference"}:
             add(name, _columns(reader))
         else:
             add(name, True if reader.at_any(",", ")") else _option_value(reader))
@@ -167,7 +167,7 @@ def _file_and_options(reader: TokenReader, stream: str) -> tuple[str, dict[str, 
 
 
 def _columns(reader: TokenReader) -> tuple[str, ...]:
-    """Read `name`, `(name, ...)` or `('name', ...)`: the keys of folders."""
+    """Read `name`, `(name, ...)` or `('name', ...)`."""
 
     def name() -> str:
         token = reader.peek()

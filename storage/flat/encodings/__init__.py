@@ -18,6 +18,7 @@ from raydb.storage.flat.encodings.fsst import FSST
 from raydb.storage.flat.encodings.line import LINE
 from raydb.storage.flat.encodings.onpair import ONPAIR
 from raydb.storage.flat.encodings.patched import PATCHED
+from raydb.storage.flat.encodings.references import REFERENCES
 from raydb.storage.flat.encodings.run_length import RUN_LENGTH
 from raydb.storage.flat.encodings.runs import RUNS
 from raydb.storage.flat.encodings.stride import STRIDE
@@ -59,6 +60,7 @@ for _encoding in (
     VERBATIM,
     VECTORS,
     ARROW,
+    REFERENCES,
     ALL_NULL,
 ):
     register(_encoding)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from raydb.storage.flat.encodings import ENCODINGS
+from raydb.storage.flat.encodings.references import REFERENCES
 from raydb.storage.flat.flat_table import open_table
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ def _describe(column: ColumnMetadata) -> str:
     ]
     if column.dictionary_tier == "table":
         parts.append(f"dictionary {column.shared_dictionary} of the table")
+    elif REFERENCES.name in column.encodings:
+        parts.append(f"names of {_count(column.dictionary_entries, 'file')}")
     elif column.dictionary_tier is not None:
         parts.append(f"{column.dictionary_tier} dictionary of {column.dictionary_entries} entries")
     if column.symbol_table_bytes:

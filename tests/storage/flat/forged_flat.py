@@ -47,6 +47,7 @@ _POWERS = (3, 7, 8, 15, 16, 24, 31, 32, 40, 47, 63, 64)
 NUMBERS = sorted({0, 1, 2, 3, 5} | {2**power + by for power in _POWERS for by in (-1, 0, 1)})
 _NAN = struct.unpack("<Q", struct.pack("<d", float("nan")))[0]
 _FEW = 24
+_OUTSIDE = {"a.bin": 40, "inner/b.bin": 200, "inner/empty.bin": 0}
 
 _TYPES = [
     *(pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint64()),
@@ -89,8 +90,20 @@ def _base(name: str) -> Model:
     table, settings = _base_tables()[name]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "base.flat"
+        if "by_reference" in settings:
+            write_outside(Path(folder))
+            files = [name and str(Path(folder) / name) for name in table.column(0).to_pylist()]
+            table = pa.table({"outside": files})
         write_table(table, path, **settings)
         return parse(path)
+
+
+def write_outside(folder: Path) -> None:
+    """Write the files that columns refer to into the folder of a forged file."""
+    for name, size in _OUTSIDE.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(bytes(range(size)))
 
 
 def _cast(values: list[Any], *types: Any) -> pa.Table:
@@ -166,6 +179,10 @@ def _base_tables() -> dict[str, tuple[pa.Table, dict[str, Any]]]:
             {"chunk_rows": 4, "encodings": {"id": "frame", "t": "verbatim"}},
         ),
         "constant": (pa.table({"n": [7] * _FEW, "t": ["x"] * _FEW, "f": [0.5] * _FEW}), {}),
+        "outside": (
+            pa.table({"outside": [*_OUTSIDE, None] * 6}),
+            {"by_reference": ["outside"], "chunk_rows": 10},
+        ),
         "empty": (numbers.slice(0, 0), {}),
         "columnless": (numbers.select([]), {}),
     }
@@ -309,7 +326,7 @@ def _some_chunk(model: Model, random: Random) -> Chunk | None:
 def _change_entry(model: Model, random: Random) -> None:
     if chunk := _some_chunk(model, random):
         name = random.choice(ENTRY_NAMES)
-        most = {"encoding": 15, "width": 65, "flags": 256}.get(name)
+        most = {"encoding": 16, "width": 65, "flags": 256}.get(name)
         right = chunk.fields.get(name, len(chunk.sections.get(name.removesuffix("_length"), b"")))
         chunk.lies[name] = random.randint(0, most) if most else _number(random, right)
 
@@ -321,7 +338,7 @@ def _change_field(model: Model, random: Random) -> None:
         return
     chunk = random.choice(column.chunks)
     name = random.choice(("reference", "row_count", "null_count", "width", "flags", "encoding"))
-    limit = {"width": 65, "flags": 256, "encoding": 15}.get(name)
+    limit = {"width": 65, "flags": 256, "encoding": 16}.get(name)
     most = 2**63 if name == "reference" else 2**32
     number = _number(random, chunk.fields[name]) % most
     chunk.fields[name] = random.randint(0, limit) if limit else number

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from forged_flat import forge
+from forged_flat import forge, write_outside
 
 import raydb
 from raydb.flatstor import inspect, open_table
@@ -89,6 +89,7 @@ def read_forged(seed: int, folder: Path) -> None:
     pa.default_memory_pool().release_unused()  # What the file before left is not this one's.
     path = Path(folder) / "x.flat"
     path.write_bytes(forge(seed))
+    write_outside(path.parent)
     steps = _Steps()
     with Running() as running:
         running.begin(DeviceMemory(), lambda: _LIMIT_BYTES)

@@ -139,7 +139,16 @@ def test_version_2_is_read() -> None:
         encodings = {name for column in flat.metadata.columns for name in column.encodings}
         rows = [{name: flat.item(row, name) for name in table.column_names} for row in range(8)]
     assert rows == table.to_pylist()
-    assert encodings == {each.name for each in ENCODINGS.values()}
+    assert encodings == {each.name for each in ENCODINGS.values()} - {"references"}
+
+
+def test_references_of_version_2_are_read() -> None:
+    """The file refers to its neighbour of version 1, whole and in parts."""
+    data = (DATA / "version_1.flat").read_bytes()
+    with open_table(DATA / "references.flat") as flat:
+        flat.verify()
+        assert flat.scan().column("part").to_pylist() == [data, data[:8], None, b""]
+        assert flat.metadata.columns[0].encodings == {"references": 1}
 
 
 def test_the_ends_of_a_file(tmp_path: Path) -> None:

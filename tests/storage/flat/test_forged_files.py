@@ -88,6 +88,14 @@ def runs(data_type: Any, rows: int, chunk_count: int, value: int = 0) -> Column:
     return plain_column(data_type, chunks)
 
 
+def test_one_forged_integer_is_cut_to_its_type_as_many_are(tmp_path: Path) -> None:
+    chunk = plain_chunk(3, 1, 8)
+    chunk.fields["reference"] = 2**62 + 5
+    with open_table(write_model(tmp_path / "x.flat", plain_column(pa.uint8(), [chunk]))) as flat:
+        assert flat.take([1]).to_pydict() == {"c0": [5]}
+        assert flat.take([1, 2]).to_pydict() == {"c0": [5, 5]}
+
+
 def test_rows_that_a_file_may_claim_are_counted_at_once(tmp_path: Path) -> None:
     path = write_model(tmp_path / "x.flat", runs(pa.int64(), MANY_ROWS, 40))
     with raydb.connect() as connection:
