@@ -24,21 +24,40 @@ from raydb.storage.flat import (
     FlatTable,
     TableMetadata,
     inspect,
+    modality,
 )
 from raydb.storage.objects.urls import is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = [
     "ChunkMetadata",
     "ColumnMetadata",
     "FlatTable",
     "TableMetadata",
+    "add_modality",
     "inspect",
     "open_table",
     "write_table",
 ]
+
+
+def add_modality(
+    name: str, recognise: bytes | Callable[[bytes, int], bool], *, verbatim: bool = True
+) -> None:
+    """Add a modality of texts or bytes, for all files that this process writes from now on.
+
+    recognise: the bytes with which its items begin, or a function of the first 64 bytes of an item
+    and of its length. A column is of the modality that was added first of those which a sample of
+    its items is of. verbatim: items are stored as they are in small chunks, as images are; else as
+    any other texts or bytes. The same name replaces the modality.
+
+    The file has the name; readers need not know it. Raises ProgrammingError for a bad name.
+
+    >>> add_modality("point cloud", b"LASF")
+    """
+    modality.add_modality(name, recognise, verbatim=verbatim)
 
 
 def open_table(path: str | os.PathLike[str]) -> FlatTable:

@@ -16,8 +16,8 @@ from raydb.storage.flat.encodings import ENCODINGS, encodings_of
 from raydb.storage.flat.encodings.dictionary import ColumnDictionary
 from raydb.storage.flat.encodings.references import REFERENCES, FileNames
 from raydb.storage.flat.kinds import kind_of, type_bits
-from raydb.storage.flat.layout import MAX_CHUNK_ROWS, Kind, Modality
-from raydb.storage.flat.modality import detect_modality, modality_of_items
+from raydb.storage.flat.layout import MAX_CHUNK_ROWS, Kind
+from raydb.storage.flat.modality import Contents, contents_of, contents_of_items
 from raydb.storage.flat.shared_dictionaries import SharedEntries, share_dictionaries
 from raydb.storage.in_order import in_order
 
@@ -41,10 +41,6 @@ _REFERENCE_ROWS = 2**10
 # Columns of fewer rows are planned one after the other.
 _THREAD_ROWS = 2**17
 
-_MEDIA = frozenset(
-    {Modality.IMAGE, Modality.AUDIO, Modality.VIDEO, Modality.DOCUMENT, Modality.MIXED_MEDIA}
-)
-
 
 class ColumnPlan(NamedTuple):
     """How one column is written.
@@ -57,8 +53,7 @@ class ColumnPlan(NamedTuple):
     column: Any
     kind: Kind
     bits: int
-    modality: Modality
-    media_types: tuple[str, ...]
+    contents: Contents
     chunk_rows: int
     wanted: Encoding | None
     indexed: bool
@@ -67,7 +62,7 @@ class ColumnPlan(NamedTuple):
     @property
     def is_opaque(self) -> bool:
         """Whether nobody looks for values: they have neither bounds nor filters."""
-        return self.modality in _MEDIA or self.wanted is REFERENCES
+        return self.contents.is_verbatim or self.wanted is REFERENCES
 
     @property
     def dictionary(self) -> ColumnDictionary | None:
@@ -134,10 +129,10 @@ def _plan_column(
     kind = kind_of(name, column.type)
     wanted = _find_encoding(name, kind, encoding)
     _check_rows(name, rows)
-    modality, media_types = detect_modality(column, kind)
-    chosen_rows = rows or choose_chunk_rows(kind, modality, len(column), column)
+    contents = contents_of(column, kind)
+    chosen_rows = rows or choose_chunk_rows(kind, contents, len(column), column)
     prepared = None
-    tried = [wanted] if wanted else encodings_of(kind) if modality not in _MEDIA else []
+    tried = [wanted] if wanted else encodings_of(kind) if not contents.is_verbatim else []
     for each in tried:
         prepared = each.prepare(column, kind, chosen_rows, wanted is not None)
         if prepared is not None:
@@ -147,8 +142,7 @@ def _plan_column(
         column,
         kind,
         type_bits(column.type, kind),
-        modality,
-        media_types,
+        contents,
         chosen_rows,
         wanted,
         indexed,
@@ -163,7 +157,7 @@ def _plan_referred(name: str, column: ReferredColumn, rows: int | None) -> Colum
         pa.chunked_array([column.records]),
         Kind.BYTES,
         8,
-        *modality_of_items(column.heads),
+        contents_of_items(column.heads),
         rows or _REFERENCE_ROWS,
         REFERENCES,
         indexed=True,
@@ -197,12 +191,12 @@ def _find_encoding(name: str, kind: Kind, wanted: str) -> Encoding | None:
     return choices[wanted]
 
 
-def choose_chunk_rows(kind: Kind, modality: Modality, row_count: int, column: Any) -> int:
-    """Return the rows of a chunk for a column of items of this kind, modality and mean size."""
+def choose_chunk_rows(kind: Kind, contents: Contents, row_count: int, column: Any) -> int:
+    """Return the rows of a chunk for a column of items of this kind, contents and mean size."""
     if kind not in {Kind.BYTES, Kind.NESTED}:
         return _NUMBER_ROWS
     mean = max(1, int(column.nbytes) // max(1, row_count))
-    if modality in _MEDIA:
+    if contents.is_verbatim:
         return max(1, min(_MEDIA_ROWS, _MEDIA_BYTES // mean))
     target = _TEXT_BYTES if kind is Kind.BYTES else _NESTED_BYTES
     rows = min(_NUMBER_ROWS, target // mean)

@@ -3,20 +3,22 @@
     89 50 4E 47 0D 0A 1A 0A     image/png
     52 49 46 46 .. .. .. .. 57 45 42 50     RIFF....WEBP, image/webp
 
-Media are compressed already, so that they are stored verbatim (FlatStor, section 3.3).
+Media are compressed already, so that they are stored verbatim (FlatStor, section 3.3). Users add
+modalities by name; those are asked for first.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from raydb.errors import ProgrammingError
 from raydb.storage.flat.kinds import is_text, is_vector
 from raydb.storage.flat.layout import Kind, Modality
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 SAMPLE_ITEMS = 32
 # What a format is told by.
@@ -50,6 +52,63 @@ _FAMILIES = {
     "video": Modality.VIDEO,
     "application": Modality.DOCUMENT,
 }
+_MEDIA = frozenset(_FAMILIES.values()) | {Modality.MIXED_MEDIA}
+MAX_NAME = 64
+
+
+class AddedModality(NamedTuple):
+    """A modality that a user has added.
+
+    recognise: the bytes with which its items begin, or a function that tells by the first 64 bytes
+    of an item and by its length. is_verbatim: whether items are stored as media are.
+    """
+
+    name: str
+    recognise: bytes | Callable[[bytes, int], bool]
+    is_verbatim: bool
+
+    def is_of(self, items: Iterable[tuple[bytes, int]]) -> bool:
+        """Tell whether all items are of this modality."""
+        if isinstance(self.recognise, bytes):
+            return all(head.startswith(self.recognise) for head, _ in items)
+        try:
+            return all(self.recognise(head, length) for head, length in items)
+        except Exception as error:
+            raise ProgrammingError(
+                f"modality '{self.name}' cannot tell its items: {error}"
+            ) from error
+
+
+class Contents(NamedTuple):
+    """What the values of a column are: their modality, its media types, the added one if it is."""
+
+    modality: Modality
+    media_types: tuple[str, ...] = ()
+    added: AddedModality | None = None
+
+    @property
+    def is_verbatim(self) -> bool:
+        """Whether the items are stored as they are and never compared, in small chunks."""
+        return self.modality in _MEDIA if self.added is None else self.added.is_verbatim
+
+
+_ADDED: dict[str, AddedModality] = {}
+
+
+def add_modality(
+    name: str, recognise: bytes | Callable[[bytes, int], bool], *, verbatim: bool = True
+) -> None:
+    """Make a modality known to this process; see `raydb.flatstor.add_modality`."""
+    if name.upper() in Modality.__members__:
+        raise ProgrammingError(f"modality '{name}' is one of FlatStor's own")
+    if not is_name(name):
+        raise ProgrammingError(f"a modality has a name of 1 to {MAX_NAME} printable characters")
+    _ADDED[name] = AddedModality(name, recognise, verbatim)
+
+
+def is_name(name: str) -> bool:
+    """Tell whether a text may be the name of an added modality."""
+    return 0 < len(name) <= MAX_NAME and name.isprintable()
 
 
 def media_type(item: bytes, length: int) -> str | None:
@@ -82,29 +141,34 @@ def _is_mpeg_frame(item: bytes) -> bool:
     return item[2] >> 4 not in {0, 15} and item[2] & 0x0C != 0x0C
 
 
-def detect_modality(column: Any, kind: Kind) -> tuple[Modality, tuple[str, ...]]:
-    """Return the modality of a chunked array and the media types found in a sample of it.
-
-    Bytes are media when every item of the sample that is neither NULL nor empty is.
-    """
+def contents_of(column: Any, kind: Kind) -> Contents:
+    """Return what a chunked array holds, by a sample of it."""
     data_type = column.type
     if kind is Kind.NESTED:
-        return (Modality.VECTOR if is_vector(data_type) else Modality.NESTED), ()
+        return Contents(Modality.VECTOR if is_vector(data_type) else Modality.NESTED)
     if kind is not Kind.BYTES:
-        return Modality.NUMBER, ()
-    if is_text(data_type):
-        return Modality.TEXT, ()
-    return modality_of_items(_sample(column))
+        return Contents(Modality.NUMBER)
+    if is_text(data_type) and not _ADDED:
+        return Contents(Modality.TEXT)
+    return contents_of_items(_sample(column), is_text(data_type))
 
 
-def modality_of_items(items: Iterable[tuple[bytes, int]]) -> tuple[Modality, tuple[str, ...]]:
-    """Return the modality of binary items, told by the first bytes and the length of some."""
-    found = [media_type(head, length) for head, length in items if length]
+def contents_of_items(items: Iterable[tuple[bytes, int]], are_texts: bool = False) -> Contents:
+    """Return what bytes or texts are, by the first bytes and the length of some.
+
+    They are of a modality when every item that is not empty is.
+    """
+    some = [item for item in items if item[1]]
+    plain = Modality.TEXT if are_texts else Modality.BYTES
+    for added in _ADDED.values():
+        if some and added.is_of(some):
+            return Contents(plain, (), added)
+    found = [] if are_texts else [media_type(head, length) for head, length in some]
     names = tuple(sorted({name for name in found if name is not None}))
     if not names or None in found:
-        return Modality.BYTES, ()
+        return Contents(plain)
     families = {_FAMILIES[name.partition("/")[0]] for name in names}
-    return (families.pop() if len(families) == 1 else Modality.MIXED_MEDIA), names
+    return Contents(families.pop() if len(families) == 1 else Modality.MIXED_MEDIA, names)
 
 
 def sampled_rows(count: int) -> list[int]:

@@ -430,13 +430,13 @@ def _write_column_parts(output: _Output, draft: _Draft) -> ColumnHeader:
         dictionary_count=count,
         shared_dictionary=shared,
         kind=plan.kind,
-        modality=plan.modality,
+        modality=plan.contents.modality,
         dictionary_tier=tier,
     )
 
 
 def _compose_column(draft: _Draft, header: ColumnHeader) -> bytes:
-    texts = b"".join(draft.texts)
+    texts, contents = b"".join(draft.texts), draft.plan.contents
     offsets = b""
     if draft.plan.kind is Kind.BYTES and not draft.plan.is_opaque:
         offsets = np.cumsum([0, *map(len, draft.texts)]).astype("<u4").tobytes()
@@ -448,5 +448,6 @@ def _compose_column(draft: _Draft, header: ColumnHeader) -> bytes:
         texts,
         offsets,
         draft.bloom_starts,
-        " ".join(draft.plan.media_types).encode(),
+        " ".join(contents.media_types).encode(),
+        b"" if contents.added is None else contents.added.name.encode(),
     )

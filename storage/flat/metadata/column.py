@@ -36,6 +36,7 @@ from raydb.storage.flat.layout import (
     Tier,
 )
 from raydb.storage.flat.metadata.flatbuffer import RootTable
+from raydb.storage.flat.modality import MAX_NAME, is_name
 from raydb.storage.flat.zone_map import Bounds, unpack_range, unpack_texts
 from raydb.values import dataclass
 
@@ -130,7 +131,7 @@ class Column:
     dtype: np.dtype[Any]
     is_text: bool
     header: ColumnHeader
-    modality: Modality
+    modality: str
     tier: Tier | None
     media_types: tuple[str, ...]
     metadata_offset: int
@@ -224,8 +225,8 @@ def read_column(
 
     if header.kind != kind or header.row_count != row_count:
         fail(f"kind {int(kind)} and {row_count} rows", (header.kind, header.row_count))
-    if header.modality not in set(Modality) or header.dictionary_tier not in {0, *Tier}:
-        fail("a modality and a tier", (header.modality, header.dictionary_tier))
+    if header.dictionary_tier not in {0, *Tier}:
+        fail("a tier", header.dictionary_tier)
     entries = np.frombuffer(root.bytes_of(1, ENTRY_DTYPE.itemsize), ENTRY_DTYPE)
     checksums = np.frombuffer(root.bytes_of(2, 8), "<u8")
     ranges, texts = root.bytes_of(3, CHUNK_RANGE.size), root.bytes_of(4, 1)
@@ -254,7 +255,7 @@ def read_column(
         dtype=value_dtype(field.type, kind),
         is_text=is_text(field.type),
         header=header,
-        modality=Modality(header.modality),
+        modality=_modality(fail, root, header),
         tier=Tier(header.dictionary_tier) if header.dictionary_tier else None,
         media_types=tuple(bytes(root.bytes_of(7, 1)).decode("ascii", "replace").split()),
         metadata_offset=section.offset,
@@ -272,6 +273,16 @@ def read_column(
         longest_entry=_longest(dictionary) if kind is Kind.BYTES else 0,
         symbols=symbols,
     )
+
+
+def _modality(fail: Any, root: RootTable, header: ColumnHeader) -> str:
+    """Return the name of a column's modality, that of an added one if it has one."""
+    if header.modality not in set(Modality):
+        fail("a modality", header.modality)
+    name = bytes(root.bytes_of(8, 1)).decode("utf-8", "backslashreplace")
+    if name and not is_name(name):
+        fail("the name of a modality", repr(name[:MAX_NAME]))
+    return name or Modality(header.modality).name.lower()
 
 
 def _check_offsets(

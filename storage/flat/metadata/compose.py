@@ -57,6 +57,7 @@ _TABLES = {
         _OFFSETS,
         _OFFSETS,
         _BYTES,
+        _BYTES,
     ),
     "table": (_NUMBER, _BYTES, _Field(SHARED_DICTIONARY.size)),
     "vtable": (_NUMBER, _Field(SECTION.size, is_vector=False), _Field(SECTION.size)),
@@ -76,7 +77,8 @@ def chunk_metadata_length(range_size: int, minimum_size: int, maximum_size: int)
 def compose_column(header: bytes, *vectors: bytes) -> bytes:
     """Return the ColumnMetadata of packed structs; an empty vector is left out.
 
-    vectors: entries, checksums, ranges, text bounds, their offsets, bloom starts, media types.
+    vectors: entries, checksums, ranges, text bounds, their offsets, bloom starts, media types,
+    the name of an added modality.
     """
     return _stamp("column", (header, *vectors))
 

@@ -88,7 +88,7 @@ def describe_column(column: Column, shared: tuple[SharedDictionary, ...]) -> Col
     return ColumnMetadata(
         name=column.field.name,
         type=column.field.type,
-        modality=column.modality.name.lower(),
+        modality=column.modality,
         media_types=column.media_types,
         null_count=header.null_count,
         chunk_rows=header.chunk_rows,

@@ -85,6 +85,7 @@ class Column:
     has_texts: bool = False
     bloom_starts: bytes = b""
     media_types: bytes = b""
+    modality_name: bytes = b""
     lies: dict[str, int] = field(default_factory=dict)
     scars: list[tuple[float, int]] = field(default_factory=list)
 
@@ -206,6 +207,7 @@ def _write_column(
         offsets,
         column.bloom_starts,
         column.media_types,
+        column.modality_name,
     )
     return SECTION.pack(*_append(data, _scarred(metadata, column.scars)))
 

@@ -19,7 +19,9 @@ from flatstor_schema.ColumnMetadata import ColumnMetadata
 from flatstor_schema.GlobalVTable import GlobalVTable
 from flatstor_schema.TableMetadata import TableMetadata
 
-from raydb.storage.flat import inspect, open_table, write_table
+from raydb.errors import ProgrammingError
+from raydb.flatstor import add_modality
+from raydb.storage.flat import inspect, modality, open_table, write_table
 from raydb.storage.flat.encodings import ENCODINGS
 from raydb.storage.flat.layout import MAGIC, TAIL, TAIL_MAGIC
 from raydb.storage.flat.modality import media_type
@@ -339,6 +341,53 @@ def test_modalities(tmp_path: Path) -> None:
         "vector": "vector",
         "list": "nested",
     }
+
+
+@pytest.fixture
+def _no_modalities(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modality, "_ADDED", {})
+
+
+@pytest.mark.usefixtures("_no_modalities")
+def test_added_modalities(tmp_path: Path) -> None:
+    clouds = [b"LASF" + bytes([n]) * 5000 if n % 7 else None for n in range(64)]
+    table = pa.table(
+        {
+            "cloud": clouds,
+            "smiles": [f"C{'CO' * n}" for n in range(64)],
+            "image": [png(9000, n) for n in range(64)],
+            "other": [b"LASF", *clouds[1:-1], b"x"],
+        }
+    )
+    add_modality("point cloud", b"LASF")
+    add_modality("molecule", lambda head, length: {*head} <= {*b"CO"}, verbatim=False)
+    write_table(table, tmp_path / "x.flat")
+    modality._ADDED.clear()
+    with open_table(tmp_path / "x.flat") as flat:
+        columns = {each.name: each for each in flat.metadata.columns}
+        assert flat.scan().equals(table)
+    found = [each.modality for each in columns.values()]
+    assert found == ["point cloud", "molecule", "image", "bytes"]
+    assert "cloud: binary, point cloud, " in inspect(tmp_path / "x.flat")
+    cloud = columns["cloud"]
+    assert (cloud.encodings, cloud.chunk_rows) == ({"verbatim": 2}, 62)
+    assert cloud.chunks[0].minimum is None
+    assert columns["smiles"].chunks[0].minimum == b"C"
+
+
+@pytest.mark.usefixtures("_no_modalities")
+def test_modalities_that_cannot_be(tmp_path: Path) -> None:
+    for name, text in (
+        ("Image", "'Image' is one of FlatStor's own"),
+        ("", "has a name of 1 to 64 printable characters"),
+        ("x" * 65, "has a name of 1 to 64 printable characters"),
+        ("a\nb", "has a name of 1 to 64 printable characters"),
+    ):
+        with pytest.raises(ProgrammingError, match=text):
+            add_modality(name, b"x")
+    add_modality("broken", lambda head, length: bool(head[length]))
+    with pytest.raises(ProgrammingError, match="modality 'broken' cannot tell its items: index"):
+        write_table(pa.table({"t": ["a"]}), tmp_path / "x.flat")
 
 
 def test_inspect_draws_the_tiers() -> None:

@@ -149,6 +149,10 @@ def fill_with_nothing(model: Model) -> None:
     model.columns[4].chunks[0].sections["payload"] = batch.serialize().to_pybytes()
 
 
+def name_modality(model: Model) -> None:
+    model.columns[0].modality_name = b"a\x1b[31m"
+
+
 def empty_batch(model: Model) -> None:
     model.columns[2].chunks[0].sections["payload"] = b""
 
@@ -163,6 +167,7 @@ def empty_batch(model: Model) -> None:
         (narrow_decimals, "decimals of 1 digits in a chunk of column 'd'"),
         (compress, r"an Arrow record batch .* found another \(compressed buffers\)"),
         (fill_with_nothing, r"an Arrow record batch .* found another \(1073741824 elements\)"),
+        (name_modality, "the name of a modality, found 'a"),
         (empty_batch, "an Arrow record batch .* found another"),
     ],
 )

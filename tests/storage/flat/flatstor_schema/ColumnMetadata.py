@@ -218,8 +218,35 @@ class ColumnMetadata(object):
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(18))
         return o == 0
 
+    # ColumnMetadata
+    def ModalityName(self, j):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(20))
+        if o != 0:
+            a = self._tab.Vector(o)
+            return self._tab.Get(flatbuffers.number_types.Uint8Flags, a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 1))
+        return 0
+
+    # ColumnMetadata
+    def ModalityNameAsNumpy(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(20))
+        if o != 0:
+            return self._tab.GetVectorAsNumpy(flatbuffers.number_types.Uint8Flags, o)
+        return 0
+
+    # ColumnMetadata
+    def ModalityNameLength(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(20))
+        if o != 0:
+            return self._tab.VectorLen(o)
+        return 0
+
+    # ColumnMetadata
+    def ModalityNameIsNone(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(20))
+        return o == 0
+
 def ColumnMetadataStart(builder):
-    builder.StartObject(8)
+    builder.StartObject(9)
 
 def Start(builder):
     ColumnMetadataStart(builder)
@@ -313,6 +340,18 @@ def ColumnMetadataStartMediaTypesVector(builder, numElems):
 
 def StartMediaTypesVector(builder, numElems):
     return ColumnMetadataStartMediaTypesVector(builder, numElems)
+
+def ColumnMetadataAddModalityName(builder, modalityName):
+    builder.PrependUOffsetTRelativeSlot(8, flatbuffers.number_types.UOffsetTFlags.py_type(modalityName), 0)
+
+def AddModalityName(builder, modalityName):
+    ColumnMetadataAddModalityName(builder, modalityName)
+
+def ColumnMetadataStartModalityNameVector(builder, numElems):
+    return builder.StartVector(1, numElems, 1)
+
+def StartModalityNameVector(builder, numElems):
+    return ColumnMetadataStartModalityNameVector(builder, numElems)
 
 def ColumnMetadataEnd(builder):
     return builder.EndObject()
