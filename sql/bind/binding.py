@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from raydb.planner.expressions.collations import collation_of
 from raydb.planner.expressions.nodes import Column, Expression
 from raydb.sql.bind.expression.expression import AggregateList, Context, Resolve
-from raydb.sql.bind.scope import Outer, Scope, find, resolve
+from raydb.sql.bind.scope import Outer, Scope, find, resolve, whole_row
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -104,10 +104,14 @@ def resolver(binding: Binding, scope: Scope) -> Resolve:
     outer = binding.outer
 
     def resolve_name(name: str, table: str | None) -> Expression:
+        found = find(scope, name, table)
+        if found is not None:
+            return found
+        row = whole_row(scope, name) if table is None else None
         if outer is not None:
-            found = find(scope, name, table) or outer.find(name, table)
-            if found is not None:
-                return found
+            found = outer.find(name, table, hides_siblings=row is not None)
+        if (found := found or row) is not None:
+            return found
         # The message names the tables of this query, if it has any.
         near = scope if scope.tables or outer is None else outer.scope
         return resolve(near, name, table)

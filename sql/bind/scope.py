@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.names import Names, Qualified, index_names, is_same, known_name, needs_quotes
+from raydb.planner.expressions.functions.nested.structs import struct_of_pairs
 from raydb.planner.expressions.nodes import Column
 from raydb.planner.expressions.types import BIGINT
 from raydb.planner.expressions.typing_rules import cast
@@ -80,10 +81,17 @@ class Outer:
     numbers: Iterator[int]
     columns: dict[Expression, Column] = field(default_factory=dict)
 
-    def find(self, name: str, table: str | None) -> Column | None:
-        """Return the column for a name outside, or None if it is unknown there too."""
+    def find(self, name: str, table: str | None, *, hides_siblings: bool = False) -> Column | None:
+        """Return the column for a name outside, or None if it is unknown there too.
+
+        hides_siblings: whether a derived table gives the name a meaning of its own, that of a row,
+        before the tables before it in FROM do.
+        """
         if self.kind == "derived":
-            return self._find_beyond(name, table) or self._stand_in(find(self.scope, name, table))
+            found = self._find_beyond(name, table)
+            if found is not None or hides_siblings:
+                return found
+            return self._stand_in(find(self.scope, name, table))
         column = self._stand_in(find(self.scope, name, table))
         if column is not None:
             return column
@@ -201,6 +209,23 @@ def find_name(scope: Scope, name: str) -> Expression | None:
 
 def _quoted(table: str | None) -> str:
     return f"'{table}'" if table else "an unnamed table"
+
+
+def whole_row(scope: Scope, name: str) -> Expression | None:
+    """Return the row of the table that has a name in FROM, as a struct; None for other names.
+
+    A function of one column gives values, not rows. Names of columns come first.
+    """
+    if scope.index.places(name):
+        return None
+    tables = [table for table in scope.tables if table.name and is_same(table.name, name)]
+    if len(tables) != 1:
+        return None
+    (table,) = tables
+    match table.columns:
+        case [(column, value)] if column == table.written and table.row_id is None:
+            return value
+    return struct_of_pairs(table.columns, f"a struct of '{name}'")
 
 
 def find(scope: Scope, name: str, table: str | None) -> Expression | None:

@@ -48,3 +48,19 @@ SELECT s, count(*) FROM sale AS s GROUP BY s.id;
 -- error: ProgrammingError: column 'city' must be in GROUP BY or inside an aggregate
 SELECT s + 1 FROM sale AS s;
 -- error: ProgrammingError: cannot add 1 (INTEGER) to an expression (STRUCT(id INTEGER, city VARCHAR)) (line 1, column 8)
+
+-- A derived table does not see the tables beside it first; a subquery sees the columns around it first.
+SELECT * FROM (SELECT sale FROM sale WHERE id = 1) AS a JOIN (SELECT sale AS other FROM sale) AS b ON a.sale = b.other;
+-- {'id': 1, 'city': 'Oslo'} | {'id': 1, 'city': 'Oslo'}
+SELECT (SELECT city FROM (VALUES (5)) AS city (x)) FROM sale ORDER BY id LIMIT 1;
+-- 'Oslo'
+SELECT (SELECT max(x + 1) AS n FROM (VALUES (5)) AS n (x) ORDER BY n) FROM sale LIMIT 1;
+-- 6
+SELECT r FROM range(2) AS r;
+-- 0
+-- 1
+SELECT g FROM generate_series(1, 2) AS g;
+-- 1
+-- 2
+SELECT v FROM (VALUES (1)) AS v;
+-- {'column1': 1}

@@ -26,6 +26,8 @@ from raydb.storage.moments import infinities
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from raydb.planner.expressions.columns.arrays import Values
 
 
@@ -55,6 +57,13 @@ def _first(call: Call, values: tuple[Values, ...], mask: Values) -> str:
 
 def _cotangent(value: Values) -> Values:
     return pc.divide(1.0, pc.tan(value))
+
+
+def _cube_root(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return cube roots; those of whole numbers are whole, which not each machine's cbrt gives."""
+    roots = np.cbrt(numbers)
+    whole = np.rint(roots)
+    return np.where(whole * whole * whole == numbers, whole, roots)
 
 
 def _gamma(value: float) -> float:
@@ -96,7 +105,7 @@ for _signature, _says, _kernel in (
     scalar(f"{_signature} -> DOUBLE", _says, can_fail=True)(functools.partial(_checked, _kernel))
 
 for _signature, _says, _kernel in (
-    ("cbrt(x: double) -> DOUBLE", "cube root: cbrt(-27) -> -3.0", of_doubles(np.cbrt)),
+    ("cbrt(x: double) -> DOUBLE", "cube root: cbrt(-27) -> -3.0", of_doubles(_cube_root)),
     ("cot(x: double) -> DOUBLE", "cotangent: round(cot(1), 3) -> 0.642", _cotangent),
     ("atan(x: double) -> DOUBLE", "inverse tangent: atan(0) -> 0.0", pc.atan),
     ("atan2(y: double, x: double) -> DOUBLE", "the angle of a point: atan2(0, 1) -> 0.0", pc.atan2),

@@ -15,7 +15,11 @@ from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.functions.moments.time_arithmetic import interval_of_units
 from raydb.planner.expressions.functions.nested.lists import list_of
 from raydb.planner.expressions.functions.nested.maps import map_of, map_value
-from raydb.planner.expressions.functions.nested.structs import row_of, struct_field, struct_of
+from raydb.planner.expressions.functions.nested.structs import (
+    row_of,
+    struct_field,
+    struct_of_pairs,
+)
 from raydb.planner.expressions.functions.nested.subscripts import element, part
 from raydb.planner.expressions.literals import constant
 from raydb.planner.expressions.nodes import Expression, Literal
@@ -50,28 +54,11 @@ def _column(node: exp.Expr, context: Context) -> Expression:
     parts = [node.args[part] for part in ("catalog", "db", "table", "this") if node.args.get(part)]
     first = name_in(parts[0])
     if len(parts) == 1:
-        try:
-            return context.resolve(first, None)
-        except ProgrammingError:
-            row = _whole_row(first, context)
-            if row is None:
-                raise
-            return row
+        return context.resolve(first, None)
     found, rest = _qualified(parts, context)
     for name in rest:
         found = _field(found, name)
     return found
-
-
-def _whole_row(name: str, context: Context) -> Expression | None:
-    """Return the row of the table of FROM that has a name, as a struct; None for other names."""
-    scope = context.scope
-    if scope.index.places(name):  # An ambiguous column.
-        return None
-    tables = [table for table in scope.tables if table.name and is_same(table.name, name)]
-    if len(tables) != 1:
-        return None
-    return _struct_of_pairs(tables[0].columns, f"a struct of '{name}'")
 
 
 def _qualified(
@@ -94,6 +81,8 @@ def _qualified(
     except ProgrammingError as error:
         # No table of that name, or one without the column: it may be a struct.
         wrong = wrong or error
+        if any(is_same(table.name, first) for table in context.scope.tables):
+            raise wrong from None
         try:
             found = context.resolve(first, None)
         except ProgrammingError:
@@ -140,19 +129,7 @@ def bind_struct(nodes: Sequence[exp.Expr], context: Context) -> Expression:
         if not isinstance(each, exp.PropertyEQ):
             raise ProgrammingError("a field of a struct needs a name, as in {'a': 1}")
         pairs.append((each.this.name, bind_expression(each.expression, context)))
-    return _struct_of_pairs(pairs, "a struct")
-
-
-def _struct_of_pairs(pairs: Sequence[tuple[str, Expression]], what: str) -> Expression:
-    """Return the struct of named fields; what: how an error calls it."""
-    fields: dict[str, Expression] = {}
-    for name, value in pairs:
-        if any(is_same(name, known) for known in fields):
-            raise ProgrammingError(f"{what} has two fields named '{name}'")
-        fields[name] = value
-    if not fields:
-        raise ProgrammingError(f"{what} needs a field, as in {{'a': 1}}")
-    return struct_of(fields)
+    return struct_of_pairs(pairs, "a struct")
 
 
 @binds(exp.Map, reads="keys values")

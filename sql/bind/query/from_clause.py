@@ -282,7 +282,7 @@ def _bind_call(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
     alias, names = _alias(node, name)
     if function.names_column and alias != name and not names:
         names = (alias,)
-    return Source(plan, table_scope(alias, plan.columns, names))
+    return Source(plan, table_scope(alias, plan.columns, names, name))
 
 
 def bind_summary(rows: exp.Expr, binding: Binding) -> Plan:

@@ -36,6 +36,7 @@ from raydb.sql.bind.scope import (
     named_scope,
     resolve,
     resolve_visible,
+    whole_row,
 )
 from raydb.sql.bind.scope import find_name as find_column
 from raydb.sql.parse.nodes import locate, nodes_of, require_only
@@ -324,7 +325,8 @@ def item_at(node: exp.Expr, items: Sequence[Item], clause: str) -> Item | None:
 def with_aliases(resolve: Resolve, scope: Scope, items: Sequence[Item]) -> Resolve:
     """Return what finds a name that may also be an alias of the select list.
 
-    Columns of FROM come first, then those of the queries around this one, then aliases.
+    Columns of FROM come first, then those of the queries around this one, then aliases; the rows of
+    FROM's tables behind their aliases.
     """
 
     def find(name: str, table: str | None) -> Expression:
@@ -332,6 +334,8 @@ def with_aliases(resolve: Resolve, scope: Scope, items: Sequence[Item]) -> Resol
             return resolve(name, table)
         if (column := find_column(scope, name)) is not None:
             return column
+        if whole_row(scope, name) is not None and (item := only_item(name, items)) is not None:
+            return item.expression
         try:
             return resolve(name, None)
         except ProgrammingError:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import ProgrammingError, did_you_mean
-from raydb.names import find_name
+from raydb.names import find_name, is_same
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.casts.nested import field_place
 from raydb.planner.expressions.columns.adapters import of_columns
@@ -21,7 +21,7 @@ from raydb.planner.expressions.typing_rules import choose, compare
 from raydb.storage.nested import make_structs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from raydb.planner.expressions.columns.arrays import Values
 
@@ -34,6 +34,21 @@ def struct_of(fields: Mapping[str, Expression]) -> Expression:
     if len(constants) == len(values):
         return Literal(tuple(constants), kind)
     return Call("struct_pack", tuple(values), kind)
+
+
+def struct_of_pairs(pairs: Iterable[tuple[str, Expression]], what: str) -> Expression:
+    """Return the struct of named fields; what: how an error calls it.
+
+    Raises ProgrammingError where two have one name, and where there is none.
+    """
+    fields: dict[str, Expression] = {}
+    for name, value in pairs:
+        if any(is_same(name, known) for known in fields):
+            raise ProgrammingError(f"{what} has two fields named '{name}'")
+        fields[name] = value
+    if not fields:
+        raise ProgrammingError(f"{what} needs a field, as in {{'a': 1}}")
+    return struct_of(fields)
 
 
 @scalar(
