@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.kernels.stored.deferred import Deferred, DeferredValues
 from raydb.storage.tables.sample import beginnings, estimated_count
 from raydb.values import dataclass
 
@@ -363,11 +365,17 @@ class Table:
                 return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
             live = None if self.live is None else chosen(self.live)
+            # A query follows few of a table's keys, whose rows may be in a file that nobody read.
+            whole = self.foreign_rows
+
+            def pointers(key: ForeignKey) -> NDArray[Any]:
+                return chosen(whole[key])
+
             self._rests[ranges] = Table(
                 replace(self.definition, name=f"{self.name}, {said}"),
                 self.rows.only(ranges),
                 self.version,
-                {key: chosen(rows) for key, rows in self.foreign_rows.items()},
+                DeferredValues({key: Deferred(partial(pointers, key)) for key in whole}),
                 None if live is None or live.all() else live,
             )
         return self._rests[ranges]

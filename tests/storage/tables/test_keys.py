@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -13,6 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import raydb
+from raydb.kernels.stored.deferred import Deferred, DeferredValues
 from raydb.storage.tables.keys import (
     ABSENT,
     NULL_KEY,
@@ -167,3 +170,21 @@ def test_nested_types_are_no_keys():
     assert not is_key_type(pa.list_(pa.float32()))
     assert not is_key_type(pa.null())
     assert all(is_key_type(data_type) for data_type in VALUES)
+
+
+def test_ranges_of_rows_follow_no_key_before_it_is_asked_for():
+    with raydb.connect() as con:
+        con.execute("CREATE TABLE d (k INTEGER PRIMARY KEY); INSERT INTO d VALUES (7), (8), (9)")
+        con.execute("CREATE TABLE f (k INTEGER REFERENCES d (k), v INTEGER)")
+        con.execute("INSERT INTO f VALUES (9, 0), (8, 1), (7, 2), (NULL, 3), (8, 4), (9, 5)")
+        table = con._session.databases.snapshot.tables["f"]
+    (key,) = table.foreign_rows
+    ranges = ((1, 3), (4, 6))
+    assert table.only(ranges).foreign_rows[key].tolist() == [1, 0, 1, 2]
+    asked = []
+    pointers = Deferred(lambda: asked.append(key) or table.foreign_rows[key])
+    part = replace(table, foreign_rows=DeferredValues({key: pointers})).only(ranges)
+    assert part.rows.column("v").to_pylist() == [1, 2, 4, 5]
+    assert not asked
+    assert part.foreign_rows[key].tolist() == [1, 0, 1, 2]
+    assert asked == [key]
