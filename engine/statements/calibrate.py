@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from raydb import sql
 from raydb.engine.catalog.indexes.stored_calibration import StoredCalibration
@@ -22,6 +23,7 @@ from raydb.kernels.stored.deferred import Deferred
 from raydb.kernels.vector.calibration_trace import Searched
 from raydb.kernels.vector.conformal import MAX_QUERIES, MAX_TUNING, calibrate, least_queries
 from raydb.names import known_object
+from raydb.storage.tables.table import has_bits
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ def calibrate_index(
     if statement.queries is None:
         sample = _held_out_rows(index, table, statement.seed)
     else:
-        sample = _given_queries(statement.queries, request, index, context)
+        sample = _given_queries(statement.queries, request, index, table, context)
     made = _calibrated(request, index, table, sample, context)
     keys = {stored.key for stored in made}
     kept = (each for each in snapshot.calibrations_of(name) if each.key not in keys)
@@ -171,16 +173,19 @@ def _held_out_rows(index: Ivf, table: Table, seed: int) -> _Sample:
 
 
 def _given_queries(
-    queries: ast.Select, request: _Request, index: Ivf, context: StatementContext
+    queries: ast.Select, request: _Request, index: Ivf, table: Table, context: StatementContext
 ) -> _Sample:
     """Return the vectors that a query gives, of very many as many as are made use of."""
     files = open_sources(queries, context)
     catalog = context.all_databases.with_changes(files).describe()
-    width = index.vectors.shape[1]
-    plan = sql.bind_sample(queries, request.index, width, catalog, context.parameters)
+    width, definition = index.vectors.shape[1], table.definition
+    (column,) = next(each.columns for each in definition.ivf_indexes if each.name == request.index)
+    stored = definition.schema.field(column).type
+    kind = stored if has_bits(stored) else pa.list_(pa.float32(), width)
+    plan = sql.bind_sample(queries, request.index, kind, catalog, context.parameters)
     values = context.run(plan, files).column(0)
     what = f"the query vector of CALIBRATE INDEX '{request.index}'"
-    found = list(vector_blocks(values, what))
+    found = list(vector_blocks(values, what, bits=index.bits))
     if not found:
         return _Sample(np.empty((0, width), np.float32), None, len(values))
     vectors, numbers = (np.concatenate(parts) for parts in zip(*found, strict=True))

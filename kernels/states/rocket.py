@@ -110,14 +110,14 @@ def noise(channels: int, w: int, seed: int) -> NDArray[np.float64]:
 def _add_products(features: NDArray[np.float32], products: NDArray[np.float64]) -> None:
     """Add the products of the rows of features (n, f) to the lower triangle of all (n, n)."""
     from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415  (numba)
-    from raydb.kernels.vector.loops.simd import add_up  # noqa: PLC0415
+    from raydb.kernels.vector.loops.simd import PRODUCTS, add_up  # noqa: PLC0415
 
     n = len(features)
 
     def run(part: slice) -> None:
         start, end = part.start * _PRODUCT_ROWS, min(part.stop * _PRODUCT_ROWS, n)
         sums = np.empty((end - start, end), np.float32)
-        add_up(False, features[:end], features[start:end], sums)
+        add_up(PRODUCTS, features[:end], features[start:end], sums)
         products[start:end, :end] += sums
 
     run_slices(run, -(-n // _PRODUCT_ROWS), 1, 1)

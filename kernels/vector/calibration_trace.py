@@ -149,7 +149,7 @@ def _bounds(index: Ivf, distances: NDArray[np.float64]) -> NDArray[np.float64]:
             bounds *= distances
         case "cosine":
             bounds -= 1
-        case "ip":
+        case _:
             pass
     return bounds
 

@@ -2,8 +2,12 @@
 
     block of rows x queries -> scores (float32) -> candidates -> distances (float64)
 
-Distances are Euclidean (l2), 1 - cosine (cosine) and the negative inner product (ip): less is
-nearer, and of rows at the same distance the one with the smaller number.
+Distances are Euclidean (l2), 1 - cosine (cosine), the negative inner product (ip), the sum of
+absolute differences (l1) and the number of bits that differ (hamming): less is nearer, and of rows
+at the same distance the one with the smaller number.
+
+Bits come as words of 32, and arrays of words as float32 of the same bits, so that all metrics share
+the machine code of their loops; nothing but `BITS` computes with them.
 """
 
 from __future__ import annotations
@@ -27,8 +31,10 @@ if TYPE_CHECKING:
     # Some rows' vectors (n, d) and their numbers (n).
     Block = tuple[Vectors, NDArray[np.integer]]
 
-Metric = Literal["l2", "cosine", "ip"]
-METRICS: tuple[Metric, ...] = ("l2", "cosine", "ip")
+Metric = Literal["l2", "cosine", "ip", "l1", "hamming"]
+METRICS: tuple[Metric, ...] = ("l2", "cosine", "ip", "l1", "hamming")
+# Those whose scores are products, in which norms matter.
+PRODUCT_METRICS = ("cosine", "ip")
 
 # Sums of squares of more than 8,000 such numbers are finite in float32.
 LARGEST = 1e17
@@ -86,6 +92,8 @@ def no_neighbours(query_count: int, k: int) -> Neighbours:
 
 def first_unusable(vectors: Vectors, metric: Metric) -> tuple[int, str] | None:
     """Return the first vector that has no distance to others, and why; None where all have one."""
+    if metric == "hamming":
+        return None
     for start in range(0, len(vectors), BLOCK_ROWS):
         block = vectors[start : start + BLOCK_ROWS]
         # Written so that NaN is no small number.
@@ -134,7 +142,7 @@ def nearest(
     asked: Prepared | None = None
     for vectors, row_ids in blocks:
         scales = _NO_SCALES
-        if metric != "l2":
+        if metric in PRODUCT_METRICS:
             norms = norms_of(vectors)
             if metric == "cosine":
                 scales = (1 / norms).astype(np.float32)
@@ -210,11 +218,21 @@ def _heaps(found: Neighbours, metric: Metric) -> Vectors:
             scores = distances * distances
         case "cosine":
             scores = distances - 1
-        case "ip":
+        case _:
             scores = distances
     # In NumPy's order the copy would lie as what it is made of.
     heaps: Vectors = scores.astype(np.float32, order="C")
     return heaps
+
+
+def words_of(bits: NDArray[np.bool_]) -> Vectors:
+    """Return bits (n, d) as words of 32 (n, d / 32), of which the last has zeros where d ends."""
+    packed = np.packbits(bits, axis=1, bitorder="little")
+    width = -(-packed.shape[1] // 4) * 4
+    padded = np.zeros((len(packed), width), np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    words: Vectors = padded.view(np.float32)
+    return words
 
 
 def norms_of(vectors: Vectors) -> NDArray[np.float64]:

@@ -40,7 +40,7 @@ from raydb.kernels.vector.exact_search import (
     unprepared,
 )
 from raydb.kernels.vector.graph import from_arrays as graph_from_arrays
-from raydb.kernels.vector.kmeans import assign, train
+from raydb.kernels.vector.kmeans import assign, squares_of, train, train_bits
 from raydb.kernels.vector.stop_rule import ANYWHERE, SCORES, StopRule
 from raydb.values import dataclass
 
@@ -88,7 +88,8 @@ _RULE_SHARE = 1 / 16
 class Ivf:
     """Vectors in lists; see the module. `row_count` rows were there when it was built.
 
-    longest: the greatest norm of a vector.
+    longest: the greatest norm of a vector. bits: how many each row has under hamming, where
+    vectors and centroids are words; else 0.
     """
 
     metric: Metric
@@ -106,6 +107,7 @@ class Ivf:
     code_steps: Vectors
     code_errors: Vectors
     graph: Graph | None = None
+    bits: int = 0
     loop_codes: tuple[NDArray[Any], ...] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -141,7 +143,7 @@ def no_codes(width: int) -> dict[str, NDArray[Any]]:
     empty = np.empty((0, width), np.float32)
     return {
         "codes": empty.astype(np.int8),
-        "code_squares": empty[:, 0].copy(),
+        "code_squares": np.empty(0, np.float32),
         "code_centers": empty,
         "code_steps": empty,
         "code_errors": np.empty((0, 2), np.float32),
@@ -172,6 +174,7 @@ def build_from(
     control: BuildControl,
     *,
     has_codes: bool = False,
+    bits: int = 0,
 ) -> Ivf:
     """Put the vectors of some blocks, whose rows' numbers ascend, in lists.
 
@@ -182,11 +185,14 @@ def build_from(
     """
     count, width = sum(len(block) for block, _ in blocks), blocks[0][0].shape[1]
     assert lists <= count, (lists, count)
+    is_bits = metric == "hamming"
     wanted = max(min(lists * SAMPLE_PER_LIST, MANY_SAMPLED), lists * LEAST_PER_LIST)
-    sampled = min(count, wanted)
+    # Bits are trained as numbers, which take 32 times as long and as much room.
+    sampled = min(count, lists * LEAST_PER_LIST if is_bits else wanted)
+    trained = 32 * width if is_bits else width
     # The index, the list and the place of each row; the sample, its order and the sums.
     own_bytes = count * (4 * width + 4 + 4 * (metric == "cosine") + 8)
-    sample_bytes = sampled * (4 * width + 12) + lists * width * 20
+    sample_bytes = sampled * (4 * trained + 12) + lists * trained * 20
     if has_codes:
         own_bytes += count * (width + 4) + 8 * lists * (width + 1)
     control.room.take(own_bytes + sample_bytes)
@@ -194,18 +200,23 @@ def build_from(
     sample = _sample(blocks, np.sort(rng.choice(count, sampled, replace=False)))
     if metric == "cosine":
         sample = unit(sample)
-    centroids = train(sample, lists, metric, rng, lambda share: control.report("train", share))
+    told = partial(control.report, "train")
+    if is_bits:
+        centroids = train_bits(sample, lists, rng, told)
+    else:
+        centroids = train(sample, lists, metric, rng, told)
     del sample
     members = members_of(blocks, centroids, metric, control)
     control.room.give(sample_bytes)
     kept, numbers, offsets = _ordered(blocks, members, lists, control)
-    norms = np.concatenate([norms_of(each) for each in _pieces(kept)] or [np.empty(0)])
+    measured = _pieces(kept[:0] if is_bits else kept)
+    norms = np.concatenate([norms_of(each) for each in measured] or [np.empty(0)])
     scales = (1 / norms if metric == "cosine" else norms[:0]).astype(np.float32)
-    squares = np.einsum("ij,ij->i", centroids, centroids)
+    squares = squares_of(centroids, metric)
     longest = float(norms.max(initial=0.0))
     arrays = (centroids, squares, offsets, numbers, kept, scales)
     codes = _encoded(kept, scales, offsets, control) if has_codes else no_codes(width)
-    return Ivf(metric, row_count, longest, *arrays, **codes, graph=None)
+    return Ivf(metric, row_count, longest, *arrays, **codes, graph=None, bits=bits)
 
 
 def _encoded(
@@ -382,7 +393,8 @@ def to_arrays(index: Ivf) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return an index's arrays by name, and its properties as JSON values."""
     arrays: dict[str, NDArray[Any]] = {name: getattr(index, name) for name in _ARRAYS}
     arrays |= index.graph.to_arrays() if index.graph else {}
-    return arrays, {name: getattr(index, name) for name in _PROPERTIES}
+    properties = {name: getattr(index, name) for name in _PROPERTIES}
+    return arrays, properties | ({"bits": index.bits} if index.metric == "hamming" else {})
 
 
 def from_arrays(
@@ -396,14 +408,21 @@ def from_arrays(
 ) -> Ivf:
     """Return the index of `to_arrays`; the arrays are used as they are, mapped ones too.
 
-    width: the elements of a vector. row_limit: the rows of the table, whose numbers are less. All
-    of it is checked. Raises OperationalError.
+    width: the elements of a vector, 0 for bits. row_limit: the rows of the table, whose numbers are
+    less. All of it is checked. Raises OperationalError.
     """
     metric = cast("Metric", properties["metric"].text(*METRICS))
     row_count = properties["row_count"].integer(0, row_limit)
     take, take_floats = arrays.take, partial(_floats, arrays)
-    vectors = take_floats("vectors", LARGEST, (-1, width))
-    centroids = take_floats("centroids", LARGEST, (-1, width))
+    bits = properties["bits"].integer(0, 2**31) if metric == "hamming" else 0
+    if metric == "hamming":
+        vectors, centroids = (
+            take(name, np.float32, (-1, -(-bits // 32))) for name in ("vectors", "centroids")
+        )
+    else:
+        vectors, centroids = (
+            take_floats(name, LARGEST, (-1, width)) for name in ("vectors", "centroids")
+        )
     (count, _), (lists, _) = vectors.shape, centroids.shape
     offsets = take("offsets", np.int64, (lists + 1,), spans(count))
     row_ids = take("row_ids", np.uint32, (count,), below(row_count))
@@ -414,7 +433,7 @@ def from_arrays(
     is_cosine = metric == "cosine"
     if is_cosine and (unusable := first_unusable(vectors, metric)) is not None:
         raise arrays.fault("vectors", "directions", unusable[1])
-    codes = no_codes(width)
+    codes = no_codes(vectors.shape[1])
     if has_codes:
         codes = {
             "codes": take("codes", np.int8, (count, width)),
@@ -435,6 +454,7 @@ def from_arrays(
         take_floats("scales", 1 / SHORTEST, (count if is_cosine else 0,), 0.0),
         **codes,
         graph=graph_from_arrays(arrays, count, offsets) if has_graph else None,
+        bits=bits,
     )
 
 

@@ -46,7 +46,7 @@ def with_rows(
     width = index.vectors.shape[1]
     held = count * (4 * width + 24 + (width + 4) * index.is_quantised) + vectors.nbytes
     control.room.take(held)
-    norms = norms_of(vectors)
+    norms = norms_of(vectors if index.metric != "hamming" else vectors[:0])
     members = members_of([(vectors, numbers)], index.centroids, index.metric, control)
     added = np.bincount(members, minlength=index.list_count)
     before = np.concatenate(([0], np.cumsum(kept, dtype=np.int64)))[index.offsets]

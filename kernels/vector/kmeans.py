@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raydb.kernels.vector.exact_search import frozen, unit
+from raydb.kernels.vector.exact_search import METRICS, frozen, unit, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +54,17 @@ def train(
     return centroids
 
 
+def train_bits(
+    sample: Vectors, lists: int, rng: np.random.Generator, report: Callable[[float], None]
+) -> Vectors:
+    """Return centroids of words of bits, in which each bit is as most of a list have it.
+
+    They are numbers until the end.
+    """
+    bits = np.unpackbits(sample.view(np.uint8), axis=1, bitorder="little").astype(np.float32)
+    return words_of(train(bits, lists, "l2", rng, report) > 0.5)
+
+
 def _moved(
     sample: Vectors, centroids: Vectors, metric: Metric, rng: np.random.Generator
 ) -> Vectors:
@@ -75,6 +86,14 @@ def _moved(
     return unit(moved) if metric == "cosine" else moved
 
 
+def squares_of(centroids: Vectors, metric: Metric) -> Vectors:
+    """Return |c|^2 of each centroid (lists); 0 for bits, which have none."""
+    if metric == "hamming":
+        return np.zeros(len(centroids), np.float32)
+    squares: Vectors = np.einsum("ij,ij->i", centroids, centroids)
+    return squares
+
+
 def assign(
     vectors: Vectors, centroids: Vectors, metric: Metric, threads: int | None = None
 ) -> NDArray[np.int32]:
@@ -82,15 +101,16 @@ def assign(
     from raydb.kernels.backends.cpu.threads import run_slices  # noqa: PLC0415
     from raydb.kernels.vector.loops.kmeans_loops import nearest_centroids  # noqa: PLC0415
 
-    squares = np.einsum("ij,ij->i", centroids, centroids)
+    squares = squares_of(centroids, metric)
     if metric == "cosine":
         # Unit vectors all; what rounding leaves would count for more than a short vector.
         squares[:] = 0
+    code = METRICS.index(metric)
     members = np.empty(len(vectors), np.int32)
     compared, to = frozen(np.ascontiguousarray(vectors)), frozen(np.ascontiguousarray(centroids))
 
     def run(part: slice) -> None:
-        nearest_centroids(compared[part], to, squares, members[part])
+        nearest_centroids(code, compared[part], to, squares, members[part])
 
     run_slices(run, len(vectors), _MIN_ROWS, _MAX_ROWS, threads)
     return members

@@ -15,6 +15,7 @@ import numpy as np
 from raydb.kernels.vector.exact_search import (
     EVERY,
     METRICS,
+    PRODUCT_METRICS,
     Metric,
     frozen,
     norms_of,
@@ -113,7 +114,7 @@ def compare_rows(
 
     bounds, code = _bounds(most, metric), METRICS.index(metric)
     for vectors, row_ids in blocks:
-        norms = norms_of(vectors) if metric != "l2" else np.empty(0)
+        norms = norms_of(vectors) if metric in PRODUCT_METRICS else np.empty(0)
         scales = (1 / norms if metric == "cosine" else norms[:0]).astype(np.float32)
         longest = float(norms.max(initial=0.0))
         numbers = row_ids.astype(np.uint32, copy=False)
@@ -171,7 +172,7 @@ def _bounds(most: NDArray[np.float64], metric: Metric) -> NDArray[np.float32]:
             scores = np.minimum(np.maximum(most, 0.0), 1e19) ** 2
         case "cosine":
             scores = most - 1
-        case "ip":
+        case _:
             scores = most
     finite = np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE).astype(np.float32)
     # What was rounded down.

@@ -91,12 +91,14 @@ def greatest_square(vectors: NDArray[np.float32], metric: Metric, longest: float
     Under l2 that is the squared diagonal of the box around the vectors, as ConANN has it.
     """
     match metric:
-        case "l2":
+        case "l2" | "l1":
             least, most = vectors.min(axis=0, initial=np.inf), vectors.max(axis=0, initial=-np.inf)
             sides = most.astype(np.float64) - least
-            square = float(sides @ sides)
+            square = float(sides @ sides if metric == "l2" else sides.sum())
         case "cosine":
             square = 4.0
         case "ip":
             square = 4 * longest * longest
+        case "hamming":
+            square = float(32 * vectors.shape[1])
     return square if 0 < square < np.inf else 1.0

@@ -39,6 +39,7 @@ from raydb.storage.tables.table import (
     check_generated,
     constraint_names,
     is_searchable,
+    unsuited,
 )
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID, uuid_texts
@@ -276,20 +277,18 @@ def check_columns(definition: TableDefinition) -> None:
         assert index.ivf is not None
         (column,) = index.columns
         data_type = schema.field(column).type
+        said = f"column '{column}' of table '{name}' is {sql_type_name(data_type)}"
         if not is_searchable(data_type):
-            raise NotSupportedError(
-                f"column '{column}' of table '{name}' is {sql_type_name(data_type)}, "
-                f"but an {index.ivf.method} index needs {SEARCHABLE}"
-            )
+            raise NotSupportedError(f"{said}, but an {index.ivf.method} index needs {SEARCHABLE}")
+        if why := unsuited(index.ivf.metric, data_type):
+            raise ProgrammingError(said + why)
     for index in definition.text_indexes:
         _check_known(index.columns, definition)
         (column,) = index.columns
         data_type = schema.field(column).type
+        said = f"column '{column}' of table '{name}' is {sql_type_name(data_type)}"
         if not pa.types.is_string(data_type):
-            raise NotSupportedError(
-                f"column '{column}' of table '{name}' is {sql_type_name(data_type)}, "
-                "but an fts index needs VARCHAR"
-            )
+            raise NotSupportedError(f"{said}, but an fts index needs VARCHAR")
 
 
 def check_different(table: str, columns: Sequence[str]) -> None:

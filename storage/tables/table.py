@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.kernels.stored.deferred import Deferred, DeferredValues
+from raydb.storage.bits import BIT
 from raydb.storage.tables.sample import beginnings, estimated_count
 from raydb.values import dataclass
 
@@ -97,8 +98,9 @@ class Generated:
 class IvfOptions:
     """CREATE INDEX ... USING ivf or hnsw (column) WITH; `lists` is 0 where the rows decide.
 
-    metric: l2, cosine or ip. quantization: none or int8. m: an hnsw index joins a vector to 2 m
-    others at most; 0 for an ivf index. ef_construction: of how many of the nearest ones these are.
+    metric: l2, cosine, ip, l1 or hamming. quantization: none or int8. m: an hnsw index joins a
+    vector to 2 m others at most; 0 for an ivf index. ef_construction: of how many of the nearest
+    ones these are.
     """
 
     metric: str = "l2"
@@ -115,11 +117,26 @@ class IvfOptions:
 
 
 # The types of vectors, as errors name them.
-SEARCHABLE = "FLOAT[n], DOUBLE[n], FLOAT16[n] or TINYINT[n]"
+SEARCHABLE = "FLOAT[n], DOUBLE[n], FLOAT16[n], TINYINT[n], BIT or BLOB"
+
+
+def has_bits(data_type: pa.DataType) -> bool:
+    """Say whether values of a type are bits, whose metric is hamming."""
+    return bool(data_type == BIT or pa.types.is_binary(data_type))
+
+
+def unsuited(metric: str, data_type: pa.DataType) -> str:
+    """Return what errors say of a metric that is not that of a type; '' where it is."""
+    if has_bits(data_type) == (metric == "hamming"):
+        return ""
+    suits = "hamming" if has_bits(data_type) else "l2, cosine, ip or l1"
+    return f", whose metric is {suits}, not {metric}"
 
 
 def is_searchable(data_type: pa.DataType) -> bool:
     """Say whether a type has vectors to search among, see `SEARCHABLE`."""
+    if has_bits(data_type):
+        return True
     is_fixed = pa.types.is_fixed_size_list(data_type)
     numbers = (pa.float32(), pa.float64(), pa.float16(), pa.int8())
     return bool(is_fixed and data_type.value_type in numbers)

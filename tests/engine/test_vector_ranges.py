@@ -18,6 +18,8 @@ def distances(metric, vectors, queries):
     rows, asked = vectors.astype(np.float64), queries.astype(np.float64)
     if metric == "l2":
         return np.sqrt(((rows[None] - asked[:, None]) ** 2).sum(axis=2))
+    if metric == "l1":
+        return np.abs(rows[None] - asked[:, None]).sum(axis=2)
     products = asked @ rows.T
     if metric == "ip":
         return -products
@@ -29,7 +31,7 @@ def table_of(vectors, numbers, **columns):
     return pa.table({"id": numbers, "emb": column, **columns})
 
 
-@pytest.fixture(params=["l2", "cosine", "ip"])
+@pytest.fixture(params=["l2", "cosine", "ip", "l1"])
 def made(request):
     """A connection with a table that was changed since it has an index, and its rows."""
     rng = np.random.default_rng(21)
@@ -37,7 +39,7 @@ def made(request):
     con = raydb.connect()
     con.register("made", table_of(vectors, np.arange(COUNT)))
     con.execute("CREATE TABLE t AS SELECT *, id % 5 AS kind FROM made WHERE id < 500")
-    quantization = "int8" if request.param != "ip" else "none"
+    quantization = "int8" if request.param in ("l2", "cosine") else "none"
     con.execute(
         "CREATE INDEX i ON t USING ivf (emb) "
         f"WITH (lists = 20, metric = '{request.param}', quantization = '{quantization}')"
@@ -122,7 +124,7 @@ def test_few_lists_find_some_of_the_rows(made):
 
 def test_where_a_distance_is_exact(made):
     con, away, most, _, metric = made
-    operator = {"l2": "<->", "cosine": "<=>", "ip": "<#>"}[metric]
+    operator = {"l2": "<->", "cosine": "<=>", "ip": "<#>", "l1": "<+>"}[metric]
     is_row = np.arange(COUNT) % 7 != 3
     queries = con.execute("SELECT emb FROM asked ORDER BY id").fetchall()
     for query, (vector,) in enumerate(queries[:10]):

@@ -84,7 +84,7 @@ DROP INDEX i;
 
 -- What is not there.
 CREATE INDEX j ON t USING ivf (c);
--- error: NotSupportedError: column 'c' of table 't' is DOUBLE, but an ivf index needs FLOAT[n], DOUBLE[n], FLOAT16[n] or TINYINT[n] (line 1, column 32)
+-- error: NotSupportedError: column 'c' of table 't' is DOUBLE, but an ivf index needs FLOAT[n], DOUBLE[n], FLOAT16[n], TINYINT[n], BIT or BLOB (line 1, column 32)
 CREATE INDEX j ON t (lower(name));
 -- error: NotSupportedError: an index of an expression is not supported
 CREATE INDEX j ON t (c) WHERE c > 1;

@@ -150,7 +150,7 @@ SELECT vectors, lists FROM vector_indexes();
 CREATE INDEX other ON docs USING ivf (emb);
 -- error: ProgrammingError: column 'emb' of table 'docs' has the hnsw index 'near' for l2 already (line 1, column 39)
 CREATE INDEX i ON docs USING hnsw (id);
--- error: NotSupportedError: column 'id' of table 'docs' is INTEGER, but an hnsw index needs FLOAT[n], DOUBLE[n], FLOAT16[n] or TINYINT[n] (line 1, column 36)
+-- error: NotSupportedError: column 'id' of table 'docs' is INTEGER, but an hnsw index needs FLOAT[n], DOUBLE[n], FLOAT16[n], TINYINT[n], BIT or BLOB (line 1, column 36)
 CREATE UNIQUE INDEX i ON docs USING hnsw (emb);
 -- error: NotSupportedError: the hnsw index 'i' is of one column, not UNIQUE or DESC (line 1, column 21)
 CREATE INDEX i ON docs USING hnsw (emb) WITH (m = 1);

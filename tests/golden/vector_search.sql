@@ -239,7 +239,7 @@ SELECT * FROM vector_search(docs, embb, [1, 2]);
 SELECT * FROM vector_search(docs, docs.emb, [1, 2]);
 -- error: ProgrammingError: vector_search() takes the name of a column second, without quotes and without a table (line 1, column 15)
 SELECT * FROM vector_search(docs, id, [1, 2]);
--- error: ProgrammingError: column 'id' of vector_search() is INTEGER, not FLOAT[n], DOUBLE[n], FLOAT16[n] or TINYINT[n] (line 1, column 15)
+-- error: ProgrammingError: column 'id' of vector_search() is INTEGER, not FLOAT[n], DOUBLE[n], FLOAT16[n], TINYINT[n], BIT or BLOB (line 1, column 15)
 SELECT * FROM vector_search(docs, emb, [1, 2, 3]);
 -- error: ProgrammingError: column 'emb' of vector_search() has vectors of 2 numbers, the query has 3 (line 1, column 15)
 SELECT * FROM vector_search(docs, emb, 'x');
@@ -262,8 +262,8 @@ SELECT * FROM vector_search(docs, emb, [1, 2], exact => 1);
 -- error: ProgrammingError: exact of vector_search() is true or false, not 1 (line 1, column 15)
 SELECT * FROM vector_search(docs, emb, [1, 2], exact => true, nprobe => 2);
 -- error: ProgrammingError: vector_search() takes nprobe or exact => true, not both (line 1, column 15)
-SELECT * FROM vector_search(docs, emb, [1, 2], metric => 'l1');
--- error: ProgrammingError: metric of vector_search() is 'l2', 'cosine' or 'ip', not 'l1' (line 1, column 15)
+SELECT * FROM vector_search(docs, emb, [1, 2], metric => 'l3');
+-- error: ProgrammingError: metric of vector_search() is 'l2', 'cosine', 'ip', 'l1' or 'hamming', not 'l3' (line 1, column 15)
 SELECT vector_search(docs, emb, [1, 2]);
 -- error: ProgrammingError: vector_search() gives rows, so it stands in FROM (line 1, column 8)
 SELECT * FROM vector_indexes(1);
@@ -271,7 +271,7 @@ SELECT * FROM vector_indexes(1);
 
 -- Indexes that cannot be.
 CREATE INDEX i ON docs USING ivf (id);
--- error: NotSupportedError: column 'id' of table 'docs' is INTEGER, but an ivf index needs FLOAT[n], DOUBLE[n], FLOAT16[n] or TINYINT[n] (line 1, column 35)
+-- error: NotSupportedError: column 'id' of table 'docs' is INTEGER, but an ivf index needs FLOAT[n], DOUBLE[n], FLOAT16[n], TINYINT[n], BIT or BLOB (line 1, column 35)
 CREATE INDEX i ON docs USING ivf (nothing);
 -- error: ProgrammingError: column 'nothing' does not exist in 'docs' (line 1, column 35)
 CREATE INDEX i ON docs USING ivf (emb, id);
@@ -293,7 +293,7 @@ CREATE INDEX i ON docs USING ivf (emb) WITH (lists = 0);
 CREATE INDEX i ON docs USING ivf (emb) WITH (lists = 1000, metric = 'ip');
 -- error: ProgrammingError: the index 'i' cannot have 1000 lists: column 'emb' of table 'docs' has 100 vectors (line 1, column 14)
 CREATE INDEX i ON docs USING ivf (emb) WITH (metric = 'l3');
--- error: ProgrammingError: the metric of an ivf index is l2, cosine or ip, not 'l3' (line 1, column 55)
+-- error: ProgrammingError: the metric of an ivf index is l2, cosine, ip, l1 or hamming, not 'l3' (line 1, column 55)
 CREATE INDEX i ON docs USING ivf (emb) WITH (seed = -1);
 -- error: ProgrammingError: option 'seed' of an ivf index is a whole number from 0, not '-1' (line 1, column 46)
 CREATE INDEX i ON docs (id) WITH (lists = 3);

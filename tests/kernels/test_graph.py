@@ -14,7 +14,7 @@ from raydb.kernels.bvh.build_input import unwatched
 from raydb.kernels.stored.described import Described
 from raydb.kernels.stored.stored_arrays import StoredArrays
 from raydb.kernels.vector.calibration_trace import Searched, exact_distances
-from raydb.kernels.vector.exact_search import METRICS, nearest, no_neighbours
+from raydb.kernels.vector.exact_search import nearest, no_neighbours
 from raydb.kernels.vector.graph_build import renumber, with_graph
 from raydb.kernels.vector.graph_search import search_graph
 from raydb.kernels.vector.graph_trace import trace_walks
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 M, NEAR = 8, 24
+
+# Those of numbers.
+METRICS = ("l2", "cosine", "ip", "l1")
 
 
 def clustered(seed: int, count: int, width: int, centers: int, spread: float) -> Vectors:

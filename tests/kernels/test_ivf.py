@@ -29,7 +29,15 @@ from raydb.kernels.vector.ivf import (
 )
 from raydb.kernels.vector.ivf_merge import with_rows
 from raydb.kernels.vector.kmeans import assign
-from raydb.kernels.vector.loops.simd import add_up, exact_sum, sum_of
+from raydb.kernels.vector.loops.simd import (
+    BITS,
+    DIFFERENCES,
+    PRODUCTS,
+    SQUARES,
+    add_up,
+    exact_sum,
+    sum_of,
+)
 from raydb.kernels.vector.stop_rule import ANYWHERE
 
 if TYPE_CHECKING:
@@ -40,6 +48,9 @@ if TYPE_CHECKING:
     from raydb.kernels.vector.stop_rule import StopRule
 
 SEED = 40
+
+# Those that bytes are scanned for.
+CODED = ("l2", "cosine", "ip")
 
 
 def make(seed: int, count: int, width: int, shift: float = 0.0) -> NDArray[np.float32]:
@@ -76,8 +87,8 @@ def rule(threshold: float) -> StopRule:
 
 
 @numba.njit
-def of_one_pair(is_l2, one, other):  # type: ignore[no-untyped-def]
-    return exact_sum(is_l2, one, other), sum_of(is_l2, one, other)
+def of_one_pair(kind, one, other):  # type: ignore[no-untyped-def]
+    return exact_sum(kind, one, other), sum_of(kind, one, other)
 
 
 @given(st.integers(1, 70), st.integers(0, 70), st.integers(0, 9), st.integers(0, 2**32 - 1))
@@ -89,23 +100,28 @@ def test_sums_are_those_of_numpy_and_of_each_pair_alone(
     codes = rng.integers(-127, 128, (row_count, width), dtype=np.int8)
     queries = rng.normal(size=(query_count, width)).astype(np.float32)
     wide, wide_codes = rows.astype(np.float64), codes.astype(np.float64)
+    away = queries[:, None].astype(np.float64) - wide[None]
+    words = rows.view(np.uint32)[None] ^ queries.view(np.uint32)[:, None]
+    bits = np.unpackbits(words.view(np.uint8), axis=2).sum(axis=2)
     cases = (
-        (rows, False, queries @ wide.T),
-        (rows, True, ((queries[:, None].astype(np.float64) - wide[None]) ** 2).sum(axis=2)),
-        (codes, False, queries @ wide_codes.T),
+        (rows, PRODUCTS, queries @ wide.T),
+        (rows, SQUARES, (away**2).sum(axis=2)),
+        (rows, DIFFERENCES, np.abs(away).sum(axis=2)),
+        (rows, BITS, bits),
+        (codes, PRODUCTS, queries @ wide_codes.T),
     )
-    for given_rows, is_l2, sums in cases:
+    for given_rows, kind, sums in cases:
         found = np.zeros((query_count, row_count + 3), np.float32)
-        add_up(is_l2, given_rows, queries, found)
+        add_up(kind, given_rows, queries, found)
         scale = 127 if given_rows is codes else 1
         np.testing.assert_allclose(found[:, :row_count], sums, rtol=1e-4, atol=1e-4 * scale)
         assert (found[:, row_count:] == 0).all()
         for query in range(query_count):
             alone = np.zeros((1, row_count), np.float32)
-            add_up(is_l2, given_rows, queries[query : query + 1], alone)
+            add_up(kind, given_rows, queries[query : query + 1], alone)
             np.testing.assert_array_equal(alone[0], found[query, :row_count])
         if given_rows is rows and row_count and query_count:
-            exact, one = of_one_pair(is_l2, rows[0], queries[0])
+            exact, one = of_one_pair(kind, rows[0], queries[0])
             np.testing.assert_allclose(exact, sums[0, 0], rtol=1e-6, atol=1e-6)
             assert one == found[0, 0]
 
@@ -129,7 +145,7 @@ def test_a_query_finds_the_same_alone_and_in_a_batch(metric: Metric, threshold: 
         assert len(np.unique(every.probes)) > 2
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", CODED)
 @pytest.mark.parametrize("shift", [0.0, 50.0])
 def test_bytes_find_what_vectors_find(metric: Metric, shift: float) -> None:
     vectors, queries = make(SEED + 2, 4_000, 30, shift), make(SEED + 3, 60, 30, shift)
@@ -154,7 +170,7 @@ def test_bytes_find_what_vectors_find(metric: Metric, shift: float) -> None:
     np.testing.assert_array_equal(found.distances, exact.distances)
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from(METRICS), st.floats(-12, 12))
+@given(st.integers(0, 2**32 - 1), st.sampled_from(CODED), st.floats(-12, 12))
 def test_bytes_find_what_vectors_find_whatever_the_numbers_are(
     seed: int, metric: Metric, exponent: float
 ) -> None:
@@ -246,7 +262,7 @@ def test_no_list_is_empty_where_vectors_differ() -> None:
 
 OTHER_PROCESSOR = """
 import numpy as np
-from raydb.kernels.vector.loops.simd import LANES, add_up
+from raydb.kernels.vector.loops.simd import DIFFERENCES, LANES, PRODUCTS, SQUARES, add_up
 
 rng = np.random.default_rng(3)
 for width in (1, 8, 21):
@@ -254,14 +270,15 @@ for width in (1, 8, 21):
     queries = rng.integers(-5, 6, (7, width)).astype(np.float32)
     squares = ((queries[:, None] - rows) ** 2).sum(axis=2)
     products = queries @ rows.T
-    for is_l2, dtype, expected in (
-        (False, np.float32, products),
-        (True, np.float32, squares),
-        (False, np.int8, products),
+    for kind, dtype, expected in (
+        (PRODUCTS, np.float32, products),
+        (SQUARES, np.float32, squares),
+        (DIFFERENCES, np.float32, np.abs(queries[:, None] - rows).sum(axis=2)),
+        (PRODUCTS, np.int8, products),
     ):
         sums = np.zeros((7, 19), np.float32)
-        add_up(is_l2, rows.astype(dtype), queries, sums)
-        assert (sums == expected).all(), (is_l2, dtype, width)
+        add_up(kind, rows.astype(dtype), queries, sums)
+        assert (sums == expected).all(), (kind, dtype, width)
 print(LANES)
 """
 
@@ -279,8 +296,10 @@ def test_processors_without_wide_vectors_add_up_the_same_sums(tmp_path):
     assert (run.stdout, run.stderr) == ("8\n", "")
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("has_codes", [True, False])
+@pytest.mark.parametrize(
+    ("metric", "has_codes"),
+    [*((metric, True) for metric in CODED), *((metric, False) for metric in METRICS)],
+)
 @pytest.mark.parametrize("reach", [1.0, 30.0])
 def test_an_index_goes_on_with_other_rows(metric, has_codes, reach):
     """Added rows may be far from what codes of their list can say."""

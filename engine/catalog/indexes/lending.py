@@ -77,7 +77,8 @@ def lenders_of(
     """
     by_column: dict[str, list[str]] = {}
     for index in table.definition.ivf_indexes:
-        if pa.types.is_float32(table.rows.schema.field(index.columns[0]).type.value_type):
+        kind = table.rows.schema.field(index.columns[0]).type
+        if pa.types.is_fixed_size_list(kind) and pa.types.is_float32(kind.value_type):
             by_column.setdefault(index.columns[0], []).append(index.name)
     found = []
     for column, names in by_column.items():

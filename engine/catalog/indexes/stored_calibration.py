@@ -138,9 +138,9 @@ def from_arrays(arrays: StoredArrays, properties: Described, index: Deferred[Ivf
         most = between(0, _MOST_QUERIES)
         counts = arrays.take(f"counts {number}", np.int64, (len(cuts) + 1,), most)
         name = f"queries {described['queries'].integer()}"
-        queries = arrays.take(
-            name, np.float32, (-1, index.get().vectors.shape[1]), between(-LARGEST, LARGEST)
-        )
+        numbers = [] if index.get().bits else [between(-LARGEST, LARGEST)]
+        shape = -1, index.get().vectors.shape[1]
+        queries = arrays.take(name, np.float32, shape, *numbers)
         known.append(
             StoredCalibration(
                 _calibration(described, Reference(cuts, counts), index.get()),

@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from raydb.engine.catalog.indexes.table_indexes import chunks_from
 from raydb.engine.context.progress import report, report_compiling
 from raydb.errors import DataError, ProgrammingError
 from raydb.kernels.bvh.build_input import BuildControl, Room
 from raydb.kernels.stored.deferred import Deferred
-from raydb.kernels.vector.exact_search import first_unusable
+from raydb.kernels.vector.exact_search import first_unusable, words_of
 from raydb.kernels.vector.graph_build import with_graph
 from raydb.kernels.vector.ivf import build_from, from_arrays
 from raydb.kernels.vector.ivf_merge import with_rows
+from raydb.storage.bits import BIT
 from raydb.storage.tables.changes import Load, Remove
+from raydb.storage.tables.table import has_bits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -105,7 +108,7 @@ def with_vector_index(
     else:
         has_codes, seed = index.ivf.quantization == "int8", index.ivf.seed
         given = (blocks, rows.row_count, lists, metric, seed, control)
-        built = build_from(*given, has_codes=has_codes)
+        built = build_from(*given, has_codes=has_codes, bits=bits_of_rows(rows, column))
     known = None if kept is None else before
     if index.ivf.m:
         built = with_graph(built, control, 2 * index.ivf.m, index.ivf.ef_construction, known)
@@ -138,12 +141,13 @@ def _visible_vectors(table: Table, column: str, room: Room, first: int) -> list[
 
     They come by chunks.
     """
-    kind = table.definition.schema.field(column).type
-    width = kind.list_size
+    kind, bits = table.definition.schema.field(column).type, bits_of_rows(table, column)
+    width = -(-bits // 32) if has_bits(kind) else kind.list_size
     found: list[Vectors] = [(np.empty((0, width), np.float32), np.empty(0, np.int64))]
     for chunk, at in chunks_from(table, column, first):
-        for vectors, numbers in vector_blocks(chunk, column_text(column), at):
-            if kind.value_type != pa.float32():
+        values = visible_bits(chunk, at, table)
+        for vectors, numbers in vector_blocks(values, column_text(column), at, bits):
+            if has_bits(kind) or kind.value_type != pa.float32():
                 room.take(vectors.nbytes)
             if table.live is None:
                 found.append((vectors, numbers))
@@ -154,20 +158,48 @@ def _visible_vectors(table: Table, column: str, room: Room, first: int) -> list[
     return found
 
 
+def bits_of_rows(table: Table, column: str) -> int:
+    """Return how many bits the first visible value has; 0 for vectors, and where there is none."""
+    if not has_bits(table.definition.schema.field(column).type):
+        return 0
+    for chunk, at in chunks_from(table, column, 0):
+        values = visible_bits(chunk, at, table)
+        if values.null_count < len(values):
+            return bits_of_value(values.drop_null()[0])
+    return 0
+
+
+def visible_bits(values: pa.Array, at: int, table: Table) -> pa.Array:
+    """Return bits with NULL for masked rows, which may have had others; vectors as they are.
+
+    at: the number of the first row.
+    """
+    if table.live is None or not has_bits(values.type):
+        return values
+    live = pa.array(table.live[at : at + len(values)])
+    return pc.if_else(live, values, pa.scalar(None, values.type))
+
+
+def bits_of_value(value: pa.Scalar) -> int:
+    """Return how many bits a value has, which is not NULL."""
+    return len(value.as_py()) if value.type == BIT else 8 * len(value.as_py())
+
+
 def column_text(column: str) -> str:
     """Return what errors call a vector of a column."""
     return f"the vector in '{column}'"
 
 
 def vector_blocks(
-    values: pa.ChunkedArray | pa.Array, what: str, start: int = 0
+    values: pa.ChunkedArray | pa.Array, what: str, start: int = 0, bits: int = 0
 ) -> Iterator[Vectors]:
     """Yield the vectors of a column chunk by chunk, without those that are NULL.
 
-    The column is FLOAT[n], FLOAT16[n], TINYINT[n], or DOUBLE[n], which is rounded.
+    The column is FLOAT[n], FLOAT16[n], TINYINT[n], or DOUBLE[n], which is rounded, or it has bits.
 
-    what: how an error calls a vector. start: the number of the first row. Raises DataError for a
-    vector with a NULL in it.
+    what: how an error calls a vector. start: the number of the first row. bits: how many each value
+    has, 0 for as many as the first. Raises DataError for a vector with a NULL in it, and for others
+    than so many bits.
     """
     for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
         numbers = np.arange(start, start + len(chunk))
@@ -175,6 +207,11 @@ def vector_blocks(
         if chunk.null_count:
             numbers = numbers[chunk.is_valid().to_numpy(zero_copy_only=False)]
         if not len(numbers):
+            continue
+        if has_bits(values.type):
+            known = chunk.drop_null()
+            bits = bits or bits_of_value(known[0])
+            yield _words_of(known, numbers, what, bits), numbers
             continue
         elements = chunk.flatten()
         if elements.null_count:
@@ -187,6 +224,23 @@ def vector_blocks(
             found = np.clip(found, -1e38, 1e38)
         found = found.astype(np.float32, copy=False)
         yield found.reshape(len(numbers), -1), numbers
+
+
+def _words_of(
+    values: pa.Array, numbers: NDArray[np.int64], what: str, bits: int
+) -> NDArray[np.float32]:
+    """Return bits as words (n, d), once all values have as many."""
+    wide = values.cast(BIT)
+    scale = 1 if values.type == BIT else 8
+    lengths = scale * pc.binary_length(wide).to_numpy()
+    wrong = np.flatnonzero(lengths != bits)
+    if len(wrong):
+        row, length = numbers[wrong[0]] + 1, lengths[wrong[0]]
+        raise DataError(f"row {row}: {what} has {length} bits, not {bits}")
+    offsets = np.frombuffer(wide.buffers()[1], np.int64)[wide.offset :]
+    whole = np.frombuffer(wide.buffers()[2] or b"", np.uint8)
+    stored = whole[offsets[0] : offsets[len(wide)]].reshape(len(wide), bits // scale)
+    return words_of(stored == ord("1") if scale == 1 else np.unpackbits(stored, axis=1) == 1)
 
 
 def check_vectors(
@@ -211,9 +265,13 @@ def check_change(change: Change, snapshot: Snapshot) -> None:
         assert index.ivf is not None
         assert not isinstance(change, Load), "new rows of such a table are in memory"
         metric, (column,) = cast("Metric", index.ivf.metric), index.columns
-        where = f"index '{index.name}', new row"
-        for vectors, numbers in vector_blocks(change.rows.column(column), column_text(column)):
-            check_vectors(vectors, numbers, metric, where, column_text(column))
+        where, bits = f"index '{index.name}', new row", 0
+        if metric == "hamming":
+            known = snapshot.vector_indexes[index.name].get().bits
+            bits = known or bits_of_rows(snapshot.tables[change.table], column)
+        values, what = change.rows.column(column), column_text(column)
+        for vectors, numbers in vector_blocks(values, what, bits=bits):
+            check_vectors(vectors, numbers, metric, where, what)
 
 
 def load_index(arrays: StoredArrays, properties: Described, index: Index, table: Table) -> Ivf:
@@ -222,9 +280,10 @@ def load_index(arrays: StoredArrays, properties: Described, index: Index, table:
     Raises OperationalError.
     """
     assert index.ivf is not None
-    width = table.definition.schema.field(index.columns[0]).type.list_size
+    kind = table.definition.schema.field(index.columns[0]).type
+    width = 0 if has_bits(kind) else kind.list_size
     has = {"has_codes": index.ivf.quantization == "int8", "has_graph": index.ivf.m > 0}
     loaded = from_arrays(arrays, properties, width, table.row_count, **has)
-    if loaded.metric != index.ivf.metric:
+    if loaded.metric != index.ivf.metric or has_bits(kind) != (loaded.metric == "hamming"):
         raise properties["metric"].fault(f"'{index.ivf.metric}', as of index '{index.name}'")
     return loaded

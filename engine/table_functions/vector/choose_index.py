@@ -19,6 +19,7 @@ from raydb.kernels.vector.graph import MOST_EF, USUAL_EF
 from raydb.planner.expressions.nodes import Column
 from raydb.planner.plan.nodes import Plan, Project, Scan, SearchRows
 from raydb.planner.plan.table_rows import rows_of_table
+from raydb.storage.tables.table import has_bits
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -114,16 +115,16 @@ def lower_vector_search(plan: Search, lowering: Lowering) -> PhysicalPlan:
         which = "that are the same for all vectors" if plan.pairs else "of one table"
         reason, metric = (
             "all rows of the query are compared",
-            cast("Metric", options.metric or "l2"),
+            _metric(options, column),
         )
         stored = stored_column(plan.right, column) if plan.pairs else None
         if stored is not None:
             reason = "all rows that there are for a vector are compared"
-            _, metric = _choose_index(options, *stored, catalog)
+            _, metric = _choose_index(options, stored[0], replace(column, name=stored[1]), catalog)
         note = _note(options, f"only rows {which} have an index")
         return SearchRows.of(plan, lowering, VectorJob(metric, True, None, reason, note))
     scan, selection = rows.scan, rows.selection(lowering.fresh)
-    name, metric = _choose_index(options, scan.table, vector.name, catalog)
+    name, metric = _choose_index(options, scan.table, vector, catalog)
     if options.fnr is not None and name is None:
         raise ProgrammingError(
             f"vector_search() with fnr needs an ivf index of '{vector.name}' of '{scan.table}' for "
@@ -170,11 +171,16 @@ def stored_column(plan: Plan, column: Column) -> tuple[str, str] | None:
             return stored_column(owners[0], column) if len(owners) == 1 else None
 
 
+def _metric(options: SearchOptions, vector: Column) -> Metric:
+    """Return the metric of a search without an index."""
+    return cast("Metric", options.metric or ("hamming" if has_bits(vector.type) else "l2"))
+
+
 def _choose_index(
-    options: SearchOptions, table: str, column: str, catalog: CatalogInfo
+    options: SearchOptions, table: str, vector: Column, catalog: CatalogInfo
 ) -> tuple[Index | None, Metric]:
-    """Return the index for a search, if there is one, and the metric."""
-    wanted = options.metric
+    """Return the index for a search, if there is one, and the metric. vector: the table's."""
+    wanted, column = options.metric, vector.name
     indexes = catalog.tables[table].definition.ivf_indexes
     usable = [
         index
@@ -190,7 +196,7 @@ def _choose_index(
             "vector_search() needs metric => one of them"
         )
     if not usable:
-        return None, cast("Metric", wanted or "l2")
+        return None, _metric(options, vector)
     (index,) = usable
     assert index.ivf is not None
     return index, cast("Metric", index.ivf.metric)

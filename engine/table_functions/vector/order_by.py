@@ -38,6 +38,8 @@ METRICS_OF = {
     "list_cosine_similarity": ("cosine", True),
     "list_negative_inner_product": ("ip", False),
     "list_inner_product": ("ip", True),
+    "list_l1_distance": ("l1", False),
+    "hamming_distance": ("hamming", False),
 }
 
 # Where so large a part of the rows is asked for, and so many, all are put in order as soon.
@@ -104,7 +106,7 @@ def _usable(
         return f"{others}, and the order is by {metric}"
     if vector is None or vector.is_null:
         return "the distance is not that of one vector"
-    if vector.type.value_type != pa.float32():
+    if metric != "hamming" and vector.type.value_type != pa.float32():
         return f"'{index.name}' rounds DOUBLE to FLOAT"
     if order.rows is None:
         return "the rows are not those of one table"

@@ -13,12 +13,19 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.engine.catalog.indexes.table_indexes import chunks_from
-from raydb.engine.catalog.indexes.vector_index import check_vectors, column_text, vector_blocks
+from raydb.engine.catalog.indexes.vector_index import (
+    bits_of_rows,
+    bits_of_value,
+    check_vectors,
+    column_text,
+    vector_blocks,
+    visible_bits,
+)
 from raydb.engine.operators.relation import joined
 from raydb.engine.operators.scan.scan import fetch_rows, scan_table
-from raydb.errors import ProgrammingError
+from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.nodes import Column
-from raydb.storage.tables.table import ROW_NUMBER
+from raydb.storage.tables.table import ROW_NUMBER, has_bits
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -51,7 +58,8 @@ class Questions:
     """What is asked: vectors (q, d), the places (q) of their rows, and how many rows to look for.
 
     counts (q): how many of them are wanted for each vector; None for all. most (q): the greatest
-    distance of a row that is found; None for any.
+    distance of a row that is found; None for any. bits: how many the vectors have, where they are
+    such; else 0.
     """
 
     vectors: NDArray[np.float32]
@@ -59,6 +67,7 @@ class Questions:
     k: int
     counts: NDArray[np.int64] | None
     most: NDArray[np.float64] | None
+    bits: int = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,12 +91,13 @@ def read_questions(plan: SearchRows, given: Mapping[str, Values]) -> Questions:
     given: the values of the call's arguments, by name. Raises DataError for a vector that has no
     distance to others, ProgrammingError for a k that is no count.
     """
-    options, column = plan.options, vector_of(plan)
-    found = list(vector_blocks(given["query"], _QUERY))
+    options, kind = plan.options, vector_of(plan).type
+    bits = _bits_of(given["query"]) if has_bits(kind) else 0
+    found = list(vector_blocks(given["query"], _QUERY, bits=bits))
     if found:
         vectors, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
     else:
-        width = column.type.list_size
+        width = 0 if has_bits(kind) else kind.list_size
         vectors, places = np.empty((0, width), np.float32), np.empty(0, np.int64)
     others = {name: joined(values) for name, values in given.items() if name != "query"}
     for values in others.values():
@@ -109,7 +119,26 @@ def read_questions(plan: SearchRows, given: Mapping[str, Values]) -> Questions:
             wanted = argument.kind.wanted(int(wrong[0]))
             raise ProgrammingError(f"k of vector_search() is {wanted}, not {wrong[0]}")
         k = int(counts.max(initial=0)) + options.offset
-    return Questions(np.ascontiguousarray(vectors), places, k, counts, most)
+    return Questions(np.ascontiguousarray(vectors), places, k, counts, most, bits)
+
+
+def _bits_of(values: Values) -> int:
+    """Return how many bits the first value that is not NULL has; 0 without one."""
+    known = values.drop_null()
+    return bits_of_value(known[0]) if len(known) else 0
+
+
+def check_bits(plan: SearchRows, asked: Questions, table: Table) -> None:
+    """Raise DataError where an index has others than as many bits as are asked for."""
+    if plan.how.index is None:
+        return
+    column = vector_of(plan).name
+    bits = plan.how.index.arrays.bits or bits_of_rows(table, column)
+    if asked.bits and bits and asked.bits != bits:
+        raise DataError(
+            f"column '{column}' of vector_search() has vectors of {bits} bits, "
+            f"the query has {asked.bits}"
+        )
 
 
 def hits_of(plan: SearchRows, asked: Questions, found: Neighbours, guarantees: list[str]) -> Hits:
@@ -133,7 +162,11 @@ def vector_of(plan: SearchRows) -> Column:
 
 
 def table_blocks(
-    plan: SearchRows, table: Table, selected: NDArray[np.int64] | None, sources: Sources
+    plan: SearchRows,
+    asked: Questions,
+    table: Table,
+    selected: NDArray[np.int64] | None,
+    sources: Sources,
 ) -> Iterator[Block]:
     """Yield the vectors of a table's rows, of some of them where these are selected."""
     vector = vector_of(plan)
@@ -142,13 +175,15 @@ def table_blocks(
         selected = joined(rows.columns[_NUMBER]).to_numpy().astype(np.int64)
     else:
         rows = fetch_rows(table, [vector], selected)
-    return checked(plan, rows.columns[vector], selected)
+    return checked(plan, asked, rows.columns[vector], selected)
 
 
-def checked(plan: SearchRows, values: Values, numbers: NDArray[np.int64] | None) -> Iterator[Block]:
+def checked(
+    plan: SearchRows, asked: Questions, values: Values, numbers: NDArray[np.int64] | None
+) -> Iterator[Block]:
     """Yield the vectors of a column with the numbers of their rows, once they are known good."""
     text = column_text(vector_of(plan).name)
-    for vectors, places in vector_blocks(values, text):
+    for vectors, places in vector_blocks(values, text, bits=asked.bits):
         known = places if numbers is None else numbers[places]
         check_vectors(vectors, known, plan.how.metric, "row", text)
         yield vectors, known
@@ -159,7 +194,8 @@ def rows_beside(
 ) -> Iterator[Block]:
     """Yield the vectors of the rows that were added since an index was built, where they count."""
     for chunk, at in chunks_from(table, column, index.arrays.row_count):
-        for vectors, numbers in vector_blocks(chunk, column_text(column), at):
+        values, what = visible_bits(chunk, at, table), column_text(column)
+        for vectors, numbers in vector_blocks(values, what, at, index.arrays.bits):
             if allowed is None:
                 yield vectors, numbers
             else:

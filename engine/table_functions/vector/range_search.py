@@ -55,7 +55,7 @@ def table_within(
     probes, guarantees = np.zeros(len(asked.places), np.int64), ["exact"] * len(asked.places)
     given = (asked.vectors, asked.most)
     if index is None:
-        blocks = table_blocks(plan, table, selected, sources)
+        blocks = table_blocks(plan, asked, table, selected, sources)
         compare_rows(blocks, *given, metric, found)
         return _hits(plan, found, probes, guarantees)
     tell_beside(index, table, sources.context)
@@ -84,11 +84,11 @@ def source_within(
         column = joined(source.columns[vector])
         for asking, numbers in PairedRows(plan, queries, source).together():
             check_interrupt()
-            blocks = checked(plan, column.take(pa.array(numbers)), numbers)
+            blocks = checked(plan, asked, column.take(pa.array(numbers)), numbers)
             some = found.of_queries(asking)
             compare_rows(blocks, asked.vectors[asking], asked.most[asking], metric, some)
     else:
-        blocks = checked(plan, source.columns[vector], None)
+        blocks = checked(plan, asked, source.columns[vector], None)
         compare_rows(blocks, asked.vectors, asked.most, metric, found)
     count = len(asked.places)
     return _hits(plan, found, np.zeros(count, np.int64), ["exact"] * count)

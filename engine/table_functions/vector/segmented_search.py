@@ -17,6 +17,7 @@ from raydb.planner.expressions.registry import is_volatile, may_raise
 from raydb.planner.plan.common_tables import nodes_in
 from raydb.planner.plan.nodes import Limit, Project, Scan, SearchRows, Sort, SortKey, Values, Window
 from raydb.planner.segments.rows import AskedRows, Driving, driving, rows_in
+from raydb.storage.tables.table import has_bits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +34,9 @@ _CALIBRATED_SHARE = 0.05
 
 # A walk along a graph compares so many rows for each that it keeps.
 _WALKED = 20.0
+
+# Bits take about as long to compare as so many numbers.
+_BIT_WIDTH = 32.0
 
 # Rows that ask are cut into so many segments.
 _PIECES = 16
@@ -123,4 +127,5 @@ def _cost_of(plan: SearchRows, row_count: float) -> float:
             row_count *= _CALIBRATED_SHARE
         else:
             row_count = index.ef * _WALKED if index.ef else row_count * share
-    return row_count * float(vector.type.list_size) * _COMPARE_COST
+    width = _BIT_WIDTH if has_bits(vector.type) else float(vector.type.list_size)
+    return row_count * width * _COMPARE_COST

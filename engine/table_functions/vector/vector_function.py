@@ -32,7 +32,7 @@ from raydb.planner.expressions.typing_rules import cast, explicit_cast
 from raydb.planner.plan.function_arguments import COLUMN, FLAG, Argument, number, whole, word
 from raydb.planner.plan.nodes import Search
 from raydb.planner.plan.table_function import ONE_ROW, SearchFunction
-from raydb.storage.tables.table import SEARCHABLE, is_searchable
+from raydb.storage.tables.table import SEARCHABLE, has_bits, is_searchable, unsuited
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ class VectorFunction(SearchFunction):
             "list_cosine_similarity",
             "list_inner_product",
             "list_negative_inner_product",
+            "list_l1_distance",
+            "hamming_distance",
         }
     )
     arguments = (
@@ -93,7 +95,7 @@ class VectorFunction(SearchFunction):
         Argument("nprobe", whole(1, 2**31)),
         Argument("ef", whole(1, MOST_EF + 1)),
         Argument("exact", FLAG, default=False),
-        Argument("metric", word("l2", "cosine", "ip"), null=True),
+        Argument("metric", word("l2", "cosine", "ip", "l1", "hamming"), null=True),
         Argument("fnr", number(0, 1)),
         Argument("score", word("ef", "ratio", "kth"), null=True),
     )
@@ -103,7 +105,11 @@ class VectorFunction(SearchFunction):
         vector = _checked(call.columns["column"])
         given = (("query", _as_vector(call.varying["query"], vector)), *_varying(self, call))
         found = tuple(call.new_column(name, kind) for name, kind in FOUND)
-        return Search(self, ONE_ROW, call.rows, given, (vector,), _options(call), found)
+        options = _options(call)
+        if options.metric and (why := unsuited(options.metric, vector.type)):
+            said = f"column '{vector.name}' of vector_search() is {sql_type_name(vector.type)}"
+            raise ProgrammingError(said + why)
+        return Search(self, ONE_ROW, call.rows, given, (vector,), options, found)
 
     def rows_per_row(self, plan: Search) -> float:
         return float(plan.options.k)
@@ -241,8 +247,24 @@ def _checked(column: Column) -> Column:
     return column
 
 
+def _as_bits(query: Expression, vector: Column) -> Expression:
+    """Return the bits to search for; a text of 0 and 1 beside BIT."""
+    if isinstance(query, Literal) and query.is_null:
+        return Literal(None, vector.type)
+    if is_bare_string(query):
+        return explicit_cast(query, vector.type)
+    if query.type != vector.type:
+        raise ProgrammingError(
+            f"vector_search() needs a {sql_type_name(vector.type)}, as column '{vector.name}' is, "
+            f"not {describe(query)}"
+        )
+    return query
+
+
 def _as_vector(query: Expression, vector: Column) -> Expression:
-    """Return the query vector as FLOAT[n], of the length of the column's."""
+    """Return the query vector as FLOAT[n], of the length of the column's; bits are of its type."""
+    if has_bits(vector.type):
+        return _as_bits(query, vector)
     width = vector.type.list_size
     wanted = pa.list_(pa.float32(), width)
     kind = query.type

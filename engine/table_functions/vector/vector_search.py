@@ -23,6 +23,7 @@ from raydb.engine.table_functions.search.paired_rows import PairedRows
 from raydb.engine.table_functions.vector.questions import (
     Hits,
     Questions,
+    check_bits,
     checked,
     hits_of,
     read_questions,
@@ -119,6 +120,7 @@ def _search_table(
     plan: SearchRows, asked: Questions, table: Table, sources: Sources
 ) -> Hits | None:
     """Return what there is near each vector; None where an order goes on with rows without one."""
+    check_bits(plan, asked, table)
     if plan.options.is_every:
         return table_within(plan, asked, table, selected_rows(plan, sources), sources)
     if plan.options.is_order and asked.k > table.live_count:
@@ -152,7 +154,7 @@ def _compare_source(
     if plan.pairs:
         _search_own_rows(plan, asked, queries, source, found)
     else:
-        blocks = checked(plan, source.columns[vector], None)
+        blocks = checked(plan, asked, source.columns[vector], None)
         nearest(blocks, vectors, asked.k, plan.how.metric, found)
     return source, hits_of(plan, asked, found, guarantees)
 
@@ -190,7 +192,7 @@ def _search_own_rows(
     for asking, numbers in PairedRows(plan, queries, source).together():
         check_interrupt()
         some = no_neighbours(len(asking), asked.k)
-        blocks = checked(plan, column.take(pa.array(numbers)), numbers)
+        blocks = checked(plan, asked, column.take(pa.array(numbers)), numbers)
         nearest(blocks, asked.vectors[asking], asked.k, plan.how.metric, some)
         found.rows[asking], found.distances[asking] = some.rows, some.distances
 
@@ -209,7 +211,7 @@ def _nearest_of_table(
         given = (vectors, table, selected, sources.context)
         return search_index(plan, plan.how.index, *given, asked.k)
     found = no_neighbours(len(vectors), asked.k)
-    blocks = table_blocks(plan, table, selected, sources)
+    blocks = table_blocks(plan, asked, table, selected, sources)
     nearest(blocks, vectors, asked.k, plan.how.metric, found)
     return found, ["exact"] * len(vectors)
 

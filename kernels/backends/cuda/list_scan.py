@@ -214,6 +214,8 @@ def search_on_device(
     """
     if rule.threshold > ANYWHERE.threshold:
         raise DeviceError("cuda: where a search ends by a calibrated rule, the cpu follows it")
+    if index.metric in ("l1", "hamming"):
+        raise DeviceError(f"cuda: the cpu searches by {index.metric}")
     found = no_neighbours(len(queries), k)
     if not (index.list_count and len(queries)):
         return found

@@ -17,8 +17,15 @@ import numpy as np
 
 from raydb.kernels.jit import compiled, entry, inlined, inner, leaf
 from raydb.kernels.vector.loops.quantization import Codes, reach_of, weigh
-from raydb.kernels.vector.loops.ranking import COSINE, L2, distance, insert, sink
-from raydb.kernels.vector.loops.simd import PADDED, add_up, at_most, sum_of, trailing_zeros
+from raydb.kernels.vector.loops.ranking import COSINE, L2, distance, insert, kind_of, sink
+from raydb.kernels.vector.loops.simd import (
+    PADDED,
+    PRODUCTS,
+    add_up,
+    at_most,
+    sum_of,
+    trailing_zeros,
+)
 from raydb.kernels.vector.loops.stop_loops import Prepared
 
 if TYPE_CHECKING:
@@ -217,7 +224,8 @@ def scan_chunk(
 ) -> None:
     """Do as `scan` for the rows of a chunk and a group of queries; there is room for all."""
     rows, room = search.rows, search.room
-    count, is_l2, is_copied = last - first, search.metric == L2, False
+    count, is_copied = last - first, False
+    kind, is_l2 = kind_of(search.metric), search.metric == L2
     if len(rows.allowed):
         allowed = _allowed_rows(rows, first, last, room)
         is_copied = allowed * _SPARSE < count
@@ -232,11 +240,11 @@ def scan_chunk(
             total, length = weigh(is_l2, room.packed[i], center, step, room.weights[i])
             room.added[i, 0], room.added[i, 1] = total, length
     if is_copied:
-        add_up(is_l2, room.copied[:count], room.packed[: len(asking)], room.scores)
+        add_up(kind, room.copied[:count], room.packed[: len(asking)], room.scores)
     elif codes is not None:
-        add_up(False, codes.codes[first:last], room.weights[: len(asking)], room.scores)
+        add_up(PRODUCTS, codes.codes[first:last], room.weights[: len(asking)], room.scores)
     else:
-        add_up(is_l2, rows.vectors[first:last], room.packed[: len(asking)], room.scores)
+        add_up(kind, rows.vectors[first:last], room.packed[: len(asking)], room.scores)
     chunk = _Chunk(np.int64(list_number), np.int64(first), np.int64(count), is_copied)
     for i in range(len(asking)):
         _collect(search, codes, pairs, asking[i], chunk, i, entries)
@@ -245,7 +253,7 @@ def scan_chunk(
 @inlined
 def _finish(search: Search, chunk: _Chunk, scores: NDArray[np.float32]) -> None:
     """Make scores of sums."""
-    if search.metric == L2:
+    if kind_of(search.metric) != PRODUCTS:
         return
     for i in range(chunk.count):
         score = -scores[i]
@@ -325,7 +333,7 @@ def _collect(
             if is_filtered and not rows.allowed[rows.row_ids[place]]:
                 continue
             if codes is not None and not chunk.is_copied:
-                score = sum_of(metric == L2, rows.vectors[place], room.packed[asking])
+                score = sum_of(kind_of(metric), rows.vectors[place], room.packed[asking])
                 if metric != L2:
                     score *= -rows.scales[place] if metric == COSINE else np.float32(-1)
                 if score > bound:

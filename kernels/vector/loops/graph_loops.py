@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from raydb.kernels.jit import compiled, entry, leaf
-from raydb.kernels.vector.loops.ranking import COSINE, L2
-from raydb.kernels.vector.loops.simd import sum_of
+from raydb.kernels.vector.loops.ranking import COSINE, kind_of
+from raydb.kernels.vector.loops.simd import BITS, PRODUCTS, sum_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,10 +45,11 @@ class Space(NamedTuple):
 def _apart(space: Space, one: Any, other: Any) -> Any:
     """Return a half of the squared distance of two vectors, in the space of `Prepared`.
 
-    Under l2 it is all of it.
+    Under l2, l1 and hamming it is all of it.
     """
-    total = sum_of(space.metric == L2, space.vectors[one], space.vectors[other])
-    if space.metric == L2:
+    kind = kind_of(space.metric)
+    total = sum_of(kind, space.vectors[one], space.vectors[other])
+    if kind != PRODUCTS:
         return total
     both = space.sides[one] * space.sides[other]
     if space.metric == COSINE:
@@ -236,7 +237,7 @@ def _is_another(
     for other in graph[place]:
         if other == place:
             break
-        if reached[other] and sum_of(True, vectors[place], vectors[other]) == 0.0:
+        if reached[other] and sum_of(BITS, vectors[place], vectors[other]) == 0.0:
             return True
     return False
 

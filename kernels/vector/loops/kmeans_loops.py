@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raydb.kernels.jit import entry
-from raydb.kernels.vector.loops.simd import PADDED, add_up, at_most, trailing_zeros
+from raydb.kernels.vector.loops.ranking import centroid_kind_of
+from raydb.kernels.vector.loops.simd import PADDED, PRODUCTS, add_up, at_most, trailing_zeros
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +20,7 @@ _GROUP = 32
 
 @entry
 def nearest_centroids(
+    metric: int,
     vectors: NDArray[np.float32],
     centroids: NDArray[np.float32],
     squares: NDArray[np.float32],
@@ -26,16 +28,17 @@ def nearest_centroids(
 ) -> None:
     """Write the centroid with the least squares[c] - 2 x c for each vector x, the first of several.
 
+    Under l1 and hamming it is the one with the least distance.
     vectors (n, d), centroids (lists, d), squares (lists), members (n).
     """
-    count = len(squares)
+    count, kind = len(squares), centroid_kind_of(metric)
     scores = np.empty((_GROUP, count + -count % PADDED), np.float32)
     for first in range(0, len(vectors), _GROUP):
         last = min(first + _GROUP, len(vectors))
-        add_up(False, centroids, vectors[first:last], scores)
+        add_up(kind, centroids, vectors[first:last], scores)
         for row in range(first, last):
             some = scores[row - first]
-            for each in range(count):
+            for each in range(count if kind == PRODUCTS else 0):
                 some[each] = squares[each] - 2 * some[each]
             some[count:] = nan
             best, chosen = np.float32(inf), 0

@@ -32,8 +32,8 @@ from raydb.kernels.vector.loops.distance_loops import (
     scan_chunk,
 )
 from raydb.kernels.vector.loops.quantization import Codes
-from raydb.kernels.vector.loops.ranking import IP, sink
-from raydb.kernels.vector.loops.simd import PADDED, add_up, at_most, trailing_zeros
+from raydb.kernels.vector.loops.ranking import IP, centroid_kind_of, sink
+from raydb.kernels.vector.loops.simd import PADDED, PRODUCTS, add_up, at_most, trailing_zeros
 from raydb.kernels.vector.loops.stop_loops import (
     Prepared,
     Rule,
@@ -87,13 +87,14 @@ def score_lists(
 ) -> None:
     """Write how far each list is of each query (q, lists or more), less is nearer; the rest is NaN.
 
-    |c|^2 - 2 q c, and under ip - q c: the mean of the products with the list's own rows.
+    |c|^2 - 2 q c, and under ip - q c: the mean of the products with the list's own rows. Under l1
+    and hamming the distance.
     """
-    count = len(lists.squares)
-    add_up(False, lists.centroids, scaled, scores)
+    count, kind = len(lists.squares), centroid_kind_of(metric)
+    add_up(kind, lists.centroids, scaled, scores)
     for query in range(len(scaled)):
         some = scores[query, :count]
-        for each in range(count):
+        for each in range(count if kind == PRODUCTS else 0):
             some[each] = -some[each] if metric == IP else lists.squares[each] - 2 * some[each]
         for each in range(count, scores.shape[1]):
             scores[query, each] = nan

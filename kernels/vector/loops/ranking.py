@@ -10,24 +10,44 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from raydb.kernels.jit import entry, leaf
-from raydb.kernels.vector.loops.simd import exact_sum
+from raydb.kernels.vector.loops.simd import BITS, DIFFERENCES, PRODUCTS, SQUARES, exact_sum
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-L2, COSINE, IP = 0, 1, 2
+# As in `METRICS`.
+L2, COSINE, IP, L1, HAMMING = range(5)
+
+
+@leaf
+def kind_of(metric: int) -> int:
+    """Return what is added up for a metric: products under cosine and ip."""
+    if metric == L2:
+        return SQUARES
+    if metric == L1:
+        return DIFFERENCES
+    return BITS if metric == HAMMING else PRODUCTS
+
+
+@leaf
+def centroid_kind_of(metric: int) -> int:
+    """Return what is added up for centroids: for l2 products, of which squares come sooner."""
+    kind = kind_of(metric)
+    return PRODUCTS if kind == SQUARES else kind
 
 
 @leaf
 def distance(metric: int, vector: NDArray[np.float32], query: NDArray[np.float32]) -> float:
     """Return the distance of two vectors, added up in float64."""
-    total: float = exact_sum(metric == L2, vector, query)
+    total: float = exact_sum(kind_of(metric), vector, query)
+    if metric in (L1, HAMMING):
+        return total
     if metric == L2:
         return sqrt(total)
     if metric == IP:
         return -total
-    one, other = exact_sum(False, vector, vector), exact_sum(False, query, query)
+    one, other = exact_sum(PRODUCTS, vector, vector), exact_sum(PRODUCTS, query, query)
     # Rounding may leave the domain of a cosine by its last bit.
     return 1.0 - min(max(total / (sqrt(one) * sqrt(other)), -1.0), 1.0)
 

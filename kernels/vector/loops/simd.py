@@ -39,6 +39,10 @@ LANES = 16 if _has_avx512() else 8
 BLOCK_ROWS = 4
 BLOCK_QUERIES = LANES // BLOCK_ROWS
 
+# What is added up over a pair: products, squared or absolute differences of numbers, or the bits
+# in which numbers differ.
+PRODUCTS, SQUARES, DIFFERENCES, BITS = KINDS = range(4)
+
 # Scores of a query are compared so many at a time.
 PADDED = 16
 
@@ -50,6 +54,9 @@ _two_longs = _unituple(types.int64, 2)
 
 _FLOAT, _DOUBLE = ir.FloatType(), ir.DoubleType()
 _BIT, _BYTE, _INT, _LONG = (ir.IntType(bits) for bits in (1, 8, 32, 64))
+
+# How LLVM's names of functions call the numbers of a vector.
+_SHORT = {_FLOAT: "f32", _DOUBLE: "f64", _INT: "i32"}
 
 
 def _places(numbers: Iterable[int]) -> Any:
@@ -66,14 +73,16 @@ def _load(builder: Any, address: Any, mask: Any, element: Any, vector: Any) -> A
         found = builder.load(pointer)
         found.align = size
     else:
-        kind = "i8" if element is _BYTE else "f32"
+        kind = f"i{element.width}" if element in (_BYTE, _INT) else "f32"
         signature = ir.FunctionType(loaded, [pointer.type, _INT, mask.type, loaded])
         name = f"llvm.masked.load.v{vector.count}{kind}.p0"
         load = _emit.get_or_insert_function(builder.module, signature, name)
         found = builder.call(load, [pointer, _INT(size), mask, ir.Constant(loaded, None)])
     if element is _BYTE:
         return builder.sitofp(builder.sext(found, ir.VectorType(_INT, vector.count)), vector)
-    return found if vector.element is _FLOAT else builder.fpext(found, vector)
+    if element is _INT or vector.element is _FLOAT:
+        return found
+    return builder.fpext(found, vector)
 
 
 def _at(builder: Any, start: Any, place: Any, mask: Any, element: Any, vector: Any) -> Any:
@@ -113,58 +122,79 @@ def _added(builder: Any, sums: list[Any], lanes: int) -> Any:
     return sums[0]
 
 
-def _for_kinds(builder: Any, element: Any, is_l2: Any, emit: Callable[[bool], None]) -> None:
-    """Emit `emit(True)` for squares of differences, else `emit(False)` for products."""
+def _for_kinds(builder: Any, element: Any, kind: Any, emit: Callable[[int], None]) -> None:
+    """Emit `emit(kind)` for the emitted kind; of bytes there are products alone."""
     if element is _BYTE:
-        emit(False)
+        emit(PRODUCTS)
         return
-    with builder.if_else(is_l2) as (squares, products):
-        with squares:
-            emit(True)
-        with products:
-            emit(False)
+    for each in KINDS:
+        with builder.if_then(builder.icmp_signed("==", kind, _LONG(each))):
+            emit(each)
+
+
+def _called(builder: Any, name: str, vector: Any, *arguments: Any) -> Any:
+    """Emit a call of one of LLVM's functions of vectors of one type."""
+    signature = ir.FunctionType(vector, [vector] * len(arguments))
+    full_name = f"llvm.{name}.v{vector.count}{_SHORT[vector.element]}"
+    function = _emit.get_or_insert_function(builder.module, signature, full_name)
+    return builder.call(function, arguments)
+
+
+def _with_term(builder: Any, kind: int, vector: Any, one: Any, other: Any, total: Any) -> Any:
+    """Emit a total to which the terms of some numbers of a row and a query are added."""
+    match kind:
+        case 0:
+            return _called(builder, "fmuladd", vector, one, other, total)
+        case 1:
+            away = builder.fsub(one, other)
+            return _called(builder, "fmuladd", vector, away, away, total)
+        case 2:
+            away = _called(builder, "fabs", vector, builder.fsub(one, other))
+        case _:
+            words = ir.VectorType(_INT, vector.count)
+            counts = _called(builder, "ctpop", words, builder.xor(one, other))
+            away = builder.uitofp(counts, vector)
+    return builder.fadd(total, away)
 
 
 def _emit_sums(
     builder: Any,
     element: Any,
     vector: Any,
-    is_l2: Any,
+    kind: Any,
     width: Any,
     rows: list[Any],
     queries: list[Any],
 ) -> list[Any]:
     """Emit the sums of each query with each row, by their addresses, in the lanes of a vector each.
 
-    Products, or squared differences where the emitted `is_l2` says so; by query, then by row.
+    What is added up the emitted `kind` says; sums are by query, then by row.
     """
-    name = f"llvm.fmuladd.v{vector.count}{'f32' if vector.element is _FLOAT else 'f64'}"
-    signature = ir.FunctionType(vector, [vector] * 3)
-    multiply_add = _emit.get_or_insert_function(builder.module, signature, name)
     sums = [_emit.alloca_once(builder, vector) for _ in range(len(rows) * len(queries))]
     for each in sums:
         builder.store(ir.Constant(vector, None), each)
 
-    def add(row_numbers: range, is_squares: bool) -> None:
+    def add(row_numbers: range, added: int) -> None:
+        of_rows, of_queries = (_INT, _INT) if added == BITS else (element, _FLOAT)
+
         def step(place: Any, mask: Any) -> None:
-            others = [_at(builder, each, place, mask, _FLOAT, vector) for each in queries]
+            others = [_at(builder, each, place, mask, of_queries, vector) for each in queries]
             for i in row_numbers:
-                one = _at(builder, rows[i], place, mask, element, vector)
+                one = _at(builder, rows[i], place, mask, of_rows, vector)
                 for j, other in enumerate(others):
                     total = sums[j * len(rows) + i]
-                    factors = [builder.fsub(one, other)] * 2 if is_squares else [one, other]
-                    added = builder.call(multiply_add, [*factors, builder.load(total)])
-                    builder.store(added, total)
+                    before = builder.load(total)
+                    builder.store(_with_term(builder, added, vector, one, other, before), total)
 
         _for_lanes(builder, width, vector.count, step)
 
-    def emit(is_squares: bool) -> None:
+    def emit(added: int) -> None:
         # For one query memory is what takes time, which is read fastest row after row.
         together = 1 if len(queries) == 1 else len(rows)
         for first in range(0, len(rows), together):
-            add(range(first, first + together), is_squares)
+            add(range(first, first + together), added)
 
-    _for_kinds(builder, element, is_l2, emit)
+    _for_kinds(builder, element, kind, emit)
     return [builder.load(each) for each in sums]
 
 
@@ -176,13 +206,13 @@ def _tile(row_count: int, query_count: int) -> Any:
     """
 
     def declare(
-        _context: Any, rows: Any, _is_l2: Any, _width: Any, _row: Any, _query: Any, _target: Any
+        _context: Any, rows: Any, _kind: Any, _width: Any, _row: Any, _query: Any, _target: Any
     ) -> Any:
         element = _BYTE if rows.dtype == types.int8 else _FLOAT
         vector = ir.VectorType(_FLOAT, LANES)
 
         def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            _, is_l2, width, *pairs = arguments
+            _, kind, width, *pairs = arguments
             row_starts, queries, targets = (
                 [builder.add(first, builder.mul(step, _LONG(i))) for i in range(count)]
                 for (first, step), count in zip(
@@ -191,7 +221,7 @@ def _tile(row_count: int, query_count: int) -> Any:
                     strict=True,
                 )
             )
-            sums = _emit_sums(builder, element, vector, is_l2, width, row_starts, queries)
+            sums = _emit_sums(builder, element, vector, kind, width, row_starts, queries)
             done = _added(builder, sums, LANES)
             for i, address in enumerate(targets):
                 chosen = _places(range(i * row_count, (i + 1) * row_count))
@@ -200,7 +230,7 @@ def _tile(row_count: int, query_count: int) -> Any:
                 stored.align = 4
             return context.get_dummy_value()
 
-        return types.void(rows, types.boolean, types.int64, *[_two_longs] * 3), generate
+        return types.void(rows, types.int64, types.int64, *[_two_longs] * 3), generate
 
     return intrinsic(declare)
 
@@ -208,20 +238,20 @@ def _tile(row_count: int, query_count: int) -> Any:
 def _pair(number: Any) -> Any:
     """Make a function that returns the sum of one row by one query, both of float32.
 
-    It takes whether squares are added up, the width and both addresses. number: what is added up.
+    It takes the kind, the width and both addresses. number: what is added up.
     """
     # As many bits a vector, whatever the numbers are.
     lanes = LANES if number is _FLOAT else LANES // 2
     vector = ir.VectorType(number, lanes)
 
-    def declare(_context: Any, _is_l2: Any, _width: Any, _row: Any, _query: Any) -> Any:
+    def declare(_context: Any, _kind: Any, _width: Any, _row: Any, _query: Any) -> Any:
         def generate(_: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            is_l2, width, row, query = arguments
-            sums = _emit_sums(builder, _FLOAT, vector, is_l2, width, [row], [query])
+            kind, width, row, query = arguments
+            sums = _emit_sums(builder, _FLOAT, vector, kind, width, [row], [query])
             return builder.extract_element(_added(builder, sums, lanes), _INT(0))
 
         result = types.float32 if number is _FLOAT else types.float64
-        return result(types.boolean, *[types.int64] * 3), generate
+        return result(*[types.int64] * 4), generate
 
     return intrinsic(declare)
 
@@ -276,20 +306,20 @@ _sum_pair, _sum_exactly = _pair(_FLOAT), _pair(_DOUBLE)
 
 
 @leaf
-def exact_sum(is_l2: bool, one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
-    """Return the products, or the squared differences, of two vectors, added up in float64."""
-    return float(_sum_exactly(is_l2, len(one), one.ctypes.data, other.ctypes.data))
+def exact_sum(kind: int, one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+    """Return what the kind says of two vectors, added up in float64."""
+    return float(_sum_exactly(kind, len(one), one.ctypes.data, other.ctypes.data))
 
 
 @leaf
-def sum_of(is_l2: bool, one: NDArray[np.float32], other: NDArray[np.float32]) -> Any:
+def sum_of(kind: int, one: NDArray[np.float32], other: NDArray[np.float32]) -> Any:
     """Return what `add_up` writes for two vectors."""
-    return _sum_pair(is_l2, len(one), one.ctypes.data, other.ctypes.data)
+    return _sum_pair(kind, len(one), one.ctypes.data, other.ctypes.data)
 
 
 @compiled
-def add_up(is_l2: bool, rows: Any, queries: NDArray[np.float32], sums: NDArray[np.float32]) -> None:
-    """Write the products, or the squared differences, of each query with each row.
+def add_up(kind: int, rows: Any, queries: NDArray[np.float32], sums: NDArray[np.float32]) -> None:
+    """Write the sum of each query with each row: of products, or as the kind says.
 
     rows (n, d): float32, or int8, of which there are products alone. queries (q, d).
     sums (q, n or more). All arrays are C-contiguous.
@@ -302,12 +332,12 @@ def add_up(is_l2: bool, rows: Any, queries: NDArray[np.float32], sums: NDArray[n
         one, some = (row + i * row_bytes, row_bytes), min(BLOCK_ROWS, count - i)
         for j in range(0, in_blocks if some == BLOCK_ROWS else 0, BLOCK_QUERIES):
             other, into = query + j * query_bytes, target + j * step + i * 4
-            _sum_block(rows, is_l2, width, one, (other, query_bytes), (into, step))
+            _sum_block(rows, kind, width, one, (other, query_bytes), (into, step))
         for j in range(in_blocks if some == BLOCK_ROWS else 0, len(queries)):
             other, into = query + j * query_bytes, target + j * step + i * 4
             if some == BLOCK_ROWS:
-                _sum_rows(rows, is_l2, width, one, (other, 0), (into, 0))
+                _sum_rows(rows, kind, width, one, (other, 0), (into, 0))
             else:
                 for k in range(some):
                     each = row + (i + k) * row_bytes, 0
-                    _sum_row(rows, is_l2, width, each, (other, 0), (into + 4 * k, 0))
+                    _sum_row(rows, kind, width, each, (other, 0), (into + 4 * k, 0))

@@ -6,8 +6,8 @@ from math import inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from raydb.kernels.jit import compiled, leaf
-from raydb.kernels.vector.loops.ranking import COSINE, L2
-from raydb.kernels.vector.loops.simd import exact_sum
+from raydb.kernels.vector.loops.ranking import COSINE, HAMMING, L1, L2
+from raydb.kernels.vector.loops.simd import PRODUCTS, exact_sum
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +39,9 @@ class Prepared(NamedTuple):
     be off a score, in parts of it and beside. terms (q, 4) float64: how scores become squared
     distances: the factor and the summand for a list's score, those for a row's score.
 
-    l2 and cosine are distances already, cosine of unit vectors. Under ip the rows x are taken to
+    l2 and cosine are distances already, cosine of unit vectors. A sum of absolute differences, and
+    a number of bits that differ, is the square of a Euclidean distance of what vectors are taken
+    to (of (0, 0, 0) and (1, 1, 1) for numbers 0 and 3). Under ip the rows x are taken to
     (x, sqrt(longest^2 - |x|^2)) and queries to length `longest`, which orders rows by distance as
     products do (Bachrach et al., Speeding Up the Xbox Recommender System, RecSys 2014, section 3).
     A squared distance is then 2 longest (longest - q x / |q|), and a list's the mean of its rows'.
@@ -66,12 +68,14 @@ def prepare(
     doubled = 2 * longest
     for i in range(len(queries)):
         query = queries[i]
-        norm = sqrt(exact_sum(False, query, query))
+        norm = sqrt(exact_sum(PRODUCTS, query, query))
         # Squares are added up: the error is a part of the sum.
-        slack[i, 0] = rounding if metric == L2 else 0.0
+        slack[i, 0] = rounding if metric in (L1, L2) else 0.0
         slack[i, 1] = _VANISHING
         if metric == L2:
             terms[i, 0], terms[i, 1], terms[i, 2], terms[i, 3] = 1.0, norm * norm, 1.0, 0.0
+        elif metric in (L1, HAMMING):
+            terms[i, 0], terms[i, 1], terms[i, 2], terms[i, 3] = 1.0, 0.0, 1.0, 0.0
         elif metric == COSINE:
             for place in range(len(query)):
                 scaled[i, place] = query[place] / norm if norm > 0.0 else query[place]

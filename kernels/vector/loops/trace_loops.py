@@ -10,8 +10,8 @@ import numpy as np
 from raydb.kernels.jit import entry, leaf
 from raydb.kernels.vector.loops.distance_loops import Rows
 from raydb.kernels.vector.loops.list_search import Lists, nearest_lists, score_lists
-from raydb.kernels.vector.loops.ranking import COSINE, L2, distance, sink
-from raydb.kernels.vector.loops.simd import PADDED, add_up
+from raydb.kernels.vector.loops.ranking import COSINE, distance, kind_of, sink
+from raydb.kernels.vector.loops.simd import PADDED, PRODUCTS, add_up
 from raydb.kernels.vector.loops.stop_loops import Prepared, margin, squared
 
 if TYPE_CHECKING:
@@ -52,8 +52,9 @@ def _score_rows(
     scores: NDArray[np.float32],
 ) -> None:
     """Write the scores of a list's rows for one query, as a search computes them."""
-    add_up(metric == L2, rows.vectors[start:end], scaled, scores)
-    if metric != L2:
+    kind = kind_of(metric)
+    add_up(kind, rows.vectors[start:end], scaled, scores)
+    if kind == PRODUCTS:
         for place in range(end - start):
             scores[0, place] *= -rows.scales[start + place] if metric == COSINE else -1
 

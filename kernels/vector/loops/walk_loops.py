@@ -19,8 +19,8 @@ import numpy as np
 from raydb.kernels.jit import entry, inner, leaf
 from raydb.kernels.vector.loops.distance_loops import Rows, bound_of
 from raydb.kernels.vector.loops.list_search import Lists, nearest_lists, score_lists
-from raydb.kernels.vector.loops.ranking import COSINE, L2, distance, insert
-from raydb.kernels.vector.loops.simd import PADDED, prefetch, sum_of
+from raydb.kernels.vector.loops.ranking import COSINE, distance, insert, kind_of
+from raydb.kernels.vector.loops.simd import PADDED, PRODUCTS, prefetch, sum_of
 from raydb.kernels.vector.loops.stop_loops import Prepared, margin, prepare, squared
 from raydb.kernels.vector.loops.trace_loops import Wanted
 
@@ -95,8 +95,9 @@ def _new_walk(ef: int, degree: int) -> _Walk:
 @leaf
 def _score(aim: _Aim, place: Any) -> Any:
     """Return the score of a vector, less is nearer."""
-    total = sum_of(aim.metric == L2, aim.rows.vectors[place], aim.query)
-    if aim.metric == L2:
+    kind = kind_of(aim.metric)
+    total = sum_of(kind, aim.rows.vectors[place], aim.query)
+    if kind != PRODUCTS:
         return total
     return -total * aim.rows.scales[place] if aim.metric == COSINE else -total
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from raydb.planner.expressions.literals import is_bare_string, read_string
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import scalar
 from raydb.planner.expressions.signature import as_bigint
-from raydb.planner.expressions.types import BIGINT, DOUBLE, INTEGER, TEXT
+from raydb.planner.expressions.types import BIGINT, BLOB, DOUBLE, INTEGER, TEXT
 from raydb.planner.expressions.typing_rules import cast, typed
 from raydb.storage.bits import BIT, combined
 
@@ -164,31 +164,41 @@ def _bit_position(_: Call, parts: Values, values: Values) -> Values:
     return row_by_row(lambda part, bits: bits.find(part) + 1, pa.int32(), parts, values)
 
 
-def _bits_of(array: pa.Array) -> NDArray[np.bool_]:
+def _bind_compared(kind: pa.DataType, name: str, *operands: Expression) -> Expression:
+    """Bind a function of two BITs or two BLOBs."""
+    if all(each.type == BLOB for each in operands):
+        return Call(name, operands, kind)
+    return Call(name, tuple(require_bits(name, each) for each in operands), kind)
+
+
+def _bits_of(array: pa.Array) -> NDArray[Any]:
     """Return the bits of values, none of which is NULL, one value after the other."""
+    if array.type == BLOB:
+        return np.unpackbits(np.frombuffer(b"".join(array.to_pylist()), np.uint8))
     offsets = np.frombuffer(array.buffers()[1], np.int64)[array.offset :]
     written = np.frombuffer(array.buffers()[2] or b"", np.uint8)
-    bits: NDArray[np.bool_] = written[offsets[0] : offsets[len(array)]] == ord("1")
+    bits: NDArray[Any] = written[offsets[0] : offsets[len(array)]] == ord("1")
     return bits
 
 
 def _compared(
     call: Call, left: pa.Array, right: pa.Array
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], Callable[[NDArray[np.bool_]], NDArray[np.int64]]]:
+) -> tuple[NDArray[Any], NDArray[Any], Callable[[NDArray[Any]], NDArray[np.int64]]]:
     """Return the bits of the pairs without NULL, and what counts those of each row.
 
     Raises DataError for bits of two lengths.
     """
     valid = pc.and_(left.is_valid(), right.is_valid())
     pairs = [each.filter(valid) for each in (left, right)]
-    lengths, others = (pc.binary_length(each).to_numpy() for each in pairs)
+    size = 8 if left.type == BLOB else 1
+    lengths, others = (size * pc.binary_length(each).to_numpy() for each in pairs)
     unlike = np.flatnonzero(lengths != others)
     if len(unlike):
         one, other = lengths[unlike[0]], others[unlike[0]]
         raise DataError(f"{call.function}() needs bits of one length, not of {one} and {other}")
     ends = np.cumsum(lengths, dtype=np.int64)
 
-    def count(bits: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def count(bits: NDArray[Any]) -> NDArray[np.int64]:
         totals = np.concatenate(([0], np.cumsum(bits, dtype=np.int64)))
         counts = np.zeros(len(left), np.int64)
         counts[valid.to_numpy(zero_copy_only=False)] = totals[ends] - totals[ends - lengths]
@@ -205,7 +215,7 @@ def _either_null(left: pa.Array, right: pa.Array) -> NDArray[np.bool_]:
 @scalar(
     "hamming_distance(bits, bits)",
     "at how many places bits of one length differ: hamming_distance('0101'::BIT, '0011') -> 2",
-    bind=lambda name, *bits: Call(name, tuple(require_bits(name, b) for b in bits), BIGINT),
+    bind=partial(_bind_compared, BIGINT),
     can_fail=True,
 )
 @of_columns
@@ -218,7 +228,7 @@ def _hamming(call: Call, left: pa.Array, right: pa.Array) -> pa.Array:
     "jaccard_distance(bits, bits)",
     "1 minus the share of the bits set in either that are set in both:"
     " jaccard_distance('0111'::BIT, '0011') < 0.34 -> true",
-    bind=lambda name, *bits: Call(name, tuple(require_bits(name, b) for b in bits), DOUBLE),
+    bind=partial(_bind_compared, DOUBLE),
     can_fail=True,
 )
 @of_columns

@@ -190,6 +190,7 @@ MEASURES: dict[str, Callable[[Any, Any], Any]] = {
     "list_negative_inner_product": _negative_products,
     "list_cosine_similarity": _cosine_similarity,
     "list_cosine_distance": _cosine_distance,
+    "list_l1_distance": _manhattan,
 }
 """Measures of pairs of vectors, float64 (n, d), by the functions of the registry."""
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def bind_sample(
-    select: Select, index: str, width: int, catalog: CatalogInfo, parameters: Parameters
+    select: Select, index: str, kind: pa.DataType, catalog: CatalogInfo, parameters: Parameters
 ) -> Plan:
-    """Return a query for vectors: one column of FLOAT[width], for the index of a name.
+    """Return a query for vectors: one column of FLOAT[n], or of bits, for the index of a name.
 
     Raises ProgrammingError for a query of anything else, NotSupportedError as `bind_select`.
     """
@@ -34,11 +34,12 @@ def bind_sample(
     if len(columns) != 1:
         raise ProgrammingError(f"{what} gives one column of vectors, not {len(columns)} columns")
     (column,) = columns
-    if not is_numbers(column.type):
+    if not (is_numbers(column.type) if pa.types.is_fixed_size_list(kind) else column.type == kind):
         raise ProgrammingError(f"{what} gives vectors, not {describe(column)}")
-    if pa.types.is_fixed_size_list(column.type) and column.type.list_size != width:
+    if pa.types.is_fixed_size_list(column.type) and column.type.list_size != kind.list_size:
         raise ProgrammingError(
-            f"{what} gives vectors of {column.type.list_size} numbers, the index has {width}"
+            f"{what} gives vectors of {column.type.list_size} numbers, "
+            f"the index has {kind.list_size}"
         )
-    vector = new_column(binding, column.name, pa.list_(pa.float32(), width))
+    vector = new_column(binding, column.name, kind)
     return Project(plan, ((vector, cast(column, vector.type)),))

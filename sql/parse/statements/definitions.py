@@ -36,7 +36,13 @@ _DROPPED: dict[str, tuple[ast.DropKind, str]] = {
 }
 # Methods of vector indexes, by their names and pgvector's; its operator classes say a metric.
 _VECTORS = {"ivf": "ivf", "ivfflat": "ivf", "hnsw": "hnsw"}
-_CLASSES = {"VECTOR_L2_OPS": "l2", "VECTOR_COSINE_OPS": "cosine", "VECTOR_IP_OPS": "ip"}
+_CLASSES = {
+    "VECTOR_L2_OPS": "l2",
+    "VECTOR_COSINE_OPS": "cosine",
+    "VECTOR_IP_OPS": "ip",
+    "VECTOR_L1_OPS": "l1",
+    "BIT_HAMMING_OPS": "hamming",
+}
 
 # Of an hnsw index, where its options do not say it, and at most.
 _USUAL_M, _MOST_M = "16", 128
@@ -241,13 +247,15 @@ def _ivf_options(name: str, method: str, known: str, reader: TokenReader) -> Ivf
     metric = given.get("metric", known or "l2")
     # DuckDB's name of what orders rows as l2 does.
     metric = "l2" if metric.lower() == "l2sq" else metric
-    metric = one_of(f"the metric of {kind}", metric, ("l2", "cosine", "ip"))
+    metric = one_of(f"the metric of {kind}", metric, tuple(_CLASSES.values()))
     if known not in ("", metric):
         raise ProgrammingError(f"index '{name}' is for {known} by its operators, not for {metric}")
     lists = whole_number(f"option 'lists' of {kind}", given["lists"], 1) if "lists" in given else 0
     seed = whole_number(f"option 'seed' of {kind}", given.get("seed", "0"), 0)
     stored = given.get("quantization", "none")
     quantization = one_of(f"the quantization of {kind}", stored, ("none", "int8"))
+    if quantization != "none" and metric in ("l1", "hamming"):
+        raise NotSupportedError(f"quantization = '{stored}' is for l2, cosine and ip, not {metric}")
     if method == "ivf":
         return IvfOptions(metric, lists, seed, quantization)
     m = whole_number(f"option 'm' of {kind}", given.get("m", _USUAL_M), 2)
