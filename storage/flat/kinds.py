@@ -195,6 +195,16 @@ def valid_mask(array: Any) -> NDArray[np.bool_]:
     return bits[offset:].view(np.bool_)
 
 
+def pooled(count: int, dtype: Any) -> NDArray[Any]:
+    """Return an array without values in memory of Arrow's pool, for what is decoded.
+
+    The pool keeps the pages of large arrays that are let go. NumPy gives those of 32 MB and more
+    back to the system, which clears others for the next one.
+    """
+    kind = np.dtype(dtype)
+    return np.ndarray((count,), kind, pa.allocate_buffer(count * kind.itemsize))
+
+
 def array_of(data_type: Any, kind: Kind, values: NDArray[Any], validity: Any) -> Any:
     """Return the Arrow array of decoded values, sharing their memory; booleans are packed.
 

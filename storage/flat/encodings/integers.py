@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from raydb.storage.flat.encodings.bits import loops_for, unpack
 from raydb.storage.flat.encodings.encoding import INTEGERS, Encoding
-from raydb.storage.flat.kinds import array_of
+from raydb.storage.flat.kinds import array_of, pooled
 from raydb.storage.flat.layout import Kind
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class IntegerEncoding(Encoding):
             chunk, rows = run[0].chunk, slice(run[0].start, run[0].stop)
             values = chunk.encoding.read_values(chunk, rows, counts[0])
         else:
-            values = np.empty(sum(counts), column.dtype)
+            values = pooled(sum(counts), column.dtype)
             first = 0
             for piece, count in zip(run, counts, strict=True):
                 out = values[first : first + count]

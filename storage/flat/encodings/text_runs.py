@@ -18,6 +18,7 @@ from raydb.kernels.codecs.rows.entries import Span, Target, are_loops_loaded, in
 from raydb.storage.flat.encodings.encoding import Encoding, unreadable
 from raydb.storage.flat.encodings.integers import run_validity
 from raydb.storage.flat.encodings.texts import check_utf8, is_narrow, text_array
+from raydb.storage.flat.kinds import pooled
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Kind
 
 if TYPE_CHECKING:
@@ -126,8 +127,9 @@ def _decode(run: Sequence[Piece], sizes: NDArray[np.int64], is_checked: bool) ->
     data_type = run[0].chunk.column.field.type
     bounds = [0, *np.cumsum(sizes).tolist()]
     rows = [0, *np.cumsum([piece.stop - piece.start for piece in run]).tolist()]
-    target = Target.of(rows[-1], bounds[-1], is_wide=not is_narrow(data_type))
-
+    offsets = pooled(rows[-1] + 1, np.int32 if is_narrow(data_type) else np.int64)
+    offsets[0] = 0
+    target = Target(pooled(bounds[-1], np.uint8), offsets, np.empty(0, np.int64))
     keys = [_encoding(piece).table_key(piece.chunk) for piece in run]
 
     def spread(first: int, last: int) -> None:
