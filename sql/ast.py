@@ -339,11 +339,11 @@ class Reindex:
 
 @dataclass(frozen=True, slots=True)
 class Calibrate:
-    """CALIBRATE INDEX index [USING (query)] [WITH (fnr = ..., k = ..., score = ..., seed = n)].
+    """CALIBRATE INDEX index [USING (query)] [WITH (fnr = ..., k = ..., confidence = 0.95, ...)].
 
     queries: the query for vectors, None where rows of the table are held out. fnrs: shares of the k
     nearest rows that may be missed; each of them is calibrated with each of `ks`. score: None for
-    that of the index.
+    that of the index. confidence: None for a promise on average over calibrations.
     """
 
     index: str
@@ -352,6 +352,7 @@ class Calibrate:
     ks: tuple[int, ...]
     score: Score | None
     seed: int
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

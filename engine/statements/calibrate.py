@@ -27,7 +27,7 @@ from raydb.storage.tables.table import has_bits
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -64,6 +64,7 @@ class _Request:
     fnrs: tuple[float, ...]
     score: Score
     seed: int
+    confidence: float | None
 
 
 def calibrate_index(
@@ -82,7 +83,8 @@ def calibrate_index(
     score = statement.score or ("ratio" if index.graph is None else "ef")
     if score == "ef" and index.graph is None:
         raise ProgrammingError(f"index '{name}' has no graph, which score = 'ef' is for")
-    request = _Request(name, statement.ks, statement.fnrs, score, statement.seed)
+    given = statement.ks, statement.fnrs, score, statement.seed, statement.confidence
+    request = _Request(name, *given)
     if statement.queries is None:
         sample = _held_out_rows(index, table, statement.seed)
     else:
@@ -102,9 +104,10 @@ def recalibrated(
     """
     known = snapshot.calibrations_of(name)
     index = snapshot.vector_indexes[name].get()
-    groups: dict[tuple[int, str, int], list[StoredCalibration]] = {}
+    groups: dict[Hashable, list[StoredCalibration]] = {}
     for stored in known:
-        group = (id(stored.queries), stored.calibration.rule.score, stored.calibration.seed)
+        made_by = stored.calibration
+        group = id(stored.queries), made_by.rule.score, made_by.seed, made_by.confidence
         groups.setdefault(group, []).append(stored)
     made: list[StoredCalibration] = []
     for members in groups.values():
@@ -125,7 +128,7 @@ def recalibrated(
 
 
 def _request(name: str, members: Sequence[StoredCalibration]) -> _Request:
-    """Return the request for calibrations that share their queries, score and seed."""
+    """Return the request for calibrations that share their queries, score, seed and confidence."""
     calibrations = [each.calibration for each in members]
     return _Request(
         name,
@@ -133,6 +136,7 @@ def _request(name: str, members: Sequence[StoredCalibration]) -> _Request:
         tuple(dict.fromkeys(each.fnr for each in calibrations)),
         calibrations[0].rule.score,
         calibrations[0].seed,
+        calibrations[0].confidence,
     )
 
 
@@ -212,6 +216,7 @@ def _calibrated(
     made = calibrate(
         *(searched, sample.vectors, request.ks, request.fnrs, request.score, request.seed),
         sample.own_rows,
+        request.confidence,
     )
     report(step, 1.0)
     kept = sample.vectors if sample.own_rows is None else sample.vectors[:0]
@@ -231,14 +236,15 @@ def _lack(request: _Request, index: Ivf, table: Table, sample: _Sample) -> str |
         beside = "" if sample.own_rows is None else " beside the one that is held out"
         return f"k = {max(request.ks)}: its lists have {most} vectors{beside}"
     fnr, count = min(request.fnrs), len(sample.vectors)
-    least = least_queries(fnr)
+    least = least_queries(fnr, request.confidence)
     if count >= least:
         return None
     what = "rows to hold out"
     if sample.own_rows is None:
         what = "queries"
     skipped = f" beside {sample.null_count} that are NULL" if sample.null_count else ""
-    return f"fnr = {fnr:g}: that takes {least} {what}, and there are {count}{skipped}"
+    how = "" if request.confidence is None else f" with confidence = {request.confidence:g}"
+    return f"fnr = {fnr:g}{how}: that takes {least} {what}, and there are {count}{skipped}"
 
 
 def _need(request: _Request, index: Ivf, sample: _Sample) -> int:

@@ -8,6 +8,10 @@ A missed share (FNR) of `fnr` is promised on average over queries that are excha
 of the calibration split, by conformal risk control: Angelopoulos et al., Conformal Risk Control
 (ICLR 2024), theorem 1; Horchidan et al., ConANN (PVLDB 19, 2025), section 4.
 
+With a confidence the promise holds for this very calibration but with a small probability: an upper
+bound of the mean, that of Hoeffding and Bentkus, takes the place of that theorem's term. Bates et
+al., Distribution-Free, Risk-Controlling Prediction Sets (JACM 68, 2021), section 3.1.
+
 A neighbour that takes r lists is found if and only if E_(r-1) < threshold: the search goes on
 beyond r - 1 lists. So the missed share is that of the neighbours with E_(r-1) >= threshold, it only
 falls at these values, and the least threshold that keeps a promise is next to one of them.
@@ -16,7 +20,7 @@ falls at these values, and the least threshold that keeps a promise is next to o
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil, floor, inf, nextafter
+from math import ceil, exp, floor, inf, lgamma, log, log1p, nextafter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,7 +63,8 @@ _SHARES = (0.0, 0.5, 0.8, 1.0)
 class Calibration:
     """What is promised for k rows, and how it is kept.
 
-    fnr: the mean share of the k nearest rows that is missed, at most. calibration_count,
+    fnr: the mean share of the k nearest rows that is missed, at most. confidence: the probability
+    that this calibration keeps that, None for a mean over calibrations. calibration_count,
     tuning_count: queries that set the threshold, and the rule's other numbers. risk: the
     calibration queries' mean missed share under the rule. probes: the tuning queries' mean number
     of lists under it. nprobe, nprobe_risk: the fixed number of lists with the same promise, and its
@@ -69,6 +74,7 @@ class Calibration:
 
     k: int
     fnr: float
+    confidence: float | None
     rule: StopRule
     calibration_count: int
     tuning_count: int
@@ -86,10 +92,13 @@ class Calibration:
         return int(self.rule.threshold) if self.rule.score == "ef" else 0
 
 
-def least_queries(fnr: float) -> int:
+def least_queries(fnr: float, confidence: float | None = None) -> int:
     """Return the least number of queries that can promise a missed share of `fnr`."""
-    # 1 / fnr may be off by its last bit.
-    return max(_LEAST_QUERIES, ceil(round(1 / fnr - 1, 9)))
+    if confidence is None:
+        # 1 / fnr may be off by its last bit.
+        return max(_LEAST_QUERIES, ceil(round(1 / fnr - 1, 9)))
+    # None of so many queries may miss anything.
+    return max(_LEAST_QUERIES, ceil(round(log(1 - confidence) / log1p(-fnr), 9)))
 
 
 def calibrate(
@@ -100,6 +109,7 @@ def calibrate(
     score: Score,
     seed: int,
     own_rows: NDArray[np.int64] | None = None,
+    confidence: float | None = None,
 ) -> list[Calibration]:
     """Return a calibration for each k and missed share, by queries (q, d) such as users will ask.
 
@@ -107,7 +117,7 @@ def calibrate(
     it. At least max(ks) rows count. Raises DataError for fewer queries than `least_queries` asks
     for. The same seed gives the same on the same machine.
     """
-    tuning, calibration = split(len(queries), fnrs, seed)
+    tuning, calibration = split(len(queries), fnrs, seed, confidence)
     chosen = np.concatenate((tuning, calibration))
     some = np.ascontiguousarray(queries[chosen])
     own = None if own_rows is None else own_rows[chosen]
@@ -129,12 +139,13 @@ def calibrate(
         reference = reference_of(for_tuning.margins, for_threshold.margins)
         for fnr in fnrs:
             searched.keep_going()
-            rule = promise(tune(plain, for_tuning, fnr), for_threshold, fnr)
-            fixed = fixed_rule(for_threshold, fnr)
+            rule = promise(tune(plain, for_tuning, fnr), for_threshold, fnr, confidence)
+            fixed = fixed_rule(for_threshold, fnr, confidence)
             found.append(
                 Calibration(
                     k=k,
                     fnr=fnr,
+                    confidence=confidence,
                     rule=rule,
                     calibration_count=len(calibration),
                     tuning_count=len(tuning),
@@ -180,13 +191,13 @@ def _mean_probes(
 
 
 def split(
-    query_count: int, fnrs: Sequence[float], seed: int
+    query_count: int, fnrs: Sequence[float], seed: int, confidence: float | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the places of the queries that tune, and of those that calibrate: all others.
 
     Of more than `MAX_QUERIES` only so many are in either.
     """
-    least = least_queries(min(fnrs))
+    least = least_queries(min(fnrs), confidence)
     if query_count < least:
         raise DataError(
             f"a missed share of {min(fnrs)} takes at least {least} calibration queries, "
@@ -227,22 +238,24 @@ def tune(plain: StopRule, tuning: Trace, fnr: float) -> StopRule:
     return best
 
 
-def promise(rule: StopRule, calibration: Trace, fnr: float) -> StopRule:
+def promise(
+    rule: StopRule, calibration: Trace, fnr: float, confidence: float | None = None
+) -> StopRule:
     """Return the rule with the least threshold that promises a missed share of `fnr`."""
     needed = _needed(rule, calibration) + _penalties(rule, calibration.ranks - 1)
-    threshold = _threshold(needed, _allowed(calibration, fnr))
+    threshold = _threshold(needed, may_miss(*calibration.ranks.shape, fnr, confidence))
     if rule.score == "ef":
         # A walk keeps k vectors or more, and no part of one.
         threshold = ceil(max(threshold, calibration.ranks.shape[1]))
     return replace(rule, threshold=float(threshold))
 
 
-def fixed_rule(calibration: Trace, fnr: float) -> StopRule:
+def fixed_rule(calibration: Trace, fnr: float, confidence: float | None = None) -> StopRule:
     """Return the rule of the least fixed number of lists that promises a missed share of `fnr`.
 
     As under any rule, a search goes on until it has k rows.
     """
-    lists = _fixed(calibration, _allowed(calibration, fnr))
+    lists = _fixed(calibration, may_miss(*calibration.ranks.shape, fnr, confidence))
     # Every distance is nothing beside an endless one, so that all scores are 1.
     return StopRule("kth", 1.0, 0, inf, 0.0, 1.0 + lists)
 
@@ -260,17 +273,58 @@ def lists_scanned(rule: StopRule, queries: Trace) -> NDArray[np.int64]:
     return _first(every + _penalties(rule, lists), rule.threshold)
 
 
-def _allowed(calibration: Trace, fnr: float) -> int:
-    """Return how many neighbours calibration queries may miss.
+def may_miss(count: int, k: int, fnr: float, confidence: float | None = None) -> int:
+    """Return how many of their k nearest rows each, added up, calibration queries may miss.
 
     Their mean share is at most fnr * (n + 1) / n - 1 / n: the next query, which may miss all of
-    its rows, then brings the mean of n + 1 to fnr.
+    its rows, then brings the mean of n + 1 to fnr. With a confidence it is the greatest of which an
+    upper bound of the mean over all queries is fnr.
     """
-    count, k = calibration.ranks.shape
-    # Rounded, since 0.1 * 10 - 1 may be a little less than 0.
-    allowed: int = floor(round(k * (fnr * (count + 1) - 1), 9))
+    if confidence is None:
+        # Rounded, since 0.1 * 10 - 1 may be a little less than 0.
+        allowed: int = floor(round(k * (fnr * (count + 1) - 1), 9))
+    else:
+        share = max(_hoeffding(count, fnr, 1 - confidence), _bentkus(count, k, fnr, 1 - confidence))
+        allowed = floor(k * count * share + 1e-9)
     assert allowed >= 0, "`split` leaves as many queries as a promise takes"
     return allowed
+
+
+def _hoeffding(count: int, fnr: float, doubt: float) -> float:
+    """Return the greatest mean of losses with which Hoeffding's inequality doubts `fnr` enough.
+
+    exp(-n KL(mean, fnr)) <= doubt, and 0 where no mean is small enough. Bates et al., section 3.1.
+    """
+    low, high = 0.0, fnr
+    for _ in range(60):
+        middle = (low + high) / 2
+        is_enough = exp(-count * _divergence(middle, fnr)) <= doubt
+        low, high = (middle, high) if is_enough else (low, middle)
+    return low
+
+
+def _divergence(mean: float, fnr: float) -> float:
+    """Return the relative entropy of coins with these means."""
+    found = (1 - mean) * (log1p(-mean) - log1p(-fnr))
+    return found + mean * log(mean / fnr) if mean else found
+
+
+def _bentkus(count: int, k: int, fnr: float, doubt: float) -> float:
+    """Return the greatest mean of losses with which Bentkus' inequality doubts `fnr` enough.
+
+    e P(Binomial(n, fnr) <= ceil(n mean)) <= doubt, without e where each query misses all or
+    nothing; 0 where no mean is small enough. Bates et al., section 3.1.
+    """
+    places = np.arange(count + 1)
+    chances = np.fromiter(
+        (lgamma(count + 1) - lgamma(place + 1) - lgamma(count - place + 1) for place in places),
+        np.float64,
+        count + 1,
+    )
+    chances = np.exp(chances + places * log(fnr) + (count - places) * log1p(-fnr))
+    factor = 1.0 if k == 1 else np.e
+    enough = np.count_nonzero(factor * np.cumsum(chances) <= doubt)
+    return max(enough - 1, 0) / count
 
 
 def _threshold(needed: NDArray[np.float64], allowed: int) -> float:

@@ -171,15 +171,15 @@ SELECT id FROM vector_search(docs, emb, [0.1, 0.2, 0.3], k => 20, fnr => 0.1);
 DELETE FROM docs WHERE id > 27 OR id < 3;
 REINDEX near;
 SELECT * FROM index_calibrations('near');
--- 'near' | 1 | 0.05 | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 7 | 0.0 | 1.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
--- 'near' | 1 | 0.2 | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 7 | 0.0 | 1.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
--- 'near' | 10 | 0.05 | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'held-out rows' | 19 | 6 | 0 | 0 | 0.0 | 11.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
--- 'near' | 10 | 0.1 | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 75 | 25 | 0 | 0 | 0.0 | 10.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
--- 'near' | 2 | 0.3 | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 0 | 0.0 | 2.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
--- 'near' | 3 | 0.3 | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 0 | 0.0 | 3.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
--- 'near' | 4 | 0.1 | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 23 | 7 | 0 | 0 | 0.0 | 4.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
--- 'near' | 5 | 0.05 | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 7 | 0.0 | 5.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
--- 'near' | 5 | 0.2 | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 7 | 0.0 | 5.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 1 | 0.05 | NULL | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 7 | 0.0 | 1.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 1 | 0.2 | NULL | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 7 | 0.0 | 1.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 10 | 0.05 | NULL | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'held-out rows' | 19 | 6 | 0 | 0 | 0.0 | 11.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 10 | 0.1 | NULL | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 75 | 25 | 0 | 0 | 0.0 | 10.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 2 | 0.3 | NULL | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 0 | 0.0 | 2.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 3 | 0.3 | NULL | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 0 | 0.0 | 3.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 4 | 0.1 | NULL | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 23 | 7 | 0 | 0 | 0.0 | 4.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 5 | 0.05 | NULL | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 7 | 0.0 | 5.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 5 | 0.2 | NULL | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 7 | 0.0 | 5.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
 REINDEX near;
 DELETE FROM docs WHERE id < 4;
 REINDEX near;
@@ -300,3 +300,31 @@ SELECT index_name, count(*) FROM index_calibrations() GROUP BY index_name;
 -- 'angles' | 2
 -- 'near' | 9
 -- 'products' | 2
+
+-- With a confidence this very calibration promises it; more is left to spare, and more queries are asked for.
+CREATE INDEX sure ON docs USING ivf (emb) WITH (lists = 25, seed = 1, metric = 'l1');
+CALIBRATE INDEX sure WITH (fnr = '0.1', confidence = 0.95);
+SELECT k, fnr, confidence, queries, risk < 0.09, mean_probes >= 1 FROM index_calibrations('sure');
+-- 10 | 0.1 | 0.95 | 750 | true | true
+SELECT DISTINCT guarantee FROM vector_search(docs, emb, [0.1, 0.2, 0.3], metric => 'l1', fnr => 0.1);
+-- 'confident'
+EXPLAIN SELECT id FROM vector_search(docs, emb, [0.1, 0.2, 0.3], metric => 'l1', fnr => 0.1);
+-- has: at most 0.1 missed on average with confidence 0.95, calibrated with 750 held-out rows (fresh)
+REINDEX sure;
+SELECT k, fnr, confidence, state FROM index_calibrations('sure');
+-- 10 | 0.1 | 0.95 | 'fresh'
+INSERT INTO docs VALUES (2000, 'en', [1, 2, 3]);
+SELECT DISTINCT guarantee FROM vector_search(docs, emb, [0.1, 0.2, 0.3], metric => 'l1', fnr => 0.1);
+-- 'stale'
+CALIBRATE INDEX sure USING (SELECT emb FROM asked) WITH (fnr = '0.1', confidence = '.5');
+CALIBRATE INDEX sure WITH (fnr = '0.1,0.2');
+SELECT k, fnr, confidence FROM index_calibrations('sure') ORDER BY fnr;
+-- 10 | 0.1 | NULL
+-- 10 | 0.2 | NULL
+CALIBRATE INDEX sure USING (SELECT emb FROM asked WHERE n < 58) WITH (fnr = '0.05', confidence = 0.95);
+-- error: ProgrammingError: index 'sure' cannot be calibrated for fnr = 0.05 with confidence = 0.95: that takes 59 queries, and there are 58 (line 1, column 17)
+CALIBRATE INDEX sure WITH (confidence = 1);
+-- error: ProgrammingError: the confidence of a calibration is a number between 0 and 1, such as 0.95, not '1' (line 1, column 41)
+CALIBRATE INDEX sure WITH (confidence = '95 %');
+-- error: ProgrammingError: the confidence of a calibration is a number between 0 and 1, such as 0.95, not '95 %' (line 1, column 41)
+DROP INDEX sure;

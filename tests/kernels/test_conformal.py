@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from raydb.kernels.vector.conformal import (
     fixed_rule,
     least_queries,
     lists_scanned,
+    may_miss,
     missed,
     promise,
     split,
@@ -290,6 +292,53 @@ def test_a_promise_takes_enough_queries() -> None:
         assert calibration.risk <= fnr * (least + 1) / least - 1 / least + 1e-12
         with pytest.raises(DataError, match=f"takes at least {least} calibration queries"):
             calibrate(Searched(index), queries[: least - 1], [3], [0.9, fnr], "ratio", SEED)
+
+
+def test_a_confident_promise_is_seldom_broken() -> None:
+    """Of calibrations whose queries are drawn anew, at most 1 - confidence promise too much.
+
+    A query's rows are found below scores of its own, so that the mean share that a threshold misses
+    is known. Without a confidence about half of the calibrations are above what they promise.
+    """
+    rng = np.random.default_rng(SEED)
+    for k, count, fnr, confidence in (
+        (1, 200, 0.1, 0.9),
+        (10, 300, 0.05, 0.95),
+        (3, 150, 0.2, 0.8),
+    ):
+        everybody = rng.normal(size=(20_000, 1)) + 0.3 * rng.normal(size=(20_000, k))
+        thresholds = np.sort(everybody.ravel())
+        broken = {None: 0, confidence: 0}
+        for _ in range(600):
+            asked = np.sort(everybody[rng.integers(0, len(everybody), count)].ravel())
+            for given in broken:
+                allowed = may_miss(count, k, fnr, given)
+                threshold = asked[asked.size - 1 - allowed]
+                missed_share = 1 - np.searchsorted(thresholds, threshold, "right") / thresholds.size
+                broken[given] += missed_share > fnr
+        # Three standard deviations of 600 calibrations.
+        most = 600 * (1 - confidence) + 3 * np.sqrt(600 * confidence * (1 - confidence))
+        assert broken[confidence] <= most
+        assert broken[None] > 150
+
+
+def test_a_confident_promise_takes_more_queries() -> None:
+    assert [least_queries(0.05, each) for each in (0.5, 0.9, 0.95, 0.99)] == [14, 45, 59, 90]
+    for fnr in (0.01, 0.05, 0.2):
+        for confidence in (0.5, 0.9, 0.99):
+            least = least_queries(fnr, confidence)
+            assert may_miss(least, 10, fnr, confidence) == 0
+            allowed = [may_miss(n, 10, fnr, confidence) / (10 * n) for n in (least, 2_000, 10_000)]
+            assert allowed == sorted(allowed)
+            assert allowed[-1] < fnr
+            assert allowed[-1] > fnr - 0.02
+            # One that misses all or nothing, by the chances of a coin.
+            most = may_miss(500, 1, fnr, confidence) if least <= 500 else 0
+            chance = sum(
+                math.comb(500, each) * fnr**each * (1 - fnr) ** (500 - each)
+                for each in range(most + 1)
+            )
+            assert least > 500 or chance <= 1 - confidence
 
 
 def test_queries_that_tune_do_not_calibrate() -> None:

@@ -153,10 +153,12 @@ def from_arrays(arrays: StoredArrays, properties: Described, index: Deferred[Ivf
 
 def _calibration(described: Described, reference: Reference, index: Ivf) -> Calibration:
     each, rule = described["calibration"], described["rule"]
+    confidence = each.find("confidence")
     score = cast("Score", rule["score"].text(*SCORES if index.graph else LIST_SCORES))
     return Calibration(
         k=each["k"].integer(1, max(len(index.row_ids), 1)),
         fnr=each["fnr"].number(0.0, 1.0),
+        confidence=None if confidence is None else confidence.number(0.0, 1.0),
         rule=StopRule(
             score,
             rule["gamma"].number(0.0),

@@ -298,4 +298,6 @@ def _describe_promise(info: CalibrationInfo) -> str:
     if info.is_stale:
         state = f"stale: {info.rows_added} rows added, {info.rows_deleted} deleted since"
     promise = f"at most {calibration.fnr:g} missed on average"
+    if calibration.confidence is not None:
+        promise += f" with confidence {calibration.confidence:g}"
     return f"{promise}, calibrated with {calibration.calibration_count} {kind} ({state})"

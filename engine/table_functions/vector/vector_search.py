@@ -282,7 +282,9 @@ def _promise(index: VectorIndex) -> str:
     """Return what is promised of a search of all rows that has not compared all of them."""
     if index.calibrated is None:
         return "uncalibrated"
-    return "stale" if index.calibrated.is_stale else "marginal"
+    if index.calibrated.is_stale:
+        return "stale"
+    return "marginal" if index.calibrated.calibration.confidence is None else "confident"
 
 
 def _is_selective(index: VectorIndex, k: int, selected_count: int) -> bool:

@@ -37,7 +37,7 @@ def read_calibrate(reader: TokenReader) -> Calibrate:
             raise ProgrammingError(f"CALIBRATE INDEX '{index}' USING () has no query")
         queries = query_of(reader.text, inside)
     owner = f"calibration of '{index}'"
-    options = tuple(sorted((*_DEFAULTS, "score")))
+    options = tuple(sorted((*_DEFAULTS, "confidence", "score")))
     given = _DEFAULTS | read_options(reader, options, "CALIBRATE INDEX", owner)
     score = None
     if "score" in given:
@@ -45,7 +45,8 @@ def read_calibrate(reader: TokenReader) -> Calibrate:
     fnrs = _listed("fnr", given["fnr"], _share)
     ks = _listed("k", given["k"], lambda text: whole_number("the k of a calibration", text, 1))
     seed = whole_number("the seed of a calibration", given["seed"], 0)
-    return Calibrate(index, queries, fnrs, ks, score, seed)
+    confidence = _confidence(given["confidence"]) if "confidence" in given else None
+    return Calibrate(index, queries, fnrs, ks, score, seed, confidence)
 
 
 def _listed(option: str, text: str, read: Callable[[str], _Value]) -> tuple[_Value, ...]:
@@ -55,6 +56,15 @@ def _listed(option: str, text: str, read: Callable[[str], _Value]) -> tuple[_Val
     if double is not None:
         raise ProgrammingError(f"the {option} {double} of a calibration is given twice")
     return values
+
+
+def _confidence(text: str) -> float:
+    if not _NUMBER.fullmatch(text) or not 0 < float(text) < 1:
+        raise ProgrammingError(
+            f"the confidence of a calibration is a number between 0 and 1, such as 0.95,"
+            f" not '{text}'"
+        )
+    return float(text)
 
 
 def _share(text: str) -> float:
