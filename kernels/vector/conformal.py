@@ -243,10 +243,11 @@ def promise(
 ) -> StopRule:
     """Return the rule with the least threshold that promises a missed share of `fnr`."""
     needed = _needed(rule, calibration) + _penalties(rule, calibration.ranks - 1)
-    threshold = _threshold(needed, may_miss(*calibration.ranks.shape, fnr, confidence))
+    count, k = calibration.ranks.shape
+    threshold = _threshold(needed, may_miss(count, k, fnr, confidence))
     if rule.score == "ef":
         # A walk keeps k vectors or more, and no part of one.
-        threshold = ceil(max(threshold, calibration.ranks.shape[1]))
+        threshold = ceil(max(threshold, k))
     return replace(rule, threshold=float(threshold))
 
 
@@ -255,7 +256,8 @@ def fixed_rule(calibration: Trace, fnr: float, confidence: float | None = None) 
 
     As under any rule, a search goes on until it has k rows.
     """
-    lists = _fixed(calibration, may_miss(*calibration.ranks.shape, fnr, confidence))
+    count, k = calibration.ranks.shape
+    lists = _fixed(calibration, may_miss(count, k, fnr, confidence))
     # Every distance is nothing beside an endless one, so that all scores are 1.
     return StopRule("kth", 1.0, 0, inf, 0.0, 1.0 + lists)
 
@@ -284,7 +286,8 @@ def may_miss(count: int, k: int, fnr: float, confidence: float | None = None) ->
         # Rounded, since 0.1 * 10 - 1 may be a little less than 0.
         allowed: int = floor(round(k * (fnr * (count + 1) - 1), 9))
     else:
-        share = max(_hoeffding(count, fnr, 1 - confidence), _bentkus(count, k, fnr, 1 - confidence))
+        doubt = 1 - confidence
+        share = max(_hoeffding(count, fnr, doubt), _bentkus(count, k, fnr, doubt))
         allowed = floor(k * count * share + 1e-9)
     assert allowed >= 0, "`split` leaves as many queries as a promise takes"
     return allowed
@@ -323,7 +326,7 @@ def _bentkus(count: int, k: int, fnr: float, doubt: float) -> float:
     )
     chances = np.exp(chances + places * log(fnr) + (count - places) * log1p(-fnr))
     factor = 1.0 if k == 1 else np.e
-    enough = np.count_nonzero(factor * np.cumsum(chances) <= doubt)
+    enough = int(np.count_nonzero(factor * np.cumsum(chances) <= doubt))
     return max(enough - 1, 0) / count
 
 
