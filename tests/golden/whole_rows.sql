@@ -37,6 +37,12 @@ SELECT id + 1 AS sale FROM sale ORDER BY sale DESC;
 SELECT (SELECT max(x) FROM (VALUES (5)) AS id (x) WHERE x > id) FROM sale ORDER BY id LIMIT 1;
 -- 5
 
+-- A column may have the name of its table, and fields.
+SELECT s.a FROM (SELECT {'a': 7} AS s, 8 AS b) AS s;
+-- 7
+SELECT s.k, s.b FROM (SELECT MAP {'k': 9} AS s, 8 AS b) AS s;
+-- 9 | 8
+
 -- Errors.
 SELECT sale FROM sale AS s;
 -- error: ProgrammingError: column 'sale' does not exist in 's' (line 1, column 8)

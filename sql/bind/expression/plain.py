@@ -81,7 +81,8 @@ def _qualified(
     except ProgrammingError as error:
         # No table of that name, or one without the column: it may be a struct.
         wrong = wrong or error
-        if any(is_same(table.name, first) for table in context.scope.tables):
+        is_table = any(is_same(table.name, first) for table in context.scope.tables)
+        if is_table and not context.scope.index.places(first):
             raise wrong from None
         try:
             found = context.resolve(first, None)
