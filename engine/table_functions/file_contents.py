@@ -111,11 +111,18 @@ def _ranges(file: InputFile) -> Iterator[Row]:
         with file.stream() as stream, tarfile.open(fileobj=stream, mode="r:") as archive:
             for member in archive:
                 check_interrupt()
+                # A header may lead back to itself.
+                if member.size < 0:
+                    raise ValueError(member.size)
                 if member.isreg() and not member.issparse():
                     # Names of other encodings are kept by Python as halves of characters.
                     name = member.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
                     start, size = member.offset_data, member.size
                     yield file.path, name, {"file": file.path, "offset": start, "length": size}
+            # Python takes a header that it cannot read for the end, which zeros are.
+            stream.seek(archive.offset)
+            if any(stream.read(tarfile.BLOCKSIZE)):
+                raise ValueError(archive.offset)
     except (tarfile.TarError, ValueError, OverflowError, MemoryError) as error:
         raise DataError(
             f"file '{file.path}' is no tar archive, or is compressed or damaged"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError, did_you_mean
@@ -16,13 +17,15 @@ from raydb.storage.flat.encodings import ENCODINGS, encodings_of
 from raydb.storage.flat.encodings.dictionary import ColumnDictionary
 from raydb.storage.flat.encodings.references import REFERENCES, FileNames
 from raydb.storage.flat.kinds import kind_of, type_bits
-from raydb.storage.flat.layout import MAX_CHUNK_ROWS, Kind
+from raydb.storage.flat.layout import MAX_CHUNK_ROWS, MAX_PAYLOAD_BYTES, Kind
 from raydb.storage.flat.modality import Contents, contents_of, contents_of_items
 from raydb.storage.flat.shared_dictionaries import SharedEntries, share_dictionaries
 from raydb.storage.in_order import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from raydb.storage.flat.encodings.encoding import Encoding
     from raydb.storage.flat.encodings.referring import ReferredColumn
@@ -35,8 +38,9 @@ _TEXT_BYTES = 2**16
 _MEDIA_BYTES = 2**18
 _MEDIA_ROWS = 100
 _NESTED_BYTES = 2**20
-# 24 KB of records.
+# 24 KB of records, and of what they refer to as much as is read at a time.
 _REFERENCE_ROWS = 2**10
+_REFERENCE_BYTES = 2**26
 
 # Columns of fewer rows are planned one after the other.
 _THREAD_ROWS = 2**17
@@ -85,9 +89,7 @@ def plan_columns(
     a column cannot have; NotSupportedError for types that FlatStor does not store.
     """
     names = table.column_names
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise ProgrammingError(f"column '{name}' appears {count} times")
+    check_distinct(names)
     rows_of = chunk_rows if not isinstance(chunk_rows, int) else dict.fromkeys(names, chunk_rows)
     for settings in (rows_of, encodings, offset_index):
         check_names(settings or {}, names)
@@ -114,6 +116,13 @@ def plan_columns(
         if dictionary is not plans[position].dictionary:
             plans[position] = plans[position]._replace(prepared=dictionary)
     return plans, shared
+
+
+def check_distinct(names: Sequence[str]) -> None:
+    """Raise ProgrammingError for a column named twice."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ProgrammingError(f"column '{name}' appears {count} times")
 
 
 def check_names(settings: Iterable[str], names: Sequence[str]) -> None:
@@ -158,11 +167,24 @@ def _plan_referred(name: str, column: ReferredColumn, rows: int | None) -> Colum
         Kind.BYTES,
         8,
         contents_of_items(column.heads),
-        rows or _REFERENCE_ROWS,
+        rows or _reference_rows(column.lengths),
         REFERENCES,
         indexed=True,
         prepared=FileNames(column.names),
     )
+
+
+def _reference_rows(lengths: NDArray[np.int64]) -> int:
+    """Return the rows of a chunk of ranges, whose values have less than 2 GiB."""
+    mean = max(1, int(lengths.sum()) // max(1, len(lengths)))
+    rows = max(1, min(_REFERENCE_ROWS, _REFERENCE_BYTES // mean))
+    while rows > 1 and _largest_sum(lengths, rows) > MAX_PAYLOAD_BYTES:
+        rows //= 2
+    return rows
+
+
+def _largest_sum(lengths: NDArray[np.int64], rows: int) -> int:
+    return int(np.add.reduceat(lengths, np.arange(0, len(lengths), rows)).max(initial=0))
 
 
 def _check_rows(name: str, rows: int | None) -> None:

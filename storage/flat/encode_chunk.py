@@ -10,6 +10,7 @@ from raydb.errors import DataError
 from raydb.storage.flat.encodings import encode
 from raydb.storage.flat.encodings.all_null import ALL_NULL
 from raydb.storage.flat.encodings.encoding import Encoded, Values
+from raydb.storage.flat.encodings.references import REFERENCES
 from raydb.storage.flat.encodings.survey import survey_integers
 from raydb.storage.flat.encodings.verbatim import VERBATIM
 from raydb.storage.flat.kinds import valid_mask, values_of
@@ -95,7 +96,7 @@ def _filled(values: NDArray[Any], mask: NDArray[np.bool_] | None) -> NDArray[Any
 
 
 def _check_size(plan: ColumnPlan, first: int, encoded: Encoded) -> None:
-    size = size_of(encoded.payload)
+    size = encoded.reference if plan.wanted is REFERENCES else size_of(encoded.payload)
     if size > MAX_PAYLOAD_BYTES:
         raise DataError(
             f"the chunk of column '{plan.name}' from row {first} on has {size} bytes; at most "

@@ -21,7 +21,7 @@ from raydb.interrupts import beside
 from raydb.kernels.codecs.onpair import PairTable
 from raydb.storage.durable.replace import replace_file
 from raydb.storage.flat import bloom
-from raydb.storage.flat.column_plan import ColumnPlan, check_names, plan_columns
+from raydb.storage.flat.column_plan import ColumnPlan, check_distinct, check_names, plan_columns
 from raydb.storage.flat.encode_chunk import EncodedChunk, encode_rows, size_of
 from raydb.storage.flat.encodings.dictionary import ColumnDictionary
 from raydb.storage.flat.encodings.fsst import Symbols
@@ -169,6 +169,7 @@ def write_stream(
 def _refer(table: Any, folder: str, names: Sequence[str]) -> dict[str, ReferredColumn]:
     """Return the columns whose values stay in other files."""
     check_names(names, table.column_names)
+    check_distinct(table.column_names)
     return {name: refer(name, table.column(name), folder) for name in names}
 
 

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.storage.flat.metadata.column import File
     from raydb.storage.mapped import Source
 
 RECORD = np.dtype([("checksum", "<u8"), ("offset", "<u8"), ("length", "<u4"), ("file", "<u4")])
+MAX_OFFSET = 2**62
 _PIECE_BYTES = 2**20
 _FLAGS = os.O_RDONLY
 # No link that has come since, no wait for the other end of a pipe, no lines of Windows.
@@ -36,12 +38,12 @@ for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
 class OutsideFiles:
     """The files that the values of a column lie in, by their numbers.
 
-    source: the FlatStor file. names: an Arrow array of bytes.
+    file: the FlatStor file. names: an Arrow array of bytes.
     """
 
-    def __init__(self, source: Source, names: Any) -> None:
-        self._source, self._names = source, names
-        self._folder = "" if source.is_remote else folder_of(source.name)
+    def __init__(self, file: File, names: Any) -> None:
+        self._source, self._names = file.source, names
+        self._folder = "" if file.source.is_remote else folder_of(file.place)
         self._paths: dict[int, str] = {}
 
     def name(self, number: int) -> str:

@@ -16,7 +16,13 @@ from raydb.errors import OperationalError
 from raydb.interrupts import check_interrupt
 from raydb.room import check_room
 from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk
-from raydb.storage.flat.encodings.outside import RECORD, OutsideFiles, Reading, reason_of
+from raydb.storage.flat.encodings.outside import (
+    MAX_OFFSET,
+    RECORD,
+    OutsideFiles,
+    Reading,
+    reason_of,
+)
 from raydb.storage.flat.encodings.texts import pack_entries, text_array
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Kind
 
@@ -28,8 +34,6 @@ if TYPE_CHECKING:
     from raydb.storage.flat.encodings.encoding import Chunk, Rows, Sections, Values
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
-
-_MAX_OFFSET = 2**62
 
 
 class FileNames(NamedTuple):
@@ -74,7 +78,7 @@ class _References(Encoding):
         for name, limit in (
             ("file", column.dictionary_count),
             ("length", MAX_PAYLOAD_BYTES + 1),
-            ("offset", _MAX_OFFSET),
+            ("offset", MAX_OFFSET),
         ):
             greatest = int(records[name].max())
             if greatest >= limit:
@@ -82,7 +86,7 @@ class _References(Encoding):
         total = int(records["length"].sum(dtype=np.int64))
         if total != entry.reference:
             raise bad_chunk(column, entry, place, f"lengths whose sum is {entry.reference}", total)
-        return None, _Ranges(records, OutsideFiles(column.file.source, column.dictionary))
+        return None, _Ranges(records, OutsideFiles(column.file, column.dictionary))
 
     def verify(self, chunk: Chunk) -> None:
         for row in range(chunk.entry.row_count):

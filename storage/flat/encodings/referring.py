@@ -18,7 +18,13 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError, OperationalError, ProgrammingError
 from raydb.interrupts import check_interrupt
-from raydb.storage.flat.encodings.outside import RECORD, Reading, inner_path, reason_of
+from raydb.storage.flat.encodings.outside import (
+    MAX_OFFSET,
+    RECORD,
+    Reading,
+    inner_path,
+    reason_of,
+)
 from raydb.storage.flat.kinds import is_text
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES
 from raydb.storage.flat.modality import HEAD_BYTES, sampled_rows
@@ -37,6 +43,12 @@ class ReferredColumn(NamedTuple):
     records: Any
     names: Any
     heads: list[tuple[bytes, int]]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many bytes each value has."""
+        records = np.frombuffer(self.records.buffers()[1], RECORD)
+        return records["length"].astype(np.int64)
 
 
 def refer(name: str, column: Any, folder: str) -> ReferredColumn:
@@ -59,7 +71,7 @@ def refer(name: str, column: Any, folder: str) -> ReferredColumn:
             try:
                 start = offset or 0
                 size = reading.size(number) - start if length is None else length
-                if start < 0 or not 0 <= size <= MAX_PAYLOAD_BYTES:
+                if not 0 <= start < MAX_OFFSET or not 0 <= size <= MAX_PAYLOAD_BYTES:
                     found = f"bytes {start} to {start + size} of file '{given[number]}'"
                     raise DataError(f"row {row} of column '{name}' cannot be {found}")
                 digest, head = reading.digest(number, start, size, HEAD_BYTES)
@@ -76,10 +88,13 @@ def _parts_of(name: str, column: Any) -> tuple[Any, Any, Any]:
     """Return the files as a dictionary array, the offsets and the lengths, NULL where not given."""
     array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     kinds = {"file": array.type}
+    are_distinct = True
     if pa.types.is_struct(array.type):
         kinds = {field.name: field.type for field in array.type}
+        are_distinct = len(kinds) == array.type.num_fields
     are_whole = all(_is_whole(kinds.pop(part, pa.int64())) for part in ("offset", "length"))
-    if not are_whole or len(kinds) != 1 or not is_text(kinds.get("file", pa.null())):
+    are_known = are_distinct and are_whole and len(kinds) == 1
+    if not are_known or not is_text(kinds.get("file", pa.null())):
         raise ProgrammingError(
             f"column '{name}' is kept by reference, so that it holds paths of files or structs of a"
             f" file, an offset and a length, not {array.type}"

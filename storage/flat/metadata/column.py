@@ -6,6 +6,8 @@ compared with what it must be before anything is read through it.
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,10 +66,12 @@ _SIZES = (
 class File:
     """An open file: its name for errors, its bytes, and where its chunks must end.
 
-    source: brings bytes that are elsewhere; what is read here has been asked for.
+    source: brings bytes that are elsewhere; what is read here has been asked for. place: the path
+    of a local file, which stays the same when the process goes to another folder.
     """
 
     path: str
+    place: str
     source: Source
     view: memoryview
     bytes_: NDArray[np.uint8]
@@ -78,7 +82,10 @@ class File:
         """Return a file whose bytes a source brings."""
         view = source.view
         data = read_only(np.frombuffer(view, np.uint8))
-        return File(source.name, source, view, data, len(view) - TAIL.size)
+        place = source.name
+        if not (source.is_remote or os.path.isabs(place)):  # noqa: PTH117  (a Path costs 5 us)
+            place = str(Path.cwd() / place)
+        return File(source.name, place, source, view, data, len(view) - TAIL.size)
 
     def section(self, section: Section, what: str, named_at: int) -> memoryview:
         """Return the bytes of a section after checking its bounds and its checksum.

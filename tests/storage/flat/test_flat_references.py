@@ -17,6 +17,7 @@ from test_flat_round_trip import check_everything
 
 import raydb
 from raydb.flatstor import inspect, open_table, write_table
+from raydb.storage.flat import column_plan, encode_chunk
 from raydb.storage.flat.encodings.outside import RECORD
 from raydb.storage.flat.encodings.texts import pack_entries
 
@@ -90,6 +91,25 @@ def test_the_folder_moves_as_a_whole(
     (folder / "linked.flat").symlink_to(other / "x.flat")
     for path in (other / "x.flat", folder / "linked.flat"):
         assert open_table(path).item(3, "image") == IMAGES[3]
+
+
+def test_the_process_may_go_to_another_folder(folder: Path) -> None:
+    write_images()
+    with open_table("x.flat") as flat:
+        os.chdir(folder.parent)
+        assert flat.item(3, "image") == IMAGES[3]
+
+
+def test_chunks_have_less_than_2_gib(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(column_plan, "MAX_PAYLOAD_BYTES", 21_100)
+    monkeypatch.setattr(encode_chunk, "MAX_PAYLOAD_BYTES", 21_100)
+    write_table(images(), "x.flat", by_reference=["image"])
+    with open_table("x.flat") as flat:
+        # 11,008 bytes and 10,008.
+        assert flat.metadata.columns[1].encodings == {"references": 6, "all_null": 1}
+        assert flat.column("image").to_pylist() == [*IMAGES, None]
+    with pytest.raises(raydb.DataError, match=r"from row 5 on has .* set fewer chunk_rows than 5"):
+        write_images()
 
 
 def change(path: Path) -> None:
@@ -263,6 +283,31 @@ def test_members_of_archives(folder: Path) -> None:
                 con.execute(f"FROM tar_ranges('{file}')")
 
 
+def spoil_header(header: bytearray) -> None:
+    header[10] ^= 0xFF
+
+
+def lead_back_to_itself(header: bytearray) -> None:
+    header[124:136] = b"\xff" * 10 + b"\xfe\x00"
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+
+
+@pytest.mark.parametrize("spoil", [spoil_header, lead_back_to_itself])
+def test_damaged_archives_are_refused(spoil: Callable[[bytearray], None], folder: Path) -> None:
+    content = bytearray((folder / "set.tar").read_bytes())
+    with tarfile.open("set.tar") as archive:
+        start = archive.getmember("5.png").offset
+    header = content[start : start + 512]
+    spoil(header)
+    content[start : start + 512] = header
+    (folder / "bad.tar").write_bytes(content)
+    with pytest.raises(
+        raydb.DataError, match=r"'bad\.tar' is no tar archive, or is compressed or d"
+    ):
+        raydb.connect().execute("FROM tar_ranges('bad.tar')")
+
+
 @pytest.mark.parametrize(
     ("image", "failure", "text"),
     [
@@ -270,6 +315,7 @@ def test_members_of_archives(folder: Path) -> None:
         ("../x", raydb.ProgrammingError, r"file '\.\./x' of column 'image' is outside of"),
         (3, raydb.ProgrammingError, "holds paths of files or structs of .*, not int64"),
         ({"name": "x"}, raydb.ProgrammingError, "holds paths of files or structs of"),
+        ({"file": "img/1.png", "offset": 2**62, "length": 0}, raydb.DataError, "cannot be bytes"),
         ({"file": "x", "offset": "y"}, raydb.ProgrammingError, "holds paths of files or structs"),
         ("img/none", raydb.OperationalError, "row 0 .* in the file 'img/none', which does not"),
         ("img", raydb.OperationalError, "row 0 .*'img', which cannot be read: is a directory"),
@@ -293,6 +339,13 @@ def test_settings_that_do_not_fit(folder: Path) -> None:
     ):
         with pytest.raises(raydb.ProgrammingError, match=text):
             write_table(images(), "x.flat", **settings)
+    named_twice = pa.table([images()["image"]] * 2, names=["image", "image"])
+    with pytest.raises(raydb.ProgrammingError, match="column 'image' appears 2 times"):
+        write_table(named_twice, "x.flat", by_reference=["image"])
+    offsets = [pa.array(["img/1.png"]), pa.array([1]), pa.array([2])]
+    ranges = pa.StructArray.from_arrays(offsets, ["file", "offset", "offset"])
+    with pytest.raises(raydb.ProgrammingError, match="holds paths of files or structs of"):
+        write_table(pa.table({"image": ranges}), "x.flat", by_reference=["image"])
     with pytest.raises(raydb.NotSupportedError, match=r"'s3://a/x\.flat' cannot refer to others"):
         write_table(images(), "s3://a/x.flat", by_reference=["image"])
     with raydb.connect() as con:
