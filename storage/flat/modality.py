@@ -99,9 +99,9 @@ def add_modality(
     name: str, recognise: bytes | Callable[[bytes, int], bool], *, verbatim: bool = True
 ) -> None:
     """Make a modality known to this process; see `raydb.flatstor.add_modality`."""
-    if name.upper() in Modality.__members__:
+    if isinstance(name, str) and name.upper().replace(" ", "_") in Modality.__members__:
         raise ProgrammingError(f"modality '{name}' is one of FlatStor's own")
-    if not is_name(name):
+    if not isinstance(name, str) or not is_name(name):
         raise ProgrammingError(f"a modality has a name of 1 to {MAX_NAME} printable characters")
     _ADDED[name] = AddedModality(name, recognise, verbatim)
 

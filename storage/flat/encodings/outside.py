@@ -33,6 +33,7 @@ _FLAGS = os.O_RDONLY
 # No link that has come since, no wait for the other end of a pipe, no lines of Windows.
 for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
     _FLAGS |= getattr(os, _name, 0)
+_FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class OutsideFiles:
@@ -44,24 +45,20 @@ class OutsideFiles:
     def __init__(self, file: File, names: Any) -> None:
         self._source, self._names = file.source, names
         self._folder = "" if file.source.is_remote else folder_of(file.place)
-        self._paths: dict[int, str] = {}
 
     def name(self, number: int) -> str:
         """Return the name of a file, for errors too."""
         return str(self._names[number].as_py().decode("utf-8", "backslashreplace"))
 
-    def path(self, number: int) -> str:
-        """Return the path of a file. Raises ValueError for one that must not be read."""
-        path = self._paths.get(number)
-        if path is None:
-            path = self._paths[number] = inner_path(self._folder, self.name(number))
-        return path
+    def open(self, number: int) -> tuple[FileIO, int]:
+        """Open a file, see `open_inner`."""
+        return open_inner(self._folder, self.name(number))
 
     def reading(self, records: NDArray[Any]) -> Reading:
         """Return what reads some ranges; of objects they are brought, in one trip."""
         if not self._source.is_remote:
-            return Reading(self.path)
-        return Reading(self.path, self._bring(records))
+            return Reading(self.open)
+        return Reading(self.open, self._bring(records))
 
     def _bring(self, records: NDArray[Any]) -> dict[int, Source]:
         """Return the objects that ranges lie in, of which these are there."""
@@ -89,14 +86,16 @@ class _Opened(NamedTuple):
 class Reading:
     """Reads ranges of files by their numbers; the last file stays open for the next range.
 
-    path_of: where a file is. objects: those that have been brought in place of files.
+    open_: opens a file and tells its size. objects: those that have been brought in place of files.
     Raises OSError, and ValueError for what must not be read; `reason_of` says why.
     """
 
     def __init__(
-        self, path_of: Callable[[int], str], objects: dict[int, Source] | None = None
+        self,
+        open_: Callable[[int], tuple[FileIO, int]],
+        objects: dict[int, Source] | None = None,
     ) -> None:
-        self._path_of, self._objects = path_of, objects
+        self._open_file, self._objects = open_, objects
         self._opened: _Opened | None = None
 
     def size(self, number: int) -> int:
@@ -132,7 +131,7 @@ class Reading:
     def _open(self, number: int) -> _Opened:
         if self._opened is None or self._opened.number != number:
             self._close()
-            self._opened = _Opened(number, *_open_plain(self._path_of(number)))
+            self._opened = _Opened(number, *self._open_file(number))
         return self._opened
 
     def _close(self) -> None:
@@ -174,6 +173,8 @@ def inner_path(folder: str, name: str) -> str:
     path = Path(os.path.realpath(root / _plain_name(name)))
     if not path.is_relative_to(root):
         raise ValueError("leads out of its folder")
+    if path == root:
+        raise ValueError("is not a file")
     return str(path)
 
 
@@ -185,11 +186,31 @@ def _plain_name(name: str) -> str:
     return name
 
 
-def _open_plain(path: str) -> tuple[FileIO, int]:
-    """Open a regular file for reading; return its size too. ValueError for anything else."""
-    file = FileIO(os.open(path, _FLAGS), "rb")
+def open_inner(folder: str, name: str) -> tuple[FileIO, int]:
+    """Open a regular file of a name below a folder for reading; return its size too.
+
+    Raises ValueError for anything else, and for a name that leads elsewhere; OSError where a link
+    has come into its path since it was looked at.
+    """
+    path = inner_path(folder, name)
+    file = FileIO(_descriptor(folder, path), "rb")
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):
         file.close()
         raise ValueError("is not a file")
     return file, status.st_size
+
+
+def _descriptor(folder: str, path: str) -> int:
+    """Open a path below a folder, both without symbolic links, part by part: none is followed."""
+    if os.open not in os.supports_dir_fd:
+        return os.open(path, _FLAGS)
+    *folders, last = Path(path).relative_to(folder).parts
+    within = os.open(folder, _FOLDER_FLAGS)
+    try:
+        for each in folders:
+            above, within = within, os.open(each, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=within)
+            os.close(above)
+        return os.open(last, _FLAGS, dir_fd=within)
+    finally:
+        os.close(within)

@@ -23,6 +23,7 @@ from raydb.storage.flat.encodings.outside import (
     RECORD,
     Reading,
     inner_path,
+    open_inner,
     reason_of,
 )
 from raydb.storage.flat.kinds import is_text
@@ -63,7 +64,7 @@ def refer(name: str, column: Any, folder: str) -> ReferredColumn:
     records, sampled = np.zeros(len(files), RECORD), set(sampled_rows(len(files)))
     heads: list[tuple[bytes, int]] = []
     columns = zip(*(each.to_pylist() for each in (files.indices, offsets, lengths)), strict=True)
-    with Reading(lambda number: inner_path(folder, names[number])) as reading:
+    with Reading(lambda number: open_inner(folder, names[number])) as reading:
         for row, (number, offset, length) in enumerate(columns):
             if number is None:
                 continue

@@ -379,12 +379,14 @@ def test_added_modalities(tmp_path: Path) -> None:
 def test_modalities_that_cannot_be(tmp_path: Path) -> None:
     for name, text in (
         ("Image", "'Image' is one of FlatStor's own"),
+        ("mixed media", "'mixed media' is one of FlatStor's own"),
         ("", "has a name of 1 to 64 printable characters"),
+        (5, "has a name of 1 to 64 printable characters"),
         ("x" * 65, "has a name of 1 to 64 printable characters"),
         ("a\nb", "has a name of 1 to 64 printable characters"),
     ):
         with pytest.raises(ProgrammingError, match=text):
-            add_modality(name, b"x")
+            add_modality(name, b"x")  # type: ignore[arg-type]
     add_modality("broken", lambda head, length: bool(head[length]))
     with pytest.raises(ProgrammingError, match="modality 'broken' cannot tell its items: index"):
         write_table(pa.table({"t": ["a"]}), tmp_path / "x.flat")

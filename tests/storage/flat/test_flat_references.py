@@ -18,7 +18,7 @@ from test_flat_round_trip import check_everything
 import raydb
 from raydb.flatstor import inspect, open_table, write_table
 from raydb.storage.flat import column_plan, encode_chunk
-from raydb.storage.flat.encodings.outside import RECORD
+from raydb.storage.flat.encodings.outside import RECORD, _descriptor
 from raydb.storage.flat.encodings.texts import pack_entries
 
 if TYPE_CHECKING:
@@ -220,6 +220,20 @@ def test_names_that_lead_out_are_refused(name: str, folder: Path) -> None:
         assert flat.item(1, "image") == IMAGES[1]
         with pytest.raises(raydb.OperationalError, match="which leads out of its folder"):
             flat.item(3, "image")
+
+
+def test_a_link_that_comes_after_the_first_read_is_not_followed(folder: Path) -> None:
+    write_images()
+    with open_table("x.flat") as flat:
+        assert flat.item(1, "image") == IMAGES[1]
+        outside = folder.parent / f"{folder.name} outside"
+        (folder / "img").rename(outside)
+        (folder / "img").symlink_to(outside)
+        with pytest.raises(raydb.OperationalError, match="which leads out of its folder"):
+            flat.item(1, "image")
+        # Looked at before the link, opened after it.
+        with pytest.raises(OSError, match=r"symbolic links|directory"):
+            _descriptor(str(folder), str(folder / "img" / "1.png"))
 
 
 @pytest.mark.parametrize(
