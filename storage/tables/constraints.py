@@ -94,7 +94,7 @@ def resolve_definition(definition: TableDefinition, tables: Mapping[str, Table])
     if definition.layout != FileLayout():
         # A first look at the settings: a bad one is an error now, not when rows are written.
         settings = (dict(part) for part in astuple(definition.layout))
-        plan_columns(definition.schema.empty_table(), *settings)
+        plan_columns(definition.schema.empty_table(), *settings, referred={})
     return replace(definition, foreign_keys=foreign_keys)
 
 
