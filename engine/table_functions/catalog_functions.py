@@ -130,7 +130,7 @@ def _views(call: FunctionCall) -> Iterator[Row]:
         widths[place] = widths.get(place, 0) + 1
     for database, schema, name, text, *_ in _information("views", call):
         comment = _comment(call, "view", _key(call, database, schema, name))
-        width = widths[database, schema, name]
+        width = widths.get((database, schema, name))
         yield *_placed(database, schema, name), comment, False, database == TEMP, width, text
 
 

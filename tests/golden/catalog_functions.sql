@@ -119,3 +119,24 @@ SET nprobe = 7;
 
 SELECT name, value FROM duckdb_settings() WHERE name = 'nprobe';
 -- 'nprobe' | '7'
+
+-- A view over files is in the catalogs; its columns are not, for they are known when it is read.
+COPY (SELECT 1 AS n) TO '$TMP/numbers.parquet';
+CREATE VIEW from_file AS FROM '$TMP/numbers.parquet';
+CREATE VIEW above AS SELECT n + 1 AS more FROM from_file;
+SELECT view_name, column_count FROM duckdb_views() WHERE view_name IN ('from_file', 'above') ORDER BY ALL;
+-- 'above' | NULL
+-- 'from_file' | NULL
+SELECT table_name, table_type FROM information_schema.tables WHERE table_name IN ('from_file', 'above') ORDER BY ALL;
+-- 'above' | 'VIEW'
+-- 'from_file' | 'VIEW'
+SELECT table_name, column_name FROM information_schema.columns WHERE table_name IN ('from_file', 'above');
+-- (no rows)
+SELECT relname, relkind FROM pg_catalog.pg_class WHERE relname IN ('from_file', 'above') ORDER BY ALL;
+-- 'above' | 'v'
+-- 'from_file' | 'v'
+EXPORT DATABASE '$TMP/exported';
+DESCRIBE above;
+-- 'more' | 'INTEGER' | 'YES' | NULL | NULL | NULL
+SELECT * FROM above;
+-- 2

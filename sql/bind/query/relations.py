@@ -78,8 +78,14 @@ def bind_relation(node: exp.Table, binding: Binding) -> Relation:
 
 
 def scan_table(table: str, binding: Binding) -> Scan:
-    """Return the rows of a table of the catalog, by its key."""
-    known = binding.catalog.tables[table]
+    """Return the rows of a table of the catalog, by its key.
+
+    Raises ProgrammingError for a file that the statement has not opened, as where a catalog lists
+    the views over it.
+    """
+    known = binding.catalog.tables.get(table)
+    if known is None:
+        raise ProgrammingError(f"{table} is read where a query names it, not here")
     columns = _columns.get(known)
     if columns is None:
         schema = typed_schema(known.definition.schema)

@@ -297,7 +297,7 @@ def _column_called(name: str, place: str, columns: Sequence[Column]) -> Column:
 
 
 def _view_columns(view: str, binding: Binding) -> Sequence[Column]:
-    """Return the columns of a view; none of one that is broken."""
+    """Return the columns of a view; none of one that is broken, or that reads files."""
     (select,) = parse(binding.catalog.views[view])
     assert isinstance(select, Select), "a view holds a query"
     place = binding.catalog.relations.place_of(view)
