@@ -93,8 +93,8 @@ def resolve_definition(definition: TableDefinition, tables: Mapping[str, Table])
         )
     if definition.layout != FileLayout():
         # A first look at the settings: a bad one is an error now, not when rows are written.
-        settings = (dict(part) for part in astuple(definition.layout))
-        plan_columns(definition.schema.empty_table(), *settings, referred={})
+        rows, encodings, indexed = (dict(part) for part in astuple(definition.layout))
+        plan_columns(definition.schema.empty_table(), rows, encodings, indexed, {})
     return replace(definition, foreign_keys=foreign_keys)
 
 
