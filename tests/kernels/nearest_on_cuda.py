@@ -9,7 +9,6 @@ from raydb.kernels.backends.cuda import list_scan as cuda_nearest
 from raydb.kernels.backends.cuda.list_scan import _scores_of, find_kth, search_on_device
 from raydb.kernels.backends.cuda.memory import argument, devices, send, to_host, xp
 from raydb.kernels.backends.device import DeviceError
-from raydb.kernels.vector.exact_search import METRICS
 from raydb.kernels.vector.ivf import build_ivf, search_ivf
 from raydb.running import DeviceMemory, Running, current
 
@@ -43,7 +42,7 @@ def check(index, queries, k, nprobe, allowed=None):
     assert found.margins.tobytes() == expected.margins.tobytes()
 
 
-@pytest.mark.parametrize(("metric", "width"), [*zip(METRICS, (8, 5, 4), strict=True), ("l2", 5)])
+@pytest.mark.parametrize(("metric", "width"), [("l2", 8), ("cosine", 5), ("ip", 4), ("l2", 5)])
 def test_the_answers_are_the_cpu_s(metric, width):
     rng, index = make(width, 90, width, metric, lists=7)
     queries = rng.normal(size=(3, width)).astype(np.float32)

@@ -34,10 +34,12 @@ class Held:
         asked = Asked.parse(question)
         if self.limit:
             asked = replace(asked, settings={**asked.settings, "memory_limit": self.limit})
+        # Who sees the call may hold the next one of this worker.
+        is_held = worker in self.held
         self.asked.append(asked)
         self.calls.append((worker, asked.call))
         answer = self.engine.call(worker, asked.encode())
-        if worker not in self.held:
+        if not is_held:
             return answer
         late = Future()
         threading.Thread(target=self._give, args=(worker, answer, late)).start()
