@@ -33,6 +33,11 @@ SETUPTOOLS = PROJECT["tool"]["setuptools"]
 
 # Folders at the root that hold no part of the package; the last two are left by a build.
 NOT_PACKAGES = {"docs", "tests", "build", "dist"}
+# All that the root holds beside names with a dot in front; the last ones are left by a build and by
+# the benchmark.
+ROOT_FILES = {"CHANGELOG.md", "LICENSE", "README.md", "pyproject.toml"}
+ROOT_FOLDERS = {"docs", "engine", "kernels", "planner", "sql", "ssb", "storage", "tests"}
+LEFT_AT_ROOT = {"build", "dist", "raydb.egg-info", "ssb-data"}
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "manager", "misc"}
 MAX_LINES_A_FILE = 500
 MAX_LINES_A_FUNCTION = 70
@@ -85,6 +90,17 @@ def test_raydb_is_the_installed_package() -> None:
     if text and json.loads(text).get("dir_info", {}).get("editable"):
         pytest.skip("the install is editable")
     assert Path(raydb.__file__).is_relative_to(sysconfig.get_path("purelib"))
+
+
+def test_the_root_holds_what_belongs_there() -> None:
+    if (CHECKOUT / ".git").exists():
+        listed = subprocess.run(
+            ["git", "ls-files"], cwd=CHECKOUT, check=True, capture_output=True, text=True
+        )
+        found = {name.partition("/")[0] for name in listed.stdout.splitlines()}
+    else:
+        found = {each.name for each in CHECKOUT.iterdir()} - LEFT_AT_ROOT
+    assert {name for name in found if not name.startswith(".")} == ROOT_FILES | ROOT_FOLDERS
 
 
 # Packaging

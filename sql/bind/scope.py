@@ -211,17 +211,25 @@ def _quoted(table: str | None) -> str:
     return f"'{table}'" if table else "an unnamed table"
 
 
-def whole_row(scope: Scope, name: str) -> Expression | None:
-    """Return the row of the table that has a name in FROM, as a struct; None for other names.
+def row_table(scope: Scope, name: str) -> ScopeTable | None:
+    """Return the table of FROM whose row a name stands for; None for other names.
 
-    A function of one column gives values, not rows. Names of columns come first.
+    Names of columns come first.
     """
     if scope.index.places(name):
         return None
     tables = [table for table in scope.tables if table.name and is_same(table.name, name)]
-    if len(tables) != 1:
+    return tables[0] if len(tables) == 1 else None
+
+
+def whole_row(scope: Scope, name: str) -> Expression | None:
+    """Return the row of the table that has a name in FROM, as a struct; None for other names.
+
+    A function of one column gives values, not rows.
+    """
+    table = row_table(scope, name)
+    if table is None:
         return None
-    (table,) = tables
     match table.columns:
         case [(column, value)] if column == table.written and table.row_id is None:
             return value

@@ -173,9 +173,8 @@ _ALL_TABLES = """
     SELECT database_name AS database, schema_name AS schema, table_name AS name,
         list(column_name ORDER BY column_index) AS column_names,
         list(data_type ORDER BY column_index) AS column_types,
-        bool_or(database_name = 'temp') AS temporary
-    FROM duckdb_columns() WHERE NOT internal
-    GROUP BY database_name, schema_name, table_name ORDER BY ALL"""
+        database_name = 'temp' AS temporary
+    FROM duckdb_columns() WHERE NOT internal GROUP BY ALL ORDER BY ALL"""
 
 
 def _show(reader: TokenReader) -> ast.Catalog | ast.Select:

@@ -44,6 +44,9 @@ SELECT * EXCLUDE (price_net) SIMILAR TO '(price|Odd)%' FROM t;
 SELECT * GLOB 'p*t' FROM t;
 -- 2
 -- 6
+SELECT COLUMNS(* ILIKE 'PRICE_N%') + 1 FROM t;
+-- 3
+-- 7
 SELECT COLUMNS(* LIKE 'price%') + 1 FROM t;
 -- 3 | 4
 -- 7 | 8
@@ -57,6 +60,8 @@ SELECT COLUMNS(name -> name = 'weight') FROM t;
 -- error: ProgrammingError: no column is one of columns(lambda name: name = 'weight') (line 1, column 31)
 SELECT COLUMNS(name -> weight LIKE 'a') FROM t;
 -- error: NotSupportedError: COLUMNS takes *, a regular expression in quotes, a list of names or a condition, as in COLUMNS(name -> name LIKE 'a%')
+SELECT * REPLACE (1 AS id) ILIKE 'i%' FROM t;
+-- error: NotSupportedError: REPLACE is not supported
 SELECT * LIKE id FROM t;
 -- error: ProgrammingError: column 'id' does not exist (line 1, column 15)
 SELECT COLUMNS('weight') FROM t;

@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.names import Qualified, fold, is_same
+from raydb.names import Qualified, fold
 from raydb.planner.catalog import CATALOG, MAIN
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.functions.moments.time_arithmetic import interval_of_units
@@ -33,6 +33,7 @@ from raydb.sql.bind.expression.constants import (
 )
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
 from raydb.sql.bind.expression.lambdas import bind_comprehension
+from raydb.sql.bind.scope import row_table
 from raydb.sql.parse.nodes import before_dot, require_only, unsupported
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.schema_names import INFORMATION, PG_CATALOG
@@ -81,8 +82,7 @@ def _qualified(
     except ProgrammingError as error:
         # No table of that name, or one without the column: it may be a struct.
         wrong = wrong or error
-        is_table = any(is_same(table.name, first) for table in context.scope.tables)
-        if is_table and not context.scope.index.places(first):
+        if row_table(context.scope, first) is not None:
             raise wrong from None
         try:
             found = context.resolve(first, None)

@@ -36,7 +36,7 @@ from raydb.sql.bind.scope import (
     named_scope,
     resolve,
     resolve_visible,
-    whole_row,
+    row_table,
 )
 from raydb.sql.bind.scope import find_name as find_column
 from raydb.sql.parse.nodes import locate, nodes_of, require_only
@@ -145,11 +145,8 @@ def _each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
     """Return an entry of the select list once for each column that its COLUMNS(...) names."""
     if isinstance(node, exp.Column):
         return [node]
-    if isinstance(node, exp.Star) and (pattern := node.args.get("ilike")):
-        star = exp.Star(except_=node.args.get("except_"))
-        node = exp.ILike(this=star, expression=pattern)
-    if isinstance(node, _NAMED) and isinstance(node.this, exp.Star):
-        node = exp.Anonymous(this="COLUMNS", expressions=[node])
+    if (condition := _star_condition(node)) is not None:
+        node = exp.Anonymous(this="COLUMNS", expressions=[condition])
     calls = [call for call in nodes_of(node, exp.Anonymous) if fold(call.name) == "columns"]
     if not calls:
         return [node]
@@ -171,7 +168,7 @@ def matching_columns(call: exp.Expr, scope: Scope) -> list[Visible]:
     COLUMNS(*), COLUMNS(* EXCLUDE (a)), COLUMNS('pattern'), COLUMNS(['a', 'b']),
     COLUMNS(name -> name LIKE 'a%'), COLUMNS(* LIKE 'a%'), which may be written * LIKE 'a%'
     """
-    match call.expressions:
+    match [_star_condition(each) or each for each in call.expressions]:
         case [exp.Star() as star]:
             require_only(star, "except_")
             known = list(dict.fromkeys(each.name for each in scope.visible))
@@ -197,6 +194,18 @@ def matching_columns(call: exp.Expr, scope: Scope) -> list[Visible]:
     if not found:
         raise ProgrammingError(f"no column is one of {text_of(call)}")
     return found
+
+
+def _star_condition(node: exp.Expr) -> exp.Expr | None:
+    """Return what is said of the names of a star's columns; None for anything else.
+
+    sqlglot keeps the pattern of ILIKE in the star.
+    """
+    if isinstance(node, exp.Star) and (pattern := node.args.get("ilike")):
+        star = node.copy()
+        star.set("ilike", None)
+        return exp.ILike(this=star, expression=pattern)
+    return node if isinstance(node, _NAMED) and isinstance(node.this, exp.Star) else None
 
 
 def _of_name(condition: exp.Expr, name: str) -> Expression:
@@ -334,7 +343,7 @@ def with_aliases(resolve: Resolve, scope: Scope, items: Sequence[Item]) -> Resol
             return resolve(name, table)
         if (column := find_column(scope, name)) is not None:
             return column
-        if whole_row(scope, name) is not None and (item := only_item(name, items)) is not None:
+        if row_table(scope, name) is not None and (item := only_item(name, items)) is not None:
             return item.expression
         try:
             return resolve(name, None)

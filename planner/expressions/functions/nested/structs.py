@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.errors import ProgrammingError, did_you_mean
-from raydb.names import find_name, is_same
+from raydb.names import find_name, fold
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.casts.nested import field_place
 from raydb.planner.expressions.columns.adapters import of_columns
@@ -42,9 +42,11 @@ def struct_of_pairs(pairs: Iterable[tuple[str, Expression]], what: str) -> Expre
     Raises ProgrammingError where two have one name, and where there is none.
     """
     fields: dict[str, Expression] = {}
+    used = set()
     for name, value in pairs:
-        if any(is_same(name, known) for known in fields):
+        if fold(name) in used:
             raise ProgrammingError(f"{what} has two fields named '{name}'")
+        used.add(fold(name))
         fields[name] = value
     if not fields:
         raise ProgrammingError(f"{what} needs a field, as in {{'a': 1}}")

@@ -1,5 +1,0 @@
-COPY t FROM '1.parquet';
-CREATE VIEW v AS FROM 'x.parquet';
-CREATE VIEW w AS SELECT a+1 AS b FROM v;
-CREATE VIEW z AS SELECT * FROM t;
-CREATE VIEW g AS FROM glob('*');

@@ -1,3 +1,0 @@
-CREATE TABLE t (
-    i INTEGER
-);
