@@ -28,6 +28,7 @@ from raydb.sql.parse.rewritten_tokens import (
     number_parameters,
     part_exponents,
     positional_names,
+    replace_into,
     row_types,
     without_generated,
 )
@@ -86,6 +87,8 @@ def _prepared(text: str, tokens: list[Token]) -> list[Token]:
         _refuse_glued(text, tokens)
     if TokenType.COMMA in kinds and _EMPTY.search(text):
         _refuse_empty(text, tokens)
+    if TokenType.INTO in kinds:
+        tokens = replace_into(tokens)
     if TokenType.ROW in kinds:
         tokens = row_types(tokens)
         kinds = {token.token_type for token in tokens}

@@ -160,6 +160,19 @@ def part_exponents(tokens: list[Token]) -> list[Token]:
     return parted
 
 
+def replace_into(tokens: list[Token]) -> list[Token]:
+    """Return tokens in which `REPLACE INTO`, SQLite's, is `INSERT OR REPLACE INTO`."""
+    prepared: list[Token] = []
+    for token, after in zip(tokens, (*tokens[1:], None), strict=True):
+        is_verb = not prepared or prepared[-1].token_type is not TokenType.OR
+        into = after is not None and after.token_type is TokenType.INTO
+        if is_verb and into and token.text.upper() == "REPLACE":
+            prepared.append(_at(token, TokenType.INSERT, "INSERT"))
+            prepared.append(_at(token, TokenType.OR, "OR"))
+        prepared.append(token)
+    return prepared
+
+
 def called_names(tokens: list[Token]) -> list[Token]:
     """Return tokens in which `apply`, a word of CROSS APPLY, is the name of a call `apply(...)`."""
     before = TokenType.CROSS, TokenType.OUTER

@@ -57,6 +57,31 @@ SELECT * FROM kv ORDER BY k;
 -- 'b' | 2
 -- 'c' | 3
 
+-- REPLACE INTO is INSERT OR REPLACE INTO.
+CREATE TABLE seen (k INTEGER PRIMARY KEY, v VARCHAR);
+
+REPLACE INTO seen VALUES (1, 'a'), (2, 'b');
+
+replace into seen (k, v) VALUES (1, 'c') RETURNING *;
+-- 1 | 'c'
+
+WITH more AS (SELECT 3 AS k) REPLACE INTO seen SELECT k, 'd' FROM more;
+
+PREPARE put AS REPLACE INTO seen VALUES ($1, $2);
+
+EXECUTE put(2, 'e');
+
+SELECT * REPLACE (upper(v) AS v) FROM seen ORDER BY k;
+-- 1 | 'C'
+-- 2 | 'E'
+-- 3 | 'D'
+
+REPLACE seen VALUES (1, 'x');
+-- error: ProgrammingError: syntax error at line 1, column 1: unexpected 'REPLACE'; did you mean 'PREPARE'?
+
+REPLACE INTO seen VALUES (1, 'x') ON CONFLICT DO NOTHING;
+-- error: ProgrammingError: INSERT OR REPLACE takes no ON CONFLICT
+
 -- A NULL equals no other one.
 CREATE TABLE pair (a INTEGER, b INTEGER, n INTEGER, UNIQUE (a, b));
 
