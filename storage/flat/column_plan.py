@@ -222,4 +222,5 @@ def choose_chunk_rows(kind: Kind, contents: Contents, row_count: int, column: An
         return max(1, min(_MEDIA_ROWS, _MEDIA_BYTES // mean))
     target = _TEXT_BYTES if kind is Kind.BYTES else _NESTED_BYTES
     rows = min(_NUMBER_ROWS, target // mean)
-    return max(1, rows // 8 * 8 or rows)
+    rows = max(1, rows // 8 * 8 or rows)
+    return row_count if rows < row_count <= rows + rows // 8 else rows

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import struct
 from dataclasses import field
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
@@ -32,6 +32,7 @@ from raydb.storage.flat.kinds import text_parts, values_of
 from raydb.storage.flat.layout import (
     CHUNK_ALIGNMENT,
     CHUNK_ENTRY,
+    CHUNK_RANGE,
     FORMAT_VERSION,
     HEADER,
     HEADER_CHECKED_BYTES,
@@ -75,12 +76,14 @@ _MIN_BLOOM_CHUNKS = 4
 _LARGEST_BLOOMS = 0.25
 # The chunks that a thread encodes at a time, 131,072 numbers: 1 to 3 ms.
 _RUN_CHUNKS = 8
-# Fewer runs are encoded on this thread, and runs of less: what is compiled of a thousand rows takes
-# microseconds, so that threads would only wait for each other's Python.
+# Fewer runs are encoded on this thread, and columns of fewer chunks: what is compiled of a thousand
+# rows takes microseconds, so that threads would only wait for each other's Python.
 _FEW_RUNS = 4
-_LITTLE_BYTES = 2**18
+_FEW_CHUNKS = 2
 # The sections of a chunk of so many bytes are copied into one piece before they are written.
 _JOINED_BYTES = 2**14
+
+_CHECKSUM = struct.Struct("<Q")
 
 T = TypeVar("T")
 
@@ -211,18 +214,27 @@ class _Output:
 
 @dataclass(slots=True, eq=False)
 class _Draft:
-    """What is known of a column while its chunks are written."""
+    """What is known of a column while its chunks are written.
+
+    entries, checksums, ranges: as they are written, of all chunks; Python's collector has bytes
+    not to look at. texts: the bounds of chunks of texts.
+    """
 
     plan: ColumnPlan
     null_count: int = 0
     uses_shared: bool = False
-    entries: list[ChunkEntry] = field(default_factory=list)
-    packed_entries: list[bytes] = field(default_factory=list)
-    checksums: list[int] = field(default_factory=list)
-    ranges: list[bytes] = field(default_factory=list)
+    size_bytes: int = 0
+    entries: bytearray = field(default_factory=bytearray)
+    checksums: bytearray = field(default_factory=bytearray)
+    ranges: bytearray = field(default_factory=bytearray)
     texts: list[bytes] = field(default_factory=list)
     blooms: Section = NO_SECTION
     bloom_starts: bytes = b""
+
+    @property
+    def chunk_count(self) -> int:
+        """The number of chunks."""
+        return -(-len(self.plan.column) // self.plan.chunk_rows)
 
 
 def _write_chunks(output: _Output, plans: Sequence[ColumnPlan]) -> list[_Draft]:
@@ -251,14 +263,11 @@ class _Run(NamedTuple):
 
 def _computed(compute: Callable[[_Run], T], drafts: Sequence[_Draft]) -> Iterator[tuple[_Draft, T]]:
     """Yield what a function makes of each run of chunks, in their order."""
-    runs = [run for draft in drafts for run in _Run.of_column(draft)]
-    plans = [draft.plan for draft in drafts]
-    is_little = sum(plan.column.nbytes for plan in plans) <= _LITTLE_BYTES * len(plans)
-    if len(runs) <= _FEW_RUNS or is_little:
-        results: Iterator[T] = map(compute, runs)
-    else:
-        results = in_order(compute, runs)
-    return zip((run.draft for run in runs), results, strict=True)
+    runs = (run for draft in drafts for run in _Run.of_column(draft))
+    chunk_count = sum(draft.chunk_count for draft in drafts)
+    if chunk_count <= max(_FEW_RUNS * _RUN_CHUNKS, _FEW_CHUNKS * len(drafts)):
+        return ((run.draft, compute(run)) for run in runs)
+    return in_order(lambda run: (run.draft, compute(run)), runs)
 
 
 def _encode_run(run: _Run) -> list[EncodedChunk]:
@@ -300,13 +309,12 @@ def _write_chunk(output: _Output, draft: _Draft, chunk: EncodedChunk) -> None:
     packed = CHUNK_ENTRY.pack(*entry)
     metadata = compose_chunk(packed, *zone[1:])
     parts = (validity, encoded.index, encoded.payload, encoded.dictionary, encoded.symbols)
-    draft.checksums.append(_write_parts(output, (*parts, metadata)))
+    draft.checksums += _CHECKSUM.pack(_write_parts(output, (*parts, metadata)))
     draft.null_count += chunk.null_count
     draft.uses_shared |= encoded.uses_shared
-    draft.entries.append(entry)
-    draft.packed_entries.append(packed)
-    if zone.value_range:
-        draft.ranges.append(zone.value_range)
+    draft.size_bytes += output.position - entry.offset
+    draft.entries += packed
+    draft.ranges += zone.value_range
     draft.texts += zone[2:]
 
 
@@ -343,8 +351,7 @@ def _write_blooms(output: _Output, drafts: Sequence[_Draft]) -> None:
     computed = _computed(_filters_of_run, drafts)
     for draft, runs in groupby(computed, key=itemgetter(0)):
         some = [each for _, found in runs for each in found]
-        chunk_bytes = sum(entry.length for entry in draft.entries)
-        if sum(each.nbytes for each in some) > _LARGEST_BLOOMS * chunk_bytes:
+        if sum(each.nbytes for each in some) > _LARGEST_BLOOMS * draft.size_bytes:
             continue
         starts = np.cumsum([0, *map(len, some)]).astype("<u4")
         draft.blooms = output.write_section(np.concatenate(some).astype("<u4").tobytes())
@@ -354,7 +361,7 @@ def _write_blooms(output: _Output, drafts: Sequence[_Draft]) -> None:
 def _has_blooms(draft: _Draft) -> bool:
     plan = draft.plan
     return (
-        len(draft.entries) >= _MIN_BLOOM_CHUNKS
+        draft.chunk_count >= _MIN_BLOOM_CHUNKS
         and plan.dictionary is None
         and not plan.is_opaque
         and plan.kind in {Kind.SIGNED, Kind.UNSIGNED, Kind.BYTES}
@@ -373,13 +380,17 @@ def _filters_of_run(run: _Run) -> list[NDArray[np.uint32]]:
 def _zones_overlap(draft: _Draft) -> bool:
     """Tell whether the zone maps leave several chunks for most keys."""
     zones: list[tuple[Any, Any]] = []
-    for number, entry in enumerate(draft.entries):
-        if not entry.flags & Flags.HAS_BOUNDS:
+    ranges = memoryview(draft.ranges)
+    for number, fields in enumerate(CHUNK_ENTRY.iter_unpack(draft.entries)):
+        flags = fields[-1]
+        if not flags & Flags.HAS_BOUNDS:
             continue
         if draft.plan.kind is Kind.BYTES:
             zones.append((draft.texts[2 * number], draft.texts[2 * number + 1]))
         else:
-            bounds = unpack_range(draft.plan.kind, memoryview(draft.ranges[number]), entry.flags)
+            place = number * CHUNK_RANGE.size
+            packed = ranges[place : place + CHUNK_RANGE.size]
+            bounds = unpack_range(draft.plan.kind, packed, flags)
             assert bounds is not None
             zones.append((bounds.minimum, bounds.maximum))
     zones.sort()
@@ -440,12 +451,13 @@ def _compose_column(draft: _Draft, header: ColumnHeader) -> bytes:
     texts, contents = b"".join(draft.texts), draft.plan.contents
     offsets = b""
     if draft.plan.kind is Kind.BYTES and not draft.plan.is_opaque:
-        offsets = np.cumsum([0, *map(len, draft.texts)]).astype("<u4").tobytes()
+        bounds = list(accumulate(map(len, draft.texts), initial=0))
+        offsets = struct.pack(f"<{len(bounds)}I", *bounds)
     return compose_column(
         header.pack(),
-        b"".join(draft.packed_entries),
-        struct.pack(f"<{len(draft.checksums)}Q", *draft.checksums),
-        b"".join(draft.ranges),
+        draft.entries,
+        draft.checksums,
+        draft.ranges,
         texts,
         offsets,
         draft.bloom_starts,

@@ -12,6 +12,7 @@ Arithmetic is modulo 2**64: the reference of a uint64 is its two's complement.
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -69,6 +70,11 @@ def loops_for(count: int) -> ModuleType | None:
     """Return the compiled loops for so many values; None where NumPy has done before they come."""
     if count < _MANY_VALUES and _LOOPS not in sys.modules:
         return None
+    return _packed_loops()
+
+
+@cache
+def _packed_loops() -> ModuleType:
     # An import waits for another thread that is at it; a look into sys.modules would not.
     from raydb.kernels.codecs import packed_loops  # noqa: PLC0415  (numba takes 0.24 s)
 

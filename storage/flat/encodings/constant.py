@@ -42,8 +42,10 @@ class _Constant(Encoding):
             is_one = length * (len(offsets) - 1) == len(data) and _all_equal(data, offsets)
             return Encoded(self, 8, payload=data[:length]) if is_one else None
         raw = np.ascontiguousarray(values.numbers)
+        if len(raw) == 1 or raw[:1].tobytes() != raw[-1:].tobytes():
+            return None
         words = raw.view(f"<u{min(8, raw.itemsize)}").reshape(len(raw), -1)
-        if len(raw) > 1 and bool((words == words[0]).all()):
+        if bool((words == words[0]).all()):
             return Encoded(self, values.plan.bits, payload=raw[:1].tobytes())
         return None
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -52,8 +53,11 @@ class Survey(NamedTuple):
 
 def survey_loops() -> ModuleType | None:
     """Return the compiled loops where numba is there already; None where NumPy is to do."""
-    if loops_for(0) is None:
-        return None
+    return None if loops_for(0) is None else _survey_loops()
+
+
+@cache
+def _survey_loops() -> ModuleType:
     from raydb.kernels.codecs import survey_loops as loops  # noqa: PLC0415  (numba is there)
 
     return loops

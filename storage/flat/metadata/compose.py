@@ -74,7 +74,7 @@ def chunk_metadata_length(range_size: int, minimum_size: int, maximum_size: int)
     return len(_shape("chunk", (CHUNK_ENTRY.size, range_size, minimum_size, maximum_size)).blank)
 
 
-def compose_column(header: bytes, *vectors: bytes) -> bytes:
+def compose_column(header: bytes, *vectors: bytes | bytearray) -> bytes:
     """Return the ColumnMetadata of packed structs; an empty vector is left out.
 
     vectors: entries, checksums, ranges, text bounds, their offsets, bloom starts, media types,
@@ -93,7 +93,7 @@ def compose_vtable(file_length: int, table: bytes, columns: bytes) -> bytes:
     return _stamp("vtable", (file_length.to_bytes(8, "little"), table, columns))
 
 
-def _stamp(name: str, contents: tuple[bytes, ...]) -> bytes:
+def _stamp(name: str, contents: tuple[bytes | bytearray, ...]) -> bytes:
     blank, positions = _shape(name, tuple(map(len, contents)))
     stamped = bytearray(blank)
     for position, content in zip(positions, contents, strict=True):
