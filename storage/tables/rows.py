@@ -63,8 +63,9 @@ class Rows:
     parts: tuple[Part, ...] = ()
     key_indexes: dict[tuple[str, ...], KeyIndex] = field(default_factory=dict)
     _columns: dict[str, pa.ChunkedArray] = field(default_factory=dict)
-    # None for a column that was asked about once: rows may be there for one statement only.
-    _zones: dict[str, Zones | None] = field(default_factory=dict)
+    # Of how many rows, which may be those that others were added to. None for a column that was
+    # asked about once: rows may be there for one statement only.
+    _zones: dict[str, tuple[int, Zones] | None] = field(default_factory=dict)
 
     @property
     def row_count(self) -> int:
@@ -299,9 +300,14 @@ class Rows:
             return None
         if name not in self._zones:
             self._zones[name] = None
-        elif self._zones[name] is None:
-            self._zones[name] = zones_of(self.column(name))
-        return self._zones[name]
+            return None
+        known_rows, zones = self._zones[name] or (0, None)
+        if zones is None or known_rows < self.row_count:
+            whole = known_rows // ZONE_ROWS
+            newer = self.slice(name, whole * ZONE_ROWS, self.row_count)
+            zones = zones_of(newer, zones and zones.first(whole))
+            self._zones[name] = self.row_count, zones
+        return zones
 
     def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
         """Return some columns of the first `count` rows, fewer where there are no more."""
@@ -365,7 +371,8 @@ class Rows:
 
     def _of(self, parts: Sequence[Part]) -> Rows:
         """Return rows of parts that begin with these."""
-        return Rows(self.schema, tuple(parts), dict(self.key_indexes))
+        zones = dict(self._zones)
+        return Rows(self.schema, tuple(parts), dict(self.key_indexes), _zones=zones)
 
     def extended(self, parts: tuple[Part, ...]) -> Rows:
         """Return these rows and then those of other parts."""

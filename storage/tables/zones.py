@@ -39,6 +39,10 @@ class Zones:
     least: pa.Array
     most: pa.Array
 
+    def first(self, count: int) -> Zones:
+        """Return the first zones."""
+        return Zones(self.least[:count], self.most[:count])
+
     def may_hold(self, comparison: Comparison) -> NDArray[np.bool_]:
         """Return for which zones a comparison may hold for some row."""
         value = comparison.value
@@ -59,14 +63,21 @@ class Zones:
         return mask
 
 
-def zones_of(column: pa.ChunkedArray) -> Zones:
-    """Return the zones of a column whose values have an order, but doubles."""
+def zones_of(column: pa.ChunkedArray, before: Zones | None = None) -> Zones:
+    """Return the zones of a column whose values have an order, but doubles.
+
+    before: the zones of the rows before the column's, which are whole ones.
+    """
     found = []
     for start in range(0, len(column), ZONE_ROWS):
         check_interrupt()
         found.append(pc.min_max(column.slice(start, ZONE_ROWS)))
     bounds = pa.array(found, pa.struct([("min", column.type), ("max", column.type)]))
-    return Zones(bounds.field("min"), bounds.field("max"))
+    least, most = bounds.field("min"), bounds.field("max")
+    if before is not None:
+        least = pa.concat_arrays([before.least, least])
+        most = pa.concat_arrays([before.most, most])
+    return Zones(least, most)
 
 
 def ranges_of(masks: Sequence[NDArray[np.bool_]], row_count: int) -> list[tuple[int, int]]:

@@ -62,6 +62,35 @@ SELECT count, edges FROM motif_count(pays, src => 's', dst => 'd', time => 't', 
 -- 21 | 24
 SELECT count FROM motif_count(pays, src => 's', dst => 'd', time => 'n', motif => 'a->b, b->c', delta => 12, since => 48);
 -- 21
+SELECT count, edges, skipped_rows FROM motif_count((SELECT nullif(s, 'v0') AS s, d, t, n FROM pays), src => 's', dst => 'd', time => 't', motif => 'a->b, b->c', delta => INTERVAL 12 HOUR, since => TIMESTAMP '2026-03-04 00:00:00');
+-- 13 | 19 | 5
+SELECT kind, m.count FROM (VALUES (1)) AS one (kind), LATERAL motif_count((SELECT s, d, t::TIMESTAMPTZ AS at FROM pays), src => s, dst => d, time => at, motif => 'a->b, b->c', delta => INTERVAL 12 HOUR, since => TIMESTAMPTZ '2026-03-04 00:00:00+00') m
+UNION ALL SELECT 2, count FROM motif_count((SELECT s, d, t::TIMESTAMP_NS AS at FROM pays), src => s, dst => d, time => at, motif => 'a->b, b->c', delta => INTERVAL 12 HOUR, since => TIMESTAMP '2026-03-04 00:00:00')
+UNION ALL SELECT 3, count FROM motif_count((SELECT s, d, n::TINYINT AS at FROM pays), src => s, dst => d, time => at, motif => 'a->b, b->c', delta => 12, since => 48)
+UNION ALL SELECT 4, count FROM motif_count(pays, src => s, dst => d, time => day, motif => '{a->b, b->c}', delta => 0, since => DATE '2026-03-04')
+UNION ALL SELECT 5, count FROM motif_count((SELECT s, d, n::TINYINT AS at FROM pays), src => s, dst => d, time => at, motif => 'a->b, b->c', delta => 1000, since => 48)
+UNION ALL SELECT 6, count(*) FROM motif_list((SELECT s, d, n::TINYINT AS at FROM pays), src => s, dst => d, time => at, motif => 'a->b, b->c', delta => 1000) WHERE last_time >= 48
+UNION ALL SELECT 7, m.count FROM (VALUES (12)) AS p (within), LATERAL motif_count(pays, src => s, dst => d, time => n, motif => 'a->b, b->c', delta => p.within, since => 48) m
+UNION ALL SELECT 8, count FROM motif_count((SELECT s, d, n::UBIGINT AS at FROM pays), src => s, dst => d, time => at, motif => 'a->b, b->c', delta => 100, since => 48)
+ORDER BY 1;
+-- 1 | 21
+-- 2 | 21
+-- 3 | 21
+-- 4 | 22
+-- 5 | 79
+-- 6 | 79
+-- 7 | 21
+-- 8 | 79
+EXPLAIN SELECT count FROM motif_count(pays, src => 's', dst => 'd', time => 'n', motif => 'a->b, b->c', delta => 12, since => 48);
+-- 'path: general (the query has no aggregate)'
+-- 'ComputeColumns: count'
+-- '  MotifRows: count of a->b, b->c'
+-- '    within: 12'
+-- '    ties: strict'
+-- '    method: exact where that is expected to take few steps, else timest to 0.05 with confidence 0.95, in 60 seconds'
+-- '    graph: built for this query, of the rows that may belong to what is new'
+-- '    FilterRows: (n >= 36)'
+-- '      ScanTable: pays (s, d, n)'
 
 -- Lists, and counts by vertex and window.
 SELECT * FROM motif_list(pays, src => 's', dst => 'd', time => 't', motif => 'a->b, b->c, c->a', delta => INTERVAL 6 HOUR) LIMIT 3;

@@ -140,6 +140,8 @@ def graph_state(plan: SearchRows, tables: Mapping[str, Table], cache: DerivedCac
     graph: GraphOf | None = plan.how
     if plan.pairs:
         return "built for each row that has edges of its own"
+    if plan.options.since is not None:
+        return "built for this query, of the rows that may belong to what is new"
     if graph is None:
         return "built for this query, whose edges are not the rows of one table"
     if graph.table not in tables:

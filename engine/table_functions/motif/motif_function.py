@@ -15,8 +15,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
+from raydb.engine.table_functions.motif.instance_rows import as_times
 from raydb.engine.table_functions.motif.motif_question import (
     LIST_ARGUMENTS,
     QUESTION_ARGUMENTS,
@@ -27,12 +29,14 @@ from raydb.engine.table_functions.motif.motif_question import (
 from raydb.engine.table_functions.motif.motif_text import motif_text
 from raydb.engine.table_functions.motif.motif_where import Reads, WhereText
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.planner.expressions.casts.cast import literal_value
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, interval_text
+from raydb.planner.expressions.nodes import Call, Literal
 from raydb.planner.expressions.show import show
 from raydb.planner.expressions.types import is_integer, is_interval
 from raydb.planner.expressions.typing_rules import unify
 from raydb.planner.plan.function_arguments import COLUMN, Argument, whole
-from raydb.planner.plan.nodes import Search, SearchRows
+from raydb.planner.plan.nodes import Filter, Search, SearchRows
 from raydb.planner.plan.table_function import ONE_ROW, SearchFunction
 from raydb.storage.type_names import sql_type_name
 
@@ -139,7 +143,11 @@ class MotifFunction(SearchFunction):
         found = tuple(call.new_column(name, kind) for name, kind in columns)
         given = tuple(call.varying.items())
         read = tuple(reads.expressions)
-        return Search(self, ONE_ROW, call.rows, given, read, question, found)
+        rows = call.rows
+        if self.name == "motif_count" and "delta" not in call.varying:
+            # Instances have the places of their rows among all.
+            rows = _near_new_rows(rows, question, time)
+        return Search(self, ONE_ROW, rows, given, read, question, found)
 
     def rows_per_row(self, plan: Search) -> float:
         if self.name == "motif_list":
@@ -307,6 +315,21 @@ def _wheres(
         )
     bound = WhereText(text, call, question.written, ends[0].type)
     return tuple(bound.of(variant, ends, reads) for variant in question.variants)
+
+
+def _near_new_rows(rows: Plan, question: MotifQuestion, time: Column) -> Plan:
+    """Return the rows that may be edges of an instance which is new, all without `since`.
+
+    Scans read few others: files and columns know the times of their parts.
+    """
+    if question.since is None:
+        return rows
+    try:
+        first = as_times(np.array([question.since - question.delta]), time.type)
+    except (OverflowError, pa.ArrowInvalid):
+        return rows  # Before the first time of the type.
+    from_then_on = Literal(literal_value(first[0]), time.type)
+    return Filter(rows, Call("greater_equal", (time, from_then_on), pa.bool_()))
 
 
 def _without_effect(call: FunctionCall, question: MotifQuestion) -> tuple[str, ...]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +13,9 @@ import pyarrow.compute as pc
 import pytest
 
 import raydb
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ARGUMENTS = "src => 's', dst => 'd', time => 't'"
 STAR = f"motif_list(star, {ARGUMENTS}, motif => 'star_out(6)', delta => 1000)"
@@ -88,6 +94,65 @@ def test_what_is_new_is_what_has_a_new_edge(con: raydb.Connection) -> None:
         ).fetchone()
         asked = f"SELECT count FROM motif_count{call}, since => {since})"
         assert con.execute(asked).fetchone() == expected
+
+
+def _check_new(con: raydb.Connection, since: int) -> None:
+    """Check what is new in a log and in a view of it beside the list of all instances."""
+    call = "({}, src => s, dst => d, time => t, motif => 'a->b, b->c', delta => 50"
+    for rows in ("log", "late"):
+        every = f"SELECT count(*) FROM motif_list{call.format(rows)}) WHERE last_time >= {since}"
+        count = f"SELECT count FROM motif_count{call.format(rows)}, since => {since})"
+        found = con.execute(count).fetchone()
+        assert found == con.execute(every).fetchone()
+        assert rows == "late" or found[0] > 0
+
+
+@pytest.mark.long
+def test_what_is_new_is_right_after_every_change(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    con = raydb.connect(tmp_path / "db")
+    con.execute("CREATE TABLE log (s INTEGER, d INTEGER, t INTEGER)")
+    con.execute("CREATE VIEW late AS SELECT s, d, t FROM log WHERE s <> 3")
+
+    def add(count: int, first: int, last: int) -> None:
+        ends, times = rng.integers(0, 12, (2, count)), rng.integers(first, last, count)
+        con.register("more", pa.table({"s": ends[0], "d": ends[1], "t": times}))
+        con.execute("INSERT INTO log SELECT * FROM more")
+
+    add(40_000, 0, 40_000)
+    con.execute("CHECKPOINT")
+    for begin in range(40_000, 40_400, 100):
+        add(60, begin, begin + 100)
+        _check_new(con, begin)
+        add(30, begin - 5000, begin + 100)  # some of them late
+        _check_new(con, begin)
+        con.execute(f"DELETE FROM log WHERE t >= {begin} AND s = {begin % 7}")
+        _check_new(con, begin)
+        con.execute(f"UPDATE log SET t = t + 7, d = (d + 1) % 12 WHERE t >= {begin - 40}")
+        _check_new(con, begin)
+        con.execute("BEGIN")
+        add(50, begin, begin + 100)
+        _check_new(con, begin)
+        con.execute("ROLLBACK")
+        _check_new(con, begin)
+    con.close()
+
+
+@pytest.mark.long
+def test_what_is_new_has_the_commits_of_other_processes(tmp_path: Path) -> None:
+    con = raydb.connect(tmp_path / "db")
+    con.execute("CREATE TABLE log (s INTEGER, d INTEGER, t INTEGER)")
+    con.execute("INSERT INTO log SELECT range % 9, range % 7, range FROM range(40000)")
+    con.execute("CREATE VIEW late AS SELECT s, d, t FROM log WHERE s <> 3")
+    con.close()
+    reader = raydb.connect(tmp_path / "db", read_only=True)
+    _check_new(reader, 39_900)
+    script = "import sys, raydb; raydb.connect(sys.argv[1]).execute(sys.argv[2])"
+    for begin in (40_000, 40_100):
+        rows = f"SELECT range % 5, range % 6, {begin} + range FROM range(90)"
+        command = [sys.executable, "-c", script, str(tmp_path / "db"), f"INSERT INTO log {rows}"]
+        subprocess.run(command, check=True)
+        _check_new(reader, begin)
 
 
 def test_a_list_beyond_memory_lies_in_files(con: raydb.Connection) -> None:

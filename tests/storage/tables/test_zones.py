@@ -64,3 +64,17 @@ def test_no_row_that_matches_is_left_out(kind: pa.DataType) -> None:
             }
             assert matches <= kept
     assert not set(range(40, 56)) & kept
+
+
+@pytest.mark.usefixtures("small_zones")
+def test_zones_go_on_with_rows_that_are_added() -> None:
+    rows = table(list(range(20)), pa.int32())
+    late = Comparison("x", ">=", pa.scalar(20, pa.int32()))
+    assert asked_twice(rows, late) == []
+    more = rows.append(pa.table({"x": pa.array([19, 33, 34, 3, 4], pa.int32())}))
+    # The zone that was not full is seen anew; so are those behind it.
+    assert more.ranges([late]) == [(16, 24)]
+    last = more.append(pa.table({"x": pa.array([35], pa.int32())}))
+    assert last.ranges([late]) == [(16, 26)]
+    assert last.ranges([Comparison("x", "<", pa.scalar(8, pa.int32()))]) == [(0, 8), (16, 26)]
+    assert rows.ranges([late]) == []
