@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Bytes that are copied at once: the longest entry of pairs.
 COPIED_BYTES = 32
+# Where a single text is written: as many bytes as 128 codes may have.
+ITEM_BYTES = 128 * COPIED_BYTES
 # Codes that are decoded between two looks at the rows that end among them.
 BLOCK_CODES = 4096
 # Decoding so many bytes takes a thread 0.1 ms, waking it 6 us; an interrupt waits for 1 ms.

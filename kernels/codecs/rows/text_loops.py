@@ -16,7 +16,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from raydb.kernels.codecs.packed_loops import load
-from raydb.kernels.codecs.rows.entries import BLOCK_CODES, COPIED_BYTES
+from raydb.kernels.codecs.rows.entries import BLOCK_CODES, COPIED_BYTES, ITEM_BYTES
 from raydb.kernels.jit import compiled, inlined
 
 if TYPE_CHECKING:
@@ -47,6 +47,20 @@ def _copier(byte_count: int) -> Any:
 
 
 _copy_block, _copy_word = _copier(COPIED_BYTES), _copier(8)
+
+
+def _loader(_context: Any, _address: Any) -> Any:
+    """Make a function that returns the 8 bytes at an address."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        found = builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
+        found.align = 1
+        return found
+
+    return types.uint64(types.int64), generate
+
+
+_word_at: Any = intrinsic(_loader)
 
 
 @inlined
@@ -133,6 +147,33 @@ def spread_codes(
                 row += np.uint64(1)
             first += count
         out_row -= np.uint64(1)  # Where one chunk ends, the next one begins.
+
+
+@compiled
+def read_codes(
+    payload: int, index: int, heads: int, texts: int, width: int, row: int, out: int
+) -> int:
+    """Write the text of one row of a chunk; return its bytes, BAD_ROW where that is not done.
+
+    By addresses alone, since Python takes longer to hand over an array than a text takes here.
+    payload: of codes of up to 32 bits. index: as in `spread_codes`, from row 0 on. out: ITEM_BYTES.
+    """
+    bounds = _word_at(index + 4 * row)
+    at, end = bounds & np.uint64(0xFFFFFFFF), bounds >> np.uint64(32)
+    if (end - at) * np.uint64(COPIED_BYTES) > np.uint64(ITEM_BYTES):
+        return BAD_ROW
+    bits, to = np.uint64(width), np.int64(0)
+    mask = (np.uint64(1) << bits) - np.uint64(1)
+    at, end = at * bits, end * bits
+    while at < end:
+        code = _word_at(payload + np.int64(at >> np.uint64(3))) >> (at & np.uint64(7)) & mask
+        head = _word_at(heads + np.int64(code << np.uint64(3)))
+        if head >> _UNKNOWN_BIT:
+            return BAD_ROW
+        _copy_block(texts + np.int64(head >> np.uint64(32)), out + to)
+        to += np.int64(head & np.uint64(0xFFFFFFFF))
+        at += bits
+    return int(to)
 
 
 @compiled

@@ -112,7 +112,8 @@ class _Alp(IntegerEncoding):
 
     def prepare(self, column: Any, kind: Kind, chunk_rows: int, is_wanted: bool) -> Any:
         """Return the exponents of a column of doubles; None where a sample hardly gets smaller."""
-        if column.type != pa.float64() or (len(column) < _MIN_ROWS and not is_wanted):
+        least = 1 if is_wanted else _MIN_ROWS
+        if column.type != pa.float64() or len(column) < least:
             return None
         numbers = _sample_of(column)
         some = numbers[:: max(len(numbers) // _FEW_ROWS, 1)]

@@ -7,7 +7,7 @@ equal codes, so that a text is searched for without decoding any.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ import pyarrow as pa
 from raydb.kernels.codecs import onpair
 from raydb.kernels.codecs.onpair import PairTable
 from raydb.kernels.codecs.pairs.train import train
-from raydb.kernels.codecs.rows.entries import Places, text_loops
+from raydb.kernels.codecs.rows.entries import ITEM_BYTES, Places, are_loops_loaded, text_loops
 from raydb.room import check_room
 from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.bits import load_words, pack, packed_bytes, unpack
@@ -59,6 +59,23 @@ _MIN_RATIO = 1 / 0.9
 _FEW_STEPS = 64
 # Symbols have 8 bytes at most, and 2 to 3 on average: here none are trained, in 10 to 20 ms.
 _SURE_RATIO = 4.0
+
+
+class _Room(NamedTuple):
+    """Where a loop writes a text, and its address."""
+
+    address: int
+    data: bytearray
+
+    @staticmethod
+    def make() -> _Room:
+        """Make room for one text."""
+        data = bytearray(ITEM_BYTES)
+        return _Room(np.frombuffer(data, np.uint8).ctypes.data, data)
+
+
+# Those that no thread is using.
+_ROOMS: list[_Room] = []
 
 
 class _OnPair(CodedTexts):
@@ -160,7 +177,7 @@ class _OnPair(CodedTexts):
             except (ValueError, IndexError) as error:
                 raise unreadable(chunk, error) from None
 
-        return read
+        return _by_loop(chunk, read) if are_loops_loaded() else read
 
     def match(self, chunk: Chunk, value: bytes, start: int, stop: int) -> NDArray[np.int64]:
         needle, width = onpair.compress_one(chunk.shared, value), chunk.entry.width
@@ -232,6 +249,36 @@ class _OnPair(CodedTexts):
 def _steps(width: int) -> tuple[range, ...]:
     """Return the places of the codes of texts, by how many these are."""
     return tuple(range(0, count * width, width) for count in range(_FEW_STEPS))
+
+
+def _by_loop(chunk: Chunk, read: Callable[[int], Any]) -> Callable[[int], Any]:
+    """Return what reads a row by a compiled loop, and as `read` does where the loop does not.
+
+    `read` holds the chunk, whose bytes, index and entries the loop is given the addresses of.
+    """
+    read_codes, is_text, rooms = text_loops().read_codes, chunk.column.is_text, _ROOMS
+    entries, width = chunk.shared.decoded, chunk.entry.width
+    payload = chunk.column.file.bytes_.ctypes.data + chunk.entry.offset + chunk.entry.starts()[1]
+    index, heads, texts = (each.ctypes.data for each in (chunk.index, *entries))
+
+    def read_by_loop(row: int) -> Any:
+        try:
+            room = rooms.pop()  # No other thread has it.
+        except IndexError:
+            room = _Room.make()
+        size = read_codes(payload, index, heads, texts, width, row, room[0])
+        value = room[1][:size] if size >= 0 else None
+        rooms.append(room)
+        if value is None:
+            return read(row)
+        if not is_text:
+            return bytes(value)
+        try:
+            return value.decode()
+        except ValueError:
+            return read(row)
+
+    return read_by_loop
 
 
 def _first_bit(chunk: Chunk, row: int) -> int:

@@ -209,3 +209,8 @@ def test_a_reference_beyond_a_double_is_refused(tmp_path: Path) -> None:
     path.write_bytes(model.to_bytes())
     with open_table(path) as flat, pytest.raises(OperationalError, match="a reference of 53 bits"):
         flat.scan()
+
+
+def test_no_doubles_need_no_exponents(tmp_path: Path) -> None:
+    none = pa.table({"d": pa.array([], pa.float64())})
+    assert stored(none, tmp_path, encodings={"d": "alp"}).scan().equals(none)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from test_flat_round_trip import check_everything, stored
 
 from raydb.errors import OperationalError
 from raydb.storage.flat import open_table, write_table
+from raydb.storage.flat.encodings import onpair
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,6 +121,11 @@ def test_what_does_not_hold_is_named(
         pytest.raises(OperationalError, match=f"expected .*{expected}"),
     ):
         opened.scan([name])
+    with (
+        open_table(path) as opened,
+        pytest.raises(OperationalError, match=f"expected .*{expected}"),
+    ):
+        opened.item(0, name)
 
 
 def test_pairs_that_are_none_are_named(tmp_path: Path) -> None:
@@ -134,3 +141,23 @@ def test_pairs_that_are_none_are_named(tmp_path: Path) -> None:
             pytest.raises(OperationalError, match=expected),
         ):
             opened.scan()
+
+
+@pytest.mark.parametrize("by_loop", [False, True])
+def test_items_are_read_by_loops_and_without(
+    by_loop: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(8)
+    lines: list[str | None] = [" ".join(random.choice(WORDS, n)) for n in range(900)]
+    lines += ["", None, "ü", "\0" * 5000]
+    many = [None if line is None else line.encode() + b"\xff" for line in lines]
+    table = pa.table({"text": lines, "bytes": pa.array(many, pa.binary())})
+    flat = stored(table, tmp_path, encodings={"text": "onpair", "bytes": "onpair"}, chunk_rows=50)
+    monkeypatch.setattr(onpair, "are_loops_loaded", lambda: by_loop)
+
+    def read(name: str) -> list[Any]:
+        return [flat.item(row, name) for row in range(len(lines))]
+
+    assert read("text") == lines
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(read, ["text", "bytes"] * 8)) == [lines, many] * 8
