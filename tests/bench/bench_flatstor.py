@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 from bench_fsst import make_captions
-from flatstor_filters import measure_filters
+from flatstor_filters import measure_cities, measure_filters
 
 from raydb.storage.flat import open_table, write_table
 
@@ -380,7 +380,9 @@ def main() -> None:
         wide = measure_wide(Path(name), options.seed)
         images = measure_images(Path(name), options.images, options.seed)
         filters = measure_filters(Path(name), 10 * options.rows, options.seed)
+        cities = measure_cities(Path(name))
     print_report(captions, images, wide, filters)
+    print("scan of texts in a dictionary: " + ", ".join(f"{k} {v:.3g}" for k, v in cities.items()))
     report = {
         "rows": options.rows,
         "seed": options.seed,
@@ -388,6 +390,7 @@ def main() -> None:
         "images": images,
         "wide": wide,
         "filters": filters,
+        "cities": cities,
         "targets": judge(captions, images, wide, filters),
     }
     text = json.dumps(report, indent=2)

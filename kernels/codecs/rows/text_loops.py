@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from raydb.kernels.codecs.rows.entries import Entries, Places, Span, Target
 
 _ESCAPE = 255
+_HALF_BYTES = COPIED_BYTES // 2
 _UNKNOWN_BIT = np.uint64(63)
 # What is told in place of a size where codes are wrong.
 BAD_CODE, BAD_ROW = -1, -2
@@ -46,7 +47,7 @@ def _copier(byte_count: int) -> Any:
     return intrinsic(declare)
 
 
-_copy_block, _copy_word = _copier(COPIED_BYTES), _copier(8)
+_copy_block, _copy_half, _copy_word = _copier(COPIED_BYTES), _copier(_HALF_BYTES), _copier(8)
 
 
 def _loader(_context: Any, _address: Any) -> Any:
@@ -190,9 +191,23 @@ def spread_rows(
     out, offsets, _ = target
     limit, mask = np.int64(span.limit), (np.uint64(1) << width) - np.uint64(1)
     to, out_row = np.int64(span.to), np.uint64(span.row)
+    longest = np.uint64(0)
+    for head in heads:
+        longest = max(longest, head & np.uint64(0xFFFFFFFF))
+    source, aim = texts.ctypes.data, out.ctypes.data
     for chunk in range(np.uint64(len(places.begins))):
-        at = np.uint64(places.begins[chunk])
-        for _ in range(np.uint64(places.counts[chunk])):
+        at, count = np.uint64(places.begins[chunk]), np.int64(places.counts[chunk])
+        # Of short entries one copy is enough for all but those next to the limit.
+        room = max(limit - to - np.int64(_HALF_BYTES), np.int64(0)) // np.int64(_HALF_BYTES)
+        short = min(count, room) if longest <= _HALF_BYTES else np.int64(0)
+        for _ in range(np.uint64(short)):
+            head = heads[load(data, at >> np.uint64(3)) >> (at & np.uint64(7)) & mask]
+            _copy_half(source + np.int64(head >> np.uint64(32)), aim + to)
+            to += np.int64(head & np.uint64(0xFFFFFFFF))
+            at += width
+            out_row += np.uint64(1)
+            offsets[out_row] = to
+        for _ in range(np.uint64(count - short)):
             head = heads[load(data, at >> np.uint64(3)) >> (at & np.uint64(7)) & mask]
             size = np.int64(head & np.uint64(0xFFFFFFFF))
             _copy_entry(texts, np.int64(head >> np.uint64(32)), size, out, to, limit)

@@ -78,8 +78,13 @@ def test_many_rows_and_codes_of_each(seed: int, tmp_path: Path) -> None:
     lengths = np.where(random.random(4000) < 0.01, 2000, random.integers(0, 9, 4000))
     texts = [" ".join(random.choice(words, size)) for size in lengths]
     few = [words[place] for place in np.sort(random.integers(0, 90, 4000))]
-    table = pa.table({"long": texts, "symbols": texts, "some": few, "runs": few})
-    wanted = {"long": "onpair", "symbols": "fsst", "some": "dictionary", "runs": "dictionary"}
+    short = [words[place][:16] for place in random.integers(0, 90, 4000)]
+    table = pa.table({"long": texts, "symbols": texts, "some": few, "runs": few, "short": short})
+    wanted = {
+        "long": "onpair",
+        "symbols": "fsst",
+        **dict.fromkeys(("some", "runs", "short"), "dictionary"),
+    }
     for chunk_rows in (None, 100, 4000):
         flat = stored(table, tmp_path, encodings=wanted, chunk_rows=chunk_rows)
         for name in table.column_names:
