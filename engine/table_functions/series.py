@@ -28,7 +28,7 @@ from raydb.planner.expressions.types import (
 )
 from raydb.planner.expressions.typing_rules import cast
 from raydb.planner.plan.function_arguments import Argument
-from raydb.planner.plan.nodes import Plan, Project, Series, Values
+from raydb.planner.plan.nodes import Constants, Plan, Project, Series, Values
 from raydb.planner.plan.table_function import PlannedFunction
 from raydb.storage.moments import python_number
 
@@ -91,7 +91,7 @@ def _integers(name: str, values: Sequence[Any], call: FunctionCall) -> Plan:
         raise DataError(f"{name}() would have {count} rows, which is more than fit in memory")
     if not -(2**63) <= stop < 2**63:
         numbers = range(start, stop, step)
-        return Values((column,), tuple((Literal(number, column.type),) for number in numbers))
+        return Constants((column,), tuple((Literal(number, column.type),) for number in numbers))
     return Series(column, start, stop, step)
 
 

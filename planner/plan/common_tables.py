@@ -24,6 +24,7 @@ from raydb.planner.plan.nodes import (
     Aggregate,
     Apply,
     CommonTable,
+    Constants,
     Filter,
     Node,
     Plan,
@@ -45,6 +46,7 @@ _fields_of_type: dict[type, tuple[str, ...]] = {
     Attribute: (),
     Call: ("arguments",),
     Column: (),
+    Constants: ("columns",),
     Literal: (),
 }
 
@@ -236,6 +238,8 @@ def _with_new_numbers(whole: Any, numbers: Iterator[int]) -> Any:
                 return tuple(change(each) for each in part)
             case Literal():
                 return part
+            case Constants(columns=columns):
+                return replace(part, columns=change(columns))
             case _ if is_dataclass(part) and not isinstance(part, type):
                 changed = {field.name: change(getattr(part, field.name)) for field in fields(part)}
                 return replace(part, **changed)

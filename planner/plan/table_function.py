@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Literal
-from raydb.planner.plan.nodes import SearchRows, Values
+from raydb.planner.plan.nodes import Constants, SearchRows, Values
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -150,10 +150,10 @@ def constant_rows(
     schema: pa.Schema,
     rows: Iterable[Sequence[object]],
     new_column: Callable[[str, pa.DataType], Column],
-) -> Values:
+) -> Constants:
     """Return constant rows as a plan."""
     columns = tuple(new_column(field.name, field.type) for field in schema)
-    return Values(columns, tuple(tuple(map(Literal, row, schema.types)) for row in rows))
+    return Constants(columns, tuple(tuple(map(Literal, row, schema.types)) for row in rows))
 
 
 class SearchFunction(PlannedFunction):

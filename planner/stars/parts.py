@@ -124,6 +124,7 @@ def take_apart(plan: Plan) -> Parts | NoStar:
             names = {
                 "Aggregate": "it aggregates over another aggregate",
                 "AsofJoin": "it aggregates over an ASOF join",
+                "Constants": "it reads no table",
                 "Values": "it reads no table",
                 "Limit": "it aggregates over a LIMIT",
                 "Unnest": "it aggregates over the elements of lists",

@@ -24,7 +24,7 @@ from raydb.planner.expressions.nodes import Attribute, Column, Literal
 from raydb.planner.expressions.slots import Hole, Slot, SlotLiteral
 from raydb.planner.optimizer import optimize
 from raydb.planner.plan.common_tables import contents, tables_of
-from raydb.planner.plan.nodes import Scan
+from raydb.planner.plan.nodes import Constants, Scan
 from raydb.running import time_zone
 from raydb.sql.bind.binding import Binding
 from raydb.sql.bind.query.query import bind_query
@@ -324,7 +324,9 @@ class _Made:
 _Build = Callable[[_Made], Any]
 
 # What most parts of a plan are.
-_WITHOUT_SLOTS = frozenset({Attribute, Column, Literal, Scan, str, int, bool, type(None)})
+_WITHOUT_SLOTS = frozenset(
+    {Attribute, Column, Constants, Literal, Scan, str, int, bool, type(None)}
+)
 
 
 def _builder(part: Any, known: dict[int, _Build | None]) -> _Build | None:

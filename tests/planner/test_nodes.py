@@ -42,6 +42,7 @@ QUERIES = [
     "SELECT id FROM city WHERE id IN (SELECT day FROM sale) OR EXISTS (SELECT 1 FROM sale)",
     "SELECT id, l.day FROM city, LATERAL (SELECT day FROM sale WHERE city_id = id LIMIT 1) l",
     "SELECT x FROM (VALUES (1), (2)) v (x) UNION ALL SELECT i FROM range(4) r (i)",
+    "SELECT function_name FROM duckdb_functions()",
     "SELECT u FROM (SELECT [1, 2] AS l), UNNEST(l) t (u)",
     "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT i FROM n",
     "WITH t AS MATERIALIZED (SELECT id FROM city) SELECT a.id FROM t a JOIN t b ON a.id = b.id",

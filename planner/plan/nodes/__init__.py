@@ -31,7 +31,7 @@ from raydb.planner.plan.nodes.sort import Limit, Sort, SortKey, TopRows
 from raydb.planner.plan.nodes.star import Given, NoStar, Star
 from raydb.planner.plan.nodes.union import Union
 from raydb.planner.plan.nodes.unnest import Unnest
-from raydb.planner.plan.nodes.values import Series, Values
+from raydb.planner.plan.nodes.values import Constants, Series, Values
 from raydb.planner.plan.nodes.window import Window
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ ChosenNode: TypeAlias = (
     " | SegmentScan | SegmentRows | SearchRows | TopRows"
 )
 SharedNode: TypeAlias = (
-    "Scan | Values | Series | CommonTable | WorkingTable | Aggregate | AsofJoin"
+    "Scan | Values | Constants | Series | CommonTable | WorkingTable | Aggregate | AsofJoin"
     " | Filter | Project | Unnest | Window | Union | Recursive | Sort | Limit"
 )
 Plan: TypeAlias = "LogicalNode | ChosenNode | SharedNode"
@@ -61,6 +61,7 @@ __all__ = [
     "Apply",
     "AsofJoin",
     "CommonTable",
+    "Constants",
     "Filter",
     "Given",
     "GroupingSets",

@@ -1,9 +1,9 @@
-"""Values and Series: rows that no table holds."""
+"""Values, Constants and Series: rows that no table holds."""
 
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from raydb.planner.plan.nodes.node import Node
 from raydb.planner.plan.nulls import is_never_null
@@ -11,7 +11,7 @@ from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.planner.expressions.nodes import Column, Expression, Literal
     from raydb.planner.plan.statistics import Statistics
 
 
@@ -21,7 +21,7 @@ class Values(Node):
 
     explain_name = "ConstantRows"
     column_fields = ("columns",)
-    expression_fields = ("rows",)
+    expression_fields: ClassVar[tuple[str, ...]] = ("rows",)
 
     columns: tuple[Column, ...] = field()
     rows: tuple[tuple[Expression, ...], ...]
@@ -39,6 +39,16 @@ class Values(Node):
             for place, column in enumerate(self.columns)
             if all(is_never_null(row[place], ()) for row in self.rows)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Constants(Values):
+    """Rows of literals that no rule looks at: those of a function, as of all functions' names."""
+
+    expression_fields = ()
+
+    columns: tuple[Column, ...] = field()
+    rows: tuple[tuple[Literal, ...], ...] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)
