@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -27,6 +28,10 @@ from raydb.kernels.backends.cpu.threads import machine_processors
 
 # How long workers may take to come.
 _START_S = 60.0
+
+# How long the others have the processors to themselves before one that has ended is started anew:
+# they do its part of a query, and what it imports takes seconds of a processor.
+_REST_S = 1.0
 
 _KEYS = ("tls_ca_file", "tls_worker_cert", "tls_worker_key")
 
@@ -136,10 +141,15 @@ class LocalWorkers:
             process.stdin.flush()
 
     def _watch(self) -> None:
-        """Start workers anew that have ended."""
+        """Start workers anew that have ended: after a rest, or at once where no other one runs."""
+        ended: dict[int, float] = {}
         while not self._is_closed.wait(0.1):
+            now, others = time.monotonic(), self.processes
             for number, process in list(self._processes.items()):
-                if process.poll() is not None and not self._is_closed.is_set():
+                if process.poll() is None or self._is_closed.is_set():
+                    continue
+                if not others or now - ended.setdefault(number, now) > _REST_S:
+                    ended.pop(number, None)
                     if process.stdin is not None:
                         with suppress(OSError):  # It has not read what it was told.
                             process.stdin.close()

@@ -15,6 +15,8 @@ from differential import answer
 
 import raydb
 from raydb.engine.cluster import cluster as coordinator
+from raydb.engine.cluster import local_workers
+from raydb.engine.cluster.local_workers import LocalWorkers
 
 pytestmark = pytest.mark.long
 
@@ -51,6 +53,24 @@ def test_all_workers_are_lost(con, alone, stopped, monkeypatch):
         os.kill(pid, signal.SIGCONT)
     con.execute("SET worker_timeout = 5000")
     assert con.execute(STAR).fetchall() == alone.execute(STAR).fetchall()
+
+
+def test_a_worker_that_ended_rests_while_another_one_runs(monkeypatch):
+    monkeypatch.setattr(local_workers, "_REST_S", 3600)
+    local = LocalWorkers(2)
+    try:
+        first, second = local.processes
+        os.kill(first, signal.SIGKILL)
+        time.sleep(0.5)
+        assert local.processes == [second]
+        os.kill(second, signal.SIGKILL)
+        end = time.monotonic() + 30
+        while len(local.processes) < 2:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert not {first, second} & set(local.processes)
+    finally:
+        local.close()
 
 
 def test_a_forked_process_has_no_workers(con):
