@@ -338,13 +338,28 @@ INSERT INTO pages VALUES (1, 'en', [1, 1]);
 SELECT id, rank FROM vector_search(pages, vector, [3, 4], k => 1, metric => 'l2');
 -- 1 | 1
 REINDEX;
--- error: ProgrammingError: the index 'near' cannot have 10 lists: column 'vector' of table 'pages' has 1 vectors
 REINDEX TABLE raw;
 DROP INDEX near;
 CREATE INDEX near ON pages USING ivf (vector);
 SELECT name, lists, vectors FROM vector_indexes();
--- 'angles' | 10 | 0
+-- 'angles' | 1 | 1
 -- 'near' | 1 | 1
 ALTER TABLE pages DROP COLUMN vector CASCADE;
 SELECT * FROM vector_indexes();
 -- (no rows)
+
+-- An index whose rows are gone is made anew, with as many of its lists as there are vectors.
+CREATE TABLE gone (id INTEGER, v FLOAT[2]);
+INSERT INTO gone SELECT range, [range, 1] FROM range(20);
+CREATE INDEX gone_v ON gone USING ivf (v) WITH (lists = 4);
+DELETE FROM gone;
+REINDEX gone_v;
+INSERT INTO gone VALUES (1, [1, 1]), (2, [2, 1]), (3, [9, 1]);
+SELECT id FROM vector_search(gone, v, [3, 1], k => 2);
+-- 1
+-- 2
+REINDEX gone_v;
+SELECT id FROM vector_search(gone, v, [3, 1], k => 2, nprobe => 3);
+-- 1
+-- 2
+DROP TABLE gone;

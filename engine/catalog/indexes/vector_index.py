@@ -72,8 +72,8 @@ def with_vector_index(
 
     before: the index as it was, whose lists may still serve; few new rows are then put into these.
     It takes what memory the statement may hold, and reports its progress. Raises ProgrammingError
-    for more lists than vectors, DataError for a vector without distances, and OperationalError
-    where the index does not fit the memory.
+    for more lists than vectors in a new index, DataError for a vector without distances, and
+    OperationalError where the index does not fit the memory.
     """
     assert index.ivf is not None
     report_compiling()
@@ -98,6 +98,8 @@ def with_vector_index(
     count = sum(len(numbers) for _, numbers in blocks)
     left = 0 if kept is None else int(np.count_nonzero(kept))
     lists = index.ivf.lists or _usual_lists(left + count)
+    if before is not None:
+        lists = min(lists, left + count)  # There were more vectors when it was made.
     if lists > left + count:
         raise ProgrammingError(
             f"the index '{index.name}' cannot have {lists} lists: "
