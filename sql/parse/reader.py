@@ -87,7 +87,7 @@ def _prepared(text: str, tokens: list[Token]) -> list[Token]:
         _refuse_glued(text, tokens)
     if TokenType.COMMA in kinds and _EMPTY.search(text):
         _refuse_empty(text, tokens)
-    if TokenType.INTO in kinds:
+    if TokenType.REPLACE in kinds and TokenType.INTO in kinds:
         tokens = replace_into(tokens)
     if TokenType.ROW in kinds:
         tokens = row_types(tokens)

@@ -163,10 +163,10 @@ def part_exponents(tokens: list[Token]) -> list[Token]:
 def replace_into(tokens: list[Token]) -> list[Token]:
     """Return tokens in which `REPLACE INTO`, SQLite's, is `INSERT OR REPLACE INTO`."""
     prepared: list[Token] = []
+    verb = TokenType.REPLACE, TokenType.INTO
     for token, after in zip(tokens, (*tokens[1:], None), strict=True):
-        is_verb = not prepared or prepared[-1].token_type is not TokenType.OR
-        into = after is not None and after.token_type is TokenType.INTO
-        if is_verb and into and token.text.upper() == "REPLACE":
+        is_behind_or = bool(prepared) and prepared[-1].token_type is TokenType.OR
+        if after and (token.token_type, after.token_type) == verb and not is_behind_or:
             prepared.append(_at(token, TokenType.INSERT, "INSERT"))
             prepared.append(_at(token, TokenType.OR, "OR"))
         prepared.append(token)

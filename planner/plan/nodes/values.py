@@ -47,7 +47,6 @@ class Constants(Values):
 
     expression_fields = ()
 
-    columns: tuple[Column, ...] = field()
     rows: tuple[tuple[Literal, ...], ...] = field(hash=False)
 
 
