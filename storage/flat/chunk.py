@@ -16,6 +16,7 @@ from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings import ENCODINGS
 from raydb.storage.flat.encodings.bits import unpack
 from raydb.storage.flat.encodings.encoding import Chunk, Sections, bad_chunk
+from raydb.storage.flat.encodings.validity import open_validity
 from raydb.storage.flat.layout import CHUNK_ENTRY, MAX_PAYLOAD_BYTES, ChunkEntry
 from raydb.storage.flat.metadata.flatbuffer import RootTable
 
@@ -51,7 +52,7 @@ def open_chunk(column: Column, number: int) -> Chunk:
     )
     encoding = ENCODINGS[entry.encoding]
     index, shared = encoding.open(column, entry, sections)
-    validity = view[: entry.validity_length] if entry.validity_length else None
+    validity = open_validity(column, number, entry, view[: entry.validity_length])
     return Chunk(column, entry, encoding, validity, sections.payload, index, shared)
 
 

@@ -12,6 +12,7 @@ from raydb.storage.flat.encodings.all_null import ALL_NULL
 from raydb.storage.flat.encodings.encoding import Encoded, Values
 from raydb.storage.flat.encodings.references import REFERENCES
 from raydb.storage.flat.encodings.survey import survey_integers
+from raydb.storage.flat.encodings.validity import StoredValidity, store_validity
 from raydb.storage.flat.encodings.verbatim import VERBATIM
 from raydb.storage.flat.kinds import valid_mask, values_of
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Kind
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from raydb.storage.flat.column_plan import ColumnPlan
 
+_ALL_VALID = StoredValidity(b"", 0)
+
 
 class EncodedChunk(NamedTuple):
     """An encoded chunk from row `first` on, which may lie anywhere in the file."""
@@ -36,7 +39,7 @@ class EncodedChunk(NamedTuple):
     first: int
     row_count: int
     null_count: int
-    validity: Any
+    validity: StoredValidity
     encoded: Encoded
     zone: ZoneMap
 
@@ -47,14 +50,14 @@ def encode_rows(plan: ColumnPlan, first: int, array: Any) -> EncodedChunk:
     Raises DataError for 2 GiB or more.
     """
     row_count, null_count = len(array), array.null_count
-    validity: Any = b""
+    validity = _ALL_VALID
     if null_count == row_count:
         encoded = Encoded(ALL_NULL)
         zone = NO_TEXTS if plan.kind in {Kind.BYTES, Kind.NESTED} else NO_NUMBERS
     else:
         mask = valid_mask(array) if null_count else None
         if mask is not None and plan.kind is not Kind.NESTED:
-            validity = np.packbits(mask, bitorder="little")
+            validity = store_validity(mask, null_count)
         encoded, zone = _encode_values(plan, first, array, mask)
     _check_size(plan, first, encoded)
     return EncodedChunk(first, row_count, null_count, validity, encoded, zone)

@@ -77,7 +77,7 @@ class Tier(IntEnum):
 
 
 class Flags:
-    """Bits: what the statistics and the offset index of a chunk hold.
+    """Bits: what the statistics, the offset index and the validity of a chunk hold.
 
     Plain integers, because an IntFlag takes 0.5 µs for each `&`.
     """
@@ -90,6 +90,8 @@ class Flags:
     LENGTHS = 32
     RUNS = 64
     NARROW = 128
+    RARE = 256
+    CHANGES = 512
 
 
 class Section(NamedTuple):

@@ -295,7 +295,7 @@ def _write_chunk(output: _Output, draft: _Draft, chunk: EncodedChunk) -> None:
         encoded.reference,
         chunk.row_count,
         chunk.null_count,
-        len(validity),
+        len(validity.data),
         size_of(encoded.index),
         size_of(encoded.payload),
         len(encoded.dictionary),
@@ -304,11 +304,11 @@ def _write_chunk(output: _Output, draft: _Draft, chunk: EncodedChunk) -> None:
         encoded.dictionary_count,
         encoded.encoding.code,
         encoded.width,
-        encoded.flags | zone.flags,
+        encoded.flags | zone.flags | validity.flags,
     )
     packed = CHUNK_ENTRY.pack(*entry)
     metadata = compose_chunk(packed, *zone[1:])
-    parts = (validity, encoded.index, encoded.payload, encoded.dictionary, encoded.symbols)
+    parts = (validity.data, encoded.index, encoded.payload, encoded.dictionary, encoded.symbols)
     draft.checksums += _CHECKSUM.pack(_write_parts(output, (*parts, metadata)))
     draft.null_count += chunk.null_count
     draft.uses_shared |= encoded.uses_shared

@@ -171,6 +171,14 @@ def take_loops() -> ModuleType:
     return take_loops
 
 
+@cache
+def mark_loops() -> ModuleType:
+    """Return the loop that reads marks."""
+    from raydb.kernels.codecs.rows import mark_loops  # noqa: PLC0415  (numba takes 0.24 s)
+
+    return mark_loops
+
+
 def are_loops_loaded() -> bool:
     """Tell whether the loops are there, or numba is, with which they are there in no time."""
     return _NUMBA_LOOPS in sys.modules

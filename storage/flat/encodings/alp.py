@@ -37,7 +37,7 @@ from raydb.storage.flat.encodings.patches import (
     read_patches,
 )
 from raydb.storage.flat.encodings.runs import SLOWER, Runs, pack_runs, read_runs, runs_bytes
-from raydb.storage.flat.kinds import values_of
+from raydb.storage.flat.kinds import valid_mask, values_of
 from raydb.storage.flat.layout import Flags, Kind
 from raydb.storage.take_rows import take_rows
 
@@ -284,7 +284,8 @@ def _fitted(values: Values) -> _Fitted | None:
     if "alp" not in values.kept:
         numbers: NDArray[np.float64] = np.ascontiguousarray(values.numbers)
         rows = np.arange(_SAMPLE_ROWS) * (len(numbers) - 1) // (_SAMPLE_ROWS - 1)
-        values.kept["alp"] = _fit(numbers, _best_for(numbers[rows], exponents))
+        mask = valid_mask(values.array) if values.array.null_count else None
+        values.kept["alp"] = _fit(numbers, mask, _best_for(numbers[rows], exponents))
     fitted: _Fitted | None = values.kept["alp"]
     return fitted
 
@@ -304,7 +305,9 @@ def _best_for(sample: NDArray[np.float64], exponents: Exponents) -> tuple[int, i
     return best
 
 
-def _fit(numbers: NDArray[np.float64], choice: tuple[int, int]) -> _Fitted | None:
+def _fit(
+    numbers: NDArray[np.float64], mask: NDArray[np.bool_] | None, choice: tuple[int, int]
+) -> _Fitted | None:
     exponent, factor = choice
     whole, same = _integers(
         numbers, _TENS[exponent], _TENTHS[exponent], _TENS[factor], _TENTHS[factor]
@@ -318,9 +321,10 @@ def _fit(numbers: NDArray[np.float64], choice: tuple[int, int]) -> _Fitted | Non
     least, greatest = int(words.min()), int(words.max())
     frame = choose_frame(words, least, greatest - least)
     is_patched = ~same | outside(words, frame)
-    places = np.flatnonzero(is_patched)
+    # The value before it, which a NULL has, need not come back.
+    places = np.flatnonzero(is_patched if mask is None else is_patched & mask)
     patches = Patches(places.astype(np.uint32), numbers[places].view(np.uint64))
-    if len(places):
+    if is_patched.any():
         # The one before it, so that runs go on across an exception.
         rows = np.where(is_patched, 0, np.arange(len(words)))
         rows[: int(is_patched.argmin())] = int(is_patched.argmin())

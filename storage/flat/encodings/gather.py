@@ -179,17 +179,18 @@ def payload_places(column: Column) -> NDArray[np.int64]:
 
 def validity_gather(column: Column) -> Gather | None:
     """Return the function from rows and their chunks to their validity; None without NULLs."""
-    data, entries = column.file.bytes_, column.entries
+    entries = column.entries
     if not column.header.null_count:
         return None
-    firsts, offsets = entries["first_row"].astype(np.int64), entries["offset"].astype(np.int64)
+    firsts = entries["first_row"].astype(np.int64)
+    data, starts = column.bitmaps or (column.file.bytes_, entries["offset"].astype(np.int64))
     has_validity = entries["validity_length"] > 0
     is_null = entries["null_count"] == entries["row_count"]
 
     def gather(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
         has = has_validity[numbers]
         local = np.where(has, rows - firsts[numbers], 0)
-        bits = data[offsets[numbers] + (local >> 3)] >> (local & 7).astype(np.uint8) & 1
+        bits = data[starts[numbers] + (local >> 3)] >> (local & 7).astype(np.uint8) & 1
         bits = np.where(has, bits > 0, ~is_null[numbers])
         return pa.py_buffer(np.packbits(bits, bitorder="little"))
 

@@ -78,6 +78,10 @@ def run_validity(run: Sequence[Piece]) -> Any:
     """Return the validity of rows of several chunks as a buffer; None where all are valid."""
     if all(piece.chunk.validity is None for piece in run):
         return None
+    if all(piece.start % 8 == 0 for piece in run) and all(
+        (piece.stop - piece.start) % 8 == 0 for piece in run[:-1]
+    ):
+        return pa.py_buffer(np.concatenate([_validity_bytes(piece) for piece in run]))
     bits = [
         np.ones(piece.stop - piece.start, np.uint8)
         if piece.chunk.validity is None
@@ -85,3 +89,11 @@ def run_validity(run: Sequence[Piece]) -> Any:
         for piece in run
     ]
     return pa.py_buffer(np.packbits(np.concatenate(bits), bitorder="little"))
+
+
+def _validity_bytes(piece: Piece) -> NDArray[np.uint8]:
+    """Return the validity of rows that begin with a byte of it."""
+    first, last = piece.start // 8, (piece.stop + 7) // 8
+    if piece.chunk.validity is None:
+        return np.full(last - first, 255, np.uint8)
+    return np.frombuffer(piece.chunk.validity, np.uint8)[first:last]

@@ -21,6 +21,7 @@ from raydb.storage.flat.encodings.dictionary import entries_of
 from raydb.storage.flat.encodings.entry_texts import EntryTexts
 from raydb.storage.flat.encodings.fsst import symbols_of
 from raydb.storage.flat.encodings.onpair import ONPAIR, pairs_of
+from raydb.storage.flat.encodings.validity import Bitmaps, is_right_length
 from raydb.storage.flat.kinds import is_text, kind_of, text_parts, type_bits, value_dtype
 from raydb.storage.flat.layout import (
     CHUNK_ALIGNMENT,
@@ -128,7 +129,7 @@ class Column:
     entries: the chunks, a structured array of ENTRY_DTYPE. uniform_rows: the rows of every chunk
     but the last, 0 where they differ. dictionary: the shared entries, an Arrow array of kind BYTES
     or a numpy array, None without any; dictionary_texts: those of kind BYTES. longest_entry: the
-    most bytes of one of them.
+    most bytes of one of them. bitmaps: the validity of chunks, None where the file has its bits.
     """
 
     file: File
@@ -155,6 +156,7 @@ class Column:
     dictionary_count: int
     longest_entry: int
     symbols: fsst.SymbolTable | PairTable | None
+    bitmaps: Bitmaps | None
 
     def entry(self, chunk: int) -> ChunkEntry:
         """Return the fields of a chunk's entry."""
@@ -279,6 +281,7 @@ def read_column(
         dictionary_count=dictionary_count,
         longest_entry=_longest(dictionary) if kind is Kind.BYTES else 0,
         symbols=symbols,
+        bitmaps=Bitmaps.of(entries),
     )
 
 
@@ -327,9 +330,12 @@ def _check_entries(
     if (nulls > counts).any() or int(nulls.sum()) != header.null_count:
         fail(f"{header.null_count} NULLs", int(nulls.sum()))
     with_validity = (nulls > 0) & (nulls < counts) & (kind is not Kind.NESTED)
-    validity = np.where(with_validity, (counts + 7) // 8, 0)
-    if (entries["validity_length"] != validity).any():
-        fail("validity of a bit a row", entries["validity_length"].tolist()[:8])
+    lengths = entries["validity_length"].astype(np.int64)
+    is_right = np.where(
+        with_validity, is_right_length(lengths, counts, entries["flags"]), lengths == 0
+    )
+    if not is_right.all():
+        fail("validity of a bit a row, or of marks in fewer bytes", lengths.tolist()[:8])
     offsets = entries["offset"]
     ends = offsets + chunk_lengths(entries).astype(np.uint64)
     inside = (offsets >= HEADER.size) & (offsets <= file.data_end) & (ends <= file.data_end)

@@ -158,7 +158,13 @@ def _base_tables() -> dict[str, tuple[pa.Table, dict[str, Any]]]:
     )
     pairs = {"t": "onpair", "large": "onpair", "bytes": "onpair"}
     fsst = {"t": "verbatim", "fsst": "fsst", "large": "fsst"}
+    nulls = {
+        "rare": [None if row % 90 == 7 else row % 9 for row in range(900)],
+        "runs": [f"{row % 9}" if row // 150 % 2 else None for row in range(900)],
+        "none": [row % 90 == 0 or None for row in range(900)],
+    }
     return {
+        "nulls": (pa.table(nulls), {"chunk_rows": 400}),
         "frame": (numbers, {"encodings": frames, "chunk_rows": 8}),
         "verbatim": (_cast(ints, *temporal), {}),
         "floats": (floats.append_column("wide", wide), {"encodings": {"c0": "verbatim"}}),
@@ -326,7 +332,7 @@ def _some_chunk(model: Model, random: Random) -> Chunk | None:
 def _change_entry(model: Model, random: Random) -> None:
     if chunk := _some_chunk(model, random):
         name = random.choice(ENTRY_NAMES)
-        most = {"encoding": 16, "width": 65, "flags": 256}.get(name)
+        most = {"encoding": 16, "width": 65, "flags": 1023}.get(name)
         right = chunk.fields.get(name, len(chunk.sections.get(name.removesuffix("_length"), b"")))
         chunk.lies[name] = random.randint(0, most) if most else _number(random, right)
 
@@ -338,7 +344,7 @@ def _change_field(model: Model, random: Random) -> None:
         return
     chunk = random.choice(column.chunks)
     name = random.choice(("reference", "row_count", "null_count", "width", "flags", "encoding"))
-    limit = {"width": 65, "flags": 256, "encoding": 16}.get(name)
+    limit = {"width": 65, "flags": 1023, "encoding": 16}.get(name)
     most = 2**63 if name == "reference" else 2**32
     number = _number(random, chunk.fields[name]) % most
     chunk.fields[name] = random.randint(0, limit) if limit else number
