@@ -4,9 +4,10 @@
     python tests/bench/bench_graph_loader.py --nodes 200000 --edges 4000000 --batches 60
 
 In memory are PyG's own `Data` and, where torch-sparse or pyg-lib is installed, its own sampler,
-which then draws over the tables, too: the same seeds have to give the same batches. Features of
-"rows read" do not fit half of memory_limit, so that each batch reads its rows. Times are those of
-the processor, on one thread; medians of five runs and their range, new batches in each.
+which then draws over the tables, too: the same seeds have to give the same batches, and without
+fan-outs the same nodes and edges as our sampler. Features of "rows read" do not fit half of
+memory_limit, so that each batch reads its rows. Times are those of the processor, on one thread;
+medians of five runs and their range, new batches in each. The ways take turns.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ def make(folder: str, node_count: int, edge_count: int) -> tuple[str, Data]:
     return path, Data(x=torch.from_numpy(values), edge_index=ends)
 
 
-def batches_of(data: Any, count: int, node_count: int, seed: int, sampler: Any = None) -> Any:
+def batches_of(
+    data: Any, count: int, node_count: int, seed: int, sampler: Any = None, hops: list[int] = HOPS
+) -> Any:
     """Return a loader of so many batches."""
     seeds = torch.from_numpy(
         np.random.default_rng(seed).choice(node_count, count * SEEDS, replace=False)
@@ -57,8 +60,33 @@ def batches_of(data: Any, count: int, node_count: int, seed: int, sampler: Any =
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # It warns of a sampler that it will not have any more.
         return NeighborLoader(
-            data, HOPS, input_nodes=seeds, batch_size=SEEDS, neighbor_sampler=sampler
+            data, hops, input_nodes=seeds, batch_size=SEEDS, neighbor_sampler=sampler
         )
+
+
+def check_same(memory: Data, graph: Any, node_count: int) -> None:
+    """Draw with PyG's sampler over both, and all neighbours with ours, and compare."""
+    for seed in range(3):
+        pair = []
+        for data in (memory, graph.data):
+            torch.manual_seed(seed)
+            pair.append(list(batches_of(data, 3, node_count, seed)))
+        for one, other in zip(*pair, strict=True):
+            assert one.n_id.equal(other.n_id)
+            assert one.edge_index.equal(other.edge_index)
+            assert one.x.equal(other.x)
+    print("the same seeds gave the same batches")
+    every = [-1]
+    theirs = batches_of(memory, 3, node_count, 7, hops=every)
+    ours = batches_of(graph.data, 3, node_count, 7, graph.sampler(every), every)
+    for one, other in zip(theirs, ours, strict=True):
+        assert set(one.n_id.tolist()) == set(other.n_id.tolist())
+        ends = [
+            torch.sort(part.n_id[part.edge_index[0]] * node_count + part.n_id[part.edge_index[1]])
+            for part in (one, other)
+        ]
+        assert ends[0].values.equal(ends[1].values)
+    print("both samplers gave the same nodes and edges where all neighbours are wanted")
 
 
 def main() -> None:
@@ -85,29 +113,21 @@ def main() -> None:
         if WITH_PYG_LIB or WITH_TORCH_SPARSE:
             ways["PyG in memory, its sampler"] = (memory, None)
             ways["tables, features held, its sampler"] = (graph.data, None)
-            for seed in range(3):
-                pair = []
-                for data in (memory, graph.data):
-                    torch.manual_seed(seed)
-                    pair.append(list(batches_of(data, 3, options.nodes, seed)))
-                for one, other in zip(*pair, strict=True):
-                    assert one.n_id.equal(other.n_id)
-                    assert one.edge_index.equal(other.edge_index)
-                    assert one.x.equal(other.x)
-            print("the same seeds gave the same batches")
+            check_same(memory, graph, options.nodes)
         else:
             print("PyG's own sampler: neither pyg-lib nor torch-sparse is installed")
-        for name, (data, sampler) in ways.items():
-            found = []
-            for run in range(RUNS + 1):
+        found: dict[str, list[float]] = {name: [] for name in ways}
+        nodes = 0
+        for run in range(RUNS + 1):
+            for name, (data, sampler) in ways.items():
                 loader = batches_of(data, options.batches, options.nodes, run, sampler)
                 start = time.process_time()
                 nodes = sum(len(batch.n_id) for batch in loader)
-                found.append(options.batches / (time.process_time() - start))
-            del found[0]
+                found[name].append(options.batches / (time.process_time() - start))
+        for name, (_, *rates) in found.items():
             print(
-                f"{name:40}{statistics.median(found):8.1f} batches/s"
-                f" ({min(found):.1f} to {max(found):.1f}), {nodes // options.batches} nodes each"
+                f"{name:40}{statistics.median(rates):8.1f} batches/s"
+                f" ({min(rates):.1f} to {max(rates):.1f}), {nodes // options.batches} nodes each"
             )
 
 

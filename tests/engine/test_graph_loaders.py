@@ -10,6 +10,7 @@ import raydb
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 loader = pytest.importorskip("torch_geometric.loader", reason="torch-geometric is not installed")
+torch_data = pytest.importorskip("torch_geometric.data")
 
 PAPERS, AUTHORS = 400, 30
 CITES, WROTE = ("paper", "cites", "paper"), ("author", "wrote", "paper")
@@ -117,19 +118,90 @@ def test_all_neighbours_are_all_edges(con, graph):
     assert sorted(zip(*drawn, strict=True)) == sorted(con.execute("FROM cites").fetchall())
 
 
-def test_a_seed_gives_the_batches(graph):
-    def batches():
-        torch.manual_seed(4)
-        found = loader.NeighborLoader(
-            graph.data,
-            [4, 2],
-            neighbor_sampler=graph.sampler([4, 2]),
-            input_nodes=torch.arange(64),
-            batch_size=16,
-        )
-        return [each.edge_index.tolist() for each in found]
+def ends_of(graph):
+    """The edges by the numbers of nodes, sorted by target, as PyG has them: shape (2, edges)."""
+    (edges,) = graph.edges.values()
+    target = np.repeat(np.arange(PAPERS), np.diff(edges.starts))
+    return torch.from_numpy(np.stack([edges.sources.astype(np.int64), target]))
 
-    assert batches() == batches()
+
+@pytest.mark.parametrize("hops", [1, 2, 3])
+def test_all_neighbours_are_those_that_pyg_finds(graph, hops):
+    """k_hop_subgraph looks for edges into nodes by masks over all edges, hop by hop."""
+    utils = pytest.importorskip("torch_geometric.utils")
+    seeds = torch.tensor([5, 17, 200])
+    (batch,) = loader.NeighborLoader(
+        graph.data,
+        [-1] * hops,
+        neighbor_sampler=graph.sampler([-1] * hops),
+        input_nodes=seeds,
+        batch_size=3,
+    )
+    nodes, edges, _, _ = utils.k_hop_subgraph(seeds, hops, ends_of(graph), directed=True)
+    assert set(batch.n_id.tolist()) == set(nodes.tolist())
+    drawn = sorted(batch.n_id[batch.edge_index].T.tolist())
+    assert drawn == sorted(edges.T.tolist())
+
+
+def test_each_neighbour_has_the_same_chance(graph):
+    """3 of the edges into each node, 100 times, beside chi-square's middle 99.8 %."""
+    stats = pytest.importorskip("scipy.stats")
+    (edges,) = graph.edges.values()
+    torch.manual_seed(1)
+    batches = loader.NeighborLoader(
+        graph.data,
+        [3],
+        neighbor_sampler=graph.sampler([3]),
+        input_nodes=torch.arange(PAPERS).repeat(100),
+        batch_size=PAPERS,
+    )
+    count = np.zeros(len(edges.sources))
+    for batch in batches:
+        drawn = batch.e_id.numpy()
+        assert len(set(drawn.tolist())) == len(drawn)
+        count[drawn] += 1
+    degree = np.repeat(np.diff(edges.starts), np.diff(edges.starts))
+    assert (count[degree <= 3] == 100).all()
+    count, degree = count[degree > 3], degree[degree > 3]
+    expected = 100 * 3 / degree
+    # The edges of one draw differ, so that counts vary less than those of single draws.
+    spread = ((count - expected) ** 2 / expected * (degree - 1) / (degree - 3)).sum()
+    low, high = stats.chi2.ppf([0.001, 0.999], (1 - 1 / degree).sum())
+    assert low < spread < high
+
+
+def batches_of(data, graph):
+    torch.manual_seed(4)
+    found = loader.NeighborLoader(
+        data,
+        [4, 2],
+        neighbor_sampler=graph.sampler([4, 2]),
+        input_nodes=torch.arange(64),
+        batch_size=16,
+        shuffle=True,
+    )
+    return [(each.n_id.tolist(), each.edge_index.tolist(), each.x.tolist()) for each in found]
+
+
+def test_a_seed_gives_the_batches(con, graph, tmp_path):
+    """Over tables in memory, PyG's graph in memory, tables of a file, and rows that do not fit."""
+    expected = batches_of(graph.data, graph)
+    assert batches_of(graph.data, graph) == expected
+    whole = torch_data.Data(
+        x=torch.from_numpy(graph.nodes().take("x", None)), edge_index=ends_of(graph)
+    )
+    assert batches_of(whole, graph) == expected
+    rows = {name: con.execute(f"FROM {name}").to_arrow_table() for name in ("paper", "cites")}
+    with raydb.connect(tmp_path / "graph.raydb") as file:
+        for name, each in rows.items():
+            file.register("rows", each)
+            file.execute(f"CREATE TABLE {name} AS FROM rows")
+    with raydb.connect(tmp_path / "graph.raydb") as file:
+        kept = file.graph(nodes="paper", edges="cites")
+        assert batches_of(kept.data, kept) == expected
+        file.execute("SET memory_limit = '20KB'")
+        read = file.graph(nodes="paper", edges="cites")
+        assert batches_of(read.data, read) == expected
 
 
 def test_edges_are_seeds(con, mixed):
