@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from raydb.kernels.codecs.rows.entries import Places, are_loops_loaded, text_loops
 from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings import ENCODINGS
 from raydb.storage.flat.encodings.bits import unpack
-from raydb.storage.flat.encodings.encoding import Chunk, Sections, bad_chunk
+from raydb.storage.flat.encodings.encoding import Chunk, Piece, Sections, bad_chunk
+from raydb.storage.flat.encodings.gather import payload_places
+from raydb.storage.flat.encodings.integers import run_validity
 from raydb.storage.flat.encodings.validity import open_validity
-from raydb.storage.flat.layout import CHUNK_ENTRY, MAX_PAYLOAD_BYTES, ChunkEntry
+from raydb.storage.flat.kinds import array_of, pooled
+from raydb.storage.flat.layout import CHUNK_ENTRY, MAX_PAYLOAD_BYTES, ChunkEntry, Flags, Kind
 from raydb.storage.flat.metadata.flatbuffer import RootTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from raydb.storage.flat.encodings.encoding import Rows
     from raydb.storage.flat.metadata.column import Column
@@ -80,13 +84,29 @@ def read_rows(chunk: Chunk, rows: Rows) -> Any:
     return chunk.encoding.read(chunk, rows, count, pa.py_buffer(bits))
 
 
-def coded_rows(chunk: Chunk) -> Any:
-    """Return all texts of a chunk that has a dictionary as Arrow's codes of its entries."""
-    row_count, validity = chunk.entry.row_count, chunk.validity
-    codes = chunk.shared.of(slice(0, row_count)).astype(np.int32, copy=False)
-    known = None if validity is None else pa.py_buffer(validity)
-    places = pa.Array.from_buffers(pa.int32(), row_count, [known, pa.py_buffer(codes)])
-    return pa.DictionaryArray.from_arrays(places, chunk.shared.entries)
+def coded_rows(chunks: Sequence[Chunk], first: int) -> Any:
+    """Return all texts of chunks, which share a dictionary, as Arrow's codes of its entries.
+
+    first: the number of the first of them in their column.
+    """
+    pieces = [Piece(0, chunk, 0, chunk.entry.row_count) for chunk in chunks]
+    codes, start = pooled(sum(piece.stop for piece in pieces), np.int32), 0
+    some, column = slice(first, first + len(chunks)), chunks[0].column
+    are_copied = are_loops_loaded()
+    if are_copied:
+        entries = column.entries[some]
+        counts = entries["row_count"].astype(np.int64)
+        places = Places(payload_places(column)[some] * 8, counts)
+        widths = np.where(entries["flags"] & Flags.RUNS, 0, entries["width"]).astype(np.uint8)
+        text_loops().copy_codes(column.file.bytes_, widths, places, codes)
+    for piece in pieces:
+        shared = piece.chunk.shared
+        if not are_copied or shared.runs is not None:
+            codes[start : start + piece.stop] = shared.of(slice(0, piece.stop))
+        start += piece.stop
+    array = array_of(pa.int32(), Kind.SIGNED, codes, run_validity(pieces))
+    # Codes were compared with the number of entries when the chunks were opened.
+    return pa.DictionaryArray.from_arrays(array, chunks[0].shared.entries, safe=False)
 
 
 def item_reader(chunk: Chunk) -> Callable[[int], Any]:

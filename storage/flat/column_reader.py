@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -185,10 +186,15 @@ class ColumnReader:
         row_count = column.header.row_count
         check_room(_CODE_BYTES * row_count, f"the codes of column '{column.field.name}'")
         self.bring_rows([(0, row_count)])
-        found = []
+        chunks = []
         for number in range(len(column.entries)):
             check_interrupt()
-            found.append(coded_rows(self.chunk(number)))
+            chunks.append(self.chunk(number))
+        found, first = [], 0
+        for _, shared in groupby(chunks, key=lambda chunk: id(chunk.shared.entries)):
+            some = list(shared)
+            found.append(coded_rows(some, first))
+            first += len(some)
         return found
 
     @cached_property

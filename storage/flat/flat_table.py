@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from xxhash import xxh3_64_intdigest
 
 from raydb.errors import (
     DataError,
@@ -35,26 +34,25 @@ from raydb.storage.flat.column_reader import (
 from raydb.storage.flat.kinds import kind_of
 from raydb.storage.flat.layout import (
     CHUNK_ENTRY,
-    FORMAT_VERSION,
     HEADER,
-    HEADER_CHECKED_BYTES,
-    MAGIC,
     MAX_CHUNK_ROWS,
-    SECTION,
-    SHARED_DICTIONARY,
     TAIL,
-    TAIL_MAGIC,
-    Section,
+    Kind,
 )
 from raydb.storage.flat.metadata.column import (
     File,
-    SharedDictionary,
     extent,
     read_column,
     read_header,
 )
 from raydb.storage.flat.metadata.description import TableMetadata, describe_column
 from raydb.storage.flat.metadata.flatbuffer import RootTable
+from raydb.storage.flat.metadata.table import (
+    check_header,
+    read_sections,
+    read_shared,
+    read_vtable,
+)
 from raydb.storage.flat.select import read_selected, select_rows
 from raydb.storage.mapped import open_source
 
@@ -118,9 +116,9 @@ class FlatTable:
         # Of an object it comes with the first chunks.
         self._is_header_checked = source.has(0, HEADER.size)
         if self._is_header_checked:
-            _check_header(self._file)
-        vtable, vtable_offset = _read_vtable(self._file)
-        table, self._column_sections = _read_sections(self._file, vtable, vtable_offset)
+            check_header(self._file)
+        vtable, vtable_offset = read_vtable(self._file)
+        table, self._column_sections = read_sections(self._file, vtable, vtable_offset)
         self._vtable_offset, self._table_section = vtable_offset, table
         self._metadata_bytes = table.length + len(vtable.view)
         data = self._file.section(table, "the table metadata", vtable_offset)
@@ -133,7 +131,7 @@ class FlatTable:
             most = min(lengths, default=CHUNK_ENTRY.size) // CHUNK_ENTRY.size * MAX_CHUNK_ROWS
             if self.row_count > most:
                 raise damaged(path, table.offset, f"at most {most} rows", self.row_count)
-        self._shared = _read_shared(self._root)
+        self._shared = read_shared(self._root)
 
     # The metadata
 
@@ -303,11 +301,11 @@ class FlatTable:
         """Check the header if it is there, and has not been."""
         if not self._is_header_checked and self._file.source.has(0, HEADER.size):
             try:
-                _check_header(self._file)
+                check_header(self._file)
             except (OperationalError, NotSupportedError):
                 if not self._file.source.bring_again((0, HEADER.size)):
                     raise
-                _check_header(self._file)
+                check_header(self._file)
             self._is_header_checked = True
 
     def _numbers(self, names: Sequence[str]) -> list[int]:
@@ -382,7 +380,12 @@ class FlatTable:
         reader = self.reader(name)
         return pa.chunked_array(reader.read(ranges), reader.column.field.type)
 
-    def scan(self, columns: Sequence[str] | None = None, filter: Any = None) -> Any:  # noqa: A002
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: Any = None,  # noqa: A002
+        read_dictionary: Sequence[str] = (),
+    ) -> Any:
         """Return the rows for which a filter holds as an Arrow table, all rows without one.
 
         filter: a pyarrow.compute.Expression, or a sequence of (column, operator, value) that must
@@ -390,26 +393,46 @@ class FlatTable:
         with a value, joined by `&` and `|`, skip the chunks whose zone maps or bloom filters rule
         them out. Texts that equal one or begin with one, integers and times of a range are found
         without decoding them. Any other expression is evaluated on all rows, with the same answer.
+        read_dictionary: columns of texts or bytes that are wanted as dictionary arrays; where all
+        rows are read of one that is stored in a dictionary, these are its codes and its entries.
 
-        Raises ProgrammingError for columns that do not exist and filters that cannot be evaluated.
+        Raises ProgrammingError for columns that do not exist, filters that cannot be evaluated, and
+        dictionaries of other types.
 
         >>> pets.scan(["caption"], pc.field("id") == 1).num_rows
         1
         """
         names = self.schema.names if columns is None else list(columns)
+        coded = frozenset(read_dictionary)
+        self._check_coded(read_dictionary)
         if filter is None or (isinstance(filter, list | tuple) and not filter):
             self.bring(names, None)
-            readers = [self.reader(name) for name in names]
             arrays = [
-                pa.chunked_array(reader.read(), reader.column.field.type) for reader in readers
+                (name in coded and self.coded_column(name)) or self.column(name) for name in names
             ]
-            return self._table(names, arrays, self.row_count)
+            return self._table(names, arrays, self.row_count, coded)
         rows, ranges = select_rows(self, filter)
         self.bring(names, rows if len(rows) < self.row_count else ranges)
         arrays = read_selected([self.reader(name) for name in names], rows, ranges)
-        return self._table(names, arrays, len(rows))
+        return self._table(names, arrays, len(rows), coded)
 
-    def _table(self, names: Sequence[str], arrays: list[Any], row_count: int) -> Any:
+    def _check_coded(self, names: Sequence[str]) -> None:
+        """Raise ProgrammingError for a column that is not read as a dictionary."""
+        for name in names:
+            column = self.reader(name).column
+            if column.kind is not Kind.BYTES:
+                raise ProgrammingError(
+                    f"column '{name}' has the type {column.field.type}; only texts and bytes are "
+                    "read as dictionaries"
+                )
+
+    def _table(
+        self,
+        names: Sequence[str],
+        arrays: list[Any],
+        row_count: int,
+        coded: frozenset[str] = frozenset(),
+    ) -> Any:
         schema = self._schemas.get(tuple(names))
         if schema is None:
             whole = self.schema
@@ -420,6 +443,11 @@ class FlatTable:
             # A table without columns forgets its rows when its metadata are set; a batch does not.
             batch = pa.RecordBatch.from_struct_array(empty)
             return pa.Table.from_batches([batch.replace_schema_metadata(schema.metadata)])
+        for place, name in enumerate(names) if coded else ():
+            if name in coded:
+                # One that is stored in a dictionary is one already.
+                array = arrays[place] = arrays[place].dictionary_encode()
+                schema = schema.set(place, schema.field(place).with_type(array.type))
         return pa.Table.from_arrays(arrays, schema=schema)
 
     def verify(self) -> None:
@@ -451,50 +479,3 @@ class FlatTable:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _check_header(file: File) -> None:
-    magic, version, size, _, checksum = HEADER.unpack_from(file.view, 0)
-    if magic != MAGIC:
-        raise damaged(file.path, 0, f"the magic bytes {MAGIC!r}", repr(magic))
-    digest = xxh3_64_intdigest(file.view[:HEADER_CHECKED_BYTES])
-    if checksum != digest:
-        raise damaged(file.path, 0, f"a header with checksum {checksum:016x}", f"{digest:016x}")
-    if not 1 <= version <= FORMAT_VERSION:
-        raise NotSupportedError(
-            f"file '{file.path}' has the format version {version}; "
-            f"this RayDB reads versions 1 to {FORMAT_VERSION}"
-        )
-    if size != HEADER.size:
-        raise damaged(file.path, 12, f"a header of {HEADER.size} bytes", size)
-
-
-def _read_vtable(file: File) -> tuple[RootTable, int]:
-    """Return the Global VTable, which the tail names, and its offset."""
-    where = len(file.view) - TAIL.size
-    file.source.need([(where, len(file.view))])
-    offset, length, checksum, magic = TAIL.unpack_from(file.view, where)
-    if magic != TAIL_MAGIC:
-        raise damaged(file.path, where + 24, f"the magic bytes {TAIL_MAGIC!r}", repr(magic))
-    if offset + length != where:
-        raise damaged(file.path, where, f"a Global VTable that ends at {where}", offset + length)
-    view = file.section(Section(offset, length, checksum), "the Global VTable", where)
-    return RootTable(file.path, offset, view), offset
-
-
-def _read_sections(file: File, vtable: RootTable, offset: int) -> tuple[Section, list[Section]]:
-    """Return where the table metadata and the metadata of each column lie."""
-    place = vtable.required(0, 8)
-    file_length = int.from_bytes(vtable.view[place : place + 8], "little")
-    if file_length != len(file.view):
-        raise damaged(file.path, offset, f"a file of {file_length} bytes", len(file.view))
-    table = Section(*SECTION.unpack_from(vtable.view, vtable.required(1, SECTION.size)))
-    columns = vtable.bytes_of(2, SECTION.size)
-    return table, [Section(*fields) for fields in SECTION.iter_unpack(columns)]
-
-
-def _read_shared(root: RootTable) -> tuple[SharedDictionary, ...]:
-    return tuple(
-        SharedDictionary(Section(*fields[:3]), *fields[3:6])
-        for fields in SHARED_DICTIONARY.iter_unpack(root.bytes_of(2, SHARED_DICTIONARY.size))
-    )

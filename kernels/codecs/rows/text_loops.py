@@ -218,6 +218,25 @@ def spread_rows(
 
 
 @compiled
+def copy_codes(
+    data: NDArray[np.uint8],
+    widths: NDArray[np.uint8],
+    places: Places,
+    out: NDArray[np.int32],
+) -> None:
+    """Write the codes of rows of chunks, of a width each; places as in `spread_codes`."""
+    row = np.uint64(0)
+    for chunk in range(np.uint64(len(places.begins))):
+        at, width = np.uint64(places.begins[chunk]), np.uint64(widths[chunk])
+        mask = (np.uint64(1) << width) - np.uint64(1)
+        for number in range(np.uint64(places.counts[chunk])):
+            place = at + number * width
+            code = load(data, place >> np.uint64(3)) >> (place & np.uint64(7)) & mask
+            out[row + number] = np.int32(code)
+        row += np.uint64(places.counts[chunk])
+
+
+@compiled
 def measure_symbols(
     data: NDArray[np.uint8], begin: int, end: int, lengths: NDArray[np.uint8], known: int
 ) -> int:

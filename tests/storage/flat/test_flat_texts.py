@@ -14,9 +14,10 @@ import pytest
 from flat_model import parse
 from test_flat_round_trip import check_everything, stored
 
-from raydb.errors import OperationalError
-from raydb.storage.flat import open_table, write_table
+from raydb.errors import OperationalError, ProgrammingError
+from raydb.storage.flat import chunk, open_table, write_table
 from raydb.storage.flat.encodings import onpair
+from raydb.storage.flat.layout import Flags
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,3 +162,51 @@ def test_items_are_read_by_loops_and_without(
     assert read("text") == lines
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(read, ["text", "bytes"] * 8)) == [lines, many] * 8
+
+
+@pytest.mark.parametrize("with_loops", [True, False])
+def test_texts_are_read_as_dictionaries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_loops: bool
+) -> None:
+    monkeypatch.setattr(chunk, "are_loops_loaded", lambda: with_loops)
+    random = np.random.default_rng(8)
+    words = [f"word {number}" for number in random.integers(0, 9, 2500)]
+    words[1100] = "seldom"
+    table = pa.table(
+        {
+            "id": range(2500),
+            "word": pa.array(words, mask=random.random(2500) < 0.1),
+            "runs": pa.array(sorted(words), pa.binary()),
+            "large": pa.array(words, pa.large_string()),
+            "fsst": [f"a dog on a board {row % 97}" for row in range(2500)],
+            "nothing": pa.nulls(2500, pa.string()),
+            "list": [[row] for row in range(2500)],
+        }
+    )
+    encodings = {"word": "dictionary", "runs": "dictionary", "large": "dictionary", "fsst": "fsst"}
+    path = tmp_path / "x.flat"
+    write_table(table, path, encodings=encodings, chunk_rows=400)
+    names = ["word", "runs", "large", "fsst", "nothing"]
+    with open_table(path) as flat:
+        for given in (None, pc.field("id") >= 900, pc.field("word") == "seldom"):
+            found = flat.scan(filter=given, read_dictionary=names)
+            wanted = table if given is None else table.filter(given)
+            for name in table.column_names:
+                array = found.column(name)
+                assert pa.types.is_dictionary(array.type) == (name in names)
+                array.validate(full=True)
+                assert array.to_pylist() == wanted.column(name).to_pylist(), name
+                assert found.schema.field(name).type == array.type
+        column = flat.reader("word").column
+        assert found.schema.field("word").type == pa.dictionary(pa.int32(), pa.string())
+        assert flat.scan(["word"], read_dictionary=names).column(0).num_chunks == 3
+        assert column.entries["dictionary_count"].tolist() == [0, 0, 1, 0, 0, 0, 0]
+        flags = flat.reader("runs").column.entries["flags"]
+        assert (flags & Flags.RUNS).any()
+        with pytest.raises(ProgrammingError, match="column 'id' has the type int64; only texts"):
+            flat.scan(["word"], read_dictionary=["id"])
+        with pytest.raises(ProgrammingError, match="column 'wort' does not exist"):
+            flat.scan(["word"], read_dictionary=["wort"])
+    write_table(table.slice(0, 0), path)
+    with open_table(path) as flat:
+        assert flat.scan(["word"], read_dictionary=["word"]).num_rows == 0
