@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from raydb.kernels.codecs import onpair
 from raydb.kernels.codecs.onpair import BYTES, LONGEST_ENTRY, MAX_ENTRIES, PairTable
-from raydb.kernels.codecs.pairs.train import train
+from raydb.kernels.codecs.pairs.train import _Entries, train
 from raydb.storage.flat.encodings.bits import pack
 
 WORDS = [b"a dog", b" on a ", b"red ", b"board", b"", b"\0", b"\xff", b"near the harbor "]
@@ -105,3 +105,29 @@ def test_codes_without_an_entry_are_refused() -> None:
     for decompress in (onpair.decompress, onpair._decompress_few):
         with pytest.raises(ValueError, match="item 1 has a code without an entry"):
             decompress(table, data, starts, counts, 9)
+
+
+@given(ITEMS)
+def test_joined_and_parted_codes_are_of_the_same_items(items: list[bytes]) -> None:
+    items = [*items, b"a red dog on a red board", b"a dog"]
+    entries = _Entries()
+    codes, ends = entries.parse(*joined(items))
+    for wanted in (9, 40, 40):
+        known, before = entries.count, len(codes)
+        entries.add(codes, ends, wanted, 1)
+        codes, ends = entries.join(codes, ends, known)
+        assert len(codes) < before or entries.count == known
+        assert decoded(entries, codes, ends) == items
+    before = entries.count
+    codes, ends = entries.prune(codes, ends)
+    assert BYTES < entries.count < before
+    assert decoded(entries, codes, ends) == items
+
+
+def decoded(entries: _Entries, codes: np.ndarray, ends: np.ndarray) -> list[bytes]:
+    """Return the items of codes, by the pairs alone."""
+    texts = PairTable(entries.pairs[BYTES : entries.count]).entries
+    return [
+        b"".join([texts[code] for code in codes[start:end].tolist()])
+        for start, end in pairwise([0, *ends.tolist()])
+    ]

@@ -17,6 +17,22 @@ if TYPE_CHECKING:
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
+@inlined
+def _slot_of(key: np.uint32, bits: int, keys: NDArray[np.uint32]) -> np.uint64:
+    """Return where a key is, or has room, in a table of 2**bits."""
+    last = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    slot = (np.uint64(key) * _FACTOR) >> np.uint64(64 - bits)
+    while keys[slot] != 0 and keys[slot] != key:
+        slot = (slot + np.uint64(1)) & last
+    return slot
+
+
+@inlined
+def _key_of(one: np.uint16, other: np.uint16) -> np.uint32:
+    """Return both codes and 1."""
+    return np.uint32((np.uint32(one) << np.uint32(16) | np.uint32(other)) + np.uint32(1))
+
+
 @compiled
 def count_pairs(
     codes: NDArray[np.uint16],
@@ -29,22 +45,87 @@ def count_pairs(
 ) -> None:
     """Count the neighbours in items that make no entry longer than `longest`.
 
-    A key is both codes and 1. There are twice as many slots as codes.
+    There are twice as many slots as codes.
     """
-    last = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     begin = np.uint64(0)
     for item in range(np.uint64(len(ends))):
         end = np.uint64(ends[item])
         for place in range(begin + np.uint64(1), end):
             one, other = codes[place - np.uint64(1)], codes[place]
             if np.int64(lengths[np.uint64(one)]) + np.int64(lengths[np.uint64(other)]) <= longest:
-                key = (np.uint32(one) << np.uint32(16) | np.uint32(other)) + np.uint32(1)
-                slot = (np.uint64(key) * _FACTOR) >> np.uint64(64 - bits)
-                while keys[slot] != 0 and keys[slot] != key:
-                    slot = (slot + np.uint64(1)) & last
+                key = _key_of(one, other)
+                slot = _slot_of(key, bits, keys)
                 keys[slot] = key
                 counts[slot] += np.uint32(1)
         begin = end
+
+
+@compiled
+def join_pairs(
+    codes: NDArray[np.uint16],
+    ends: NDArray[np.uint32],
+    pairs: NDArray[np.uint16],
+    first: int,
+    bits: int,
+    keys: NDArray[np.uint32],
+    joined: NDArray[np.uint16],
+) -> int:
+    """Join neighbours in items that are a pair from `first` on; return how many codes are left.
+
+    codes, ends: changed in place. keys, joined: an empty table of 2**bits.
+    """
+    for pair in range(np.uint64(first), np.uint64(len(pairs))):
+        key = _key_of(pairs[pair, 0], pairs[pair, 1])
+        slot = _slot_of(key, bits, keys)
+        keys[slot], joined[slot] = key, np.uint16(pair)
+    begin, to = np.uint64(0), np.uint64(0)
+    for item in range(np.uint64(len(ends))):
+        end = np.uint64(ends[item])
+        if begin < end:
+            held = codes[begin]
+            for place in range(begin + np.uint64(1), end):
+                key = _key_of(held, codes[place])
+                slot = _slot_of(key, bits, keys)
+                if keys[slot] == key:
+                    held = joined[slot]
+                else:
+                    codes[to], held = held, codes[place]
+                    to += np.uint64(1)
+            codes[to] = held
+            to += np.uint64(1)
+        begin = end
+        ends[item] = np.uint32(to)
+    return int(to)
+
+
+@compiled
+def part_codes(
+    codes: NDArray[np.uint16],
+    ends: NDArray[np.uint32],
+    pairs: NDArray[np.uint16],
+    is_kept: NDArray[np.bool_],
+    places: NDArray[np.uint16],
+    out: NDArray[np.uint16],
+) -> int:
+    """Write the new places of codes, two for one that is not kept; return how many these are.
+
+    ends: changed in place.
+    """
+    begin, to = np.uint64(0), np.uint64(0)
+    for item in range(np.uint64(len(ends))):
+        end = np.uint64(ends[item])
+        for place in range(begin, end):
+            code = np.uint64(codes[place])
+            if is_kept[code]:
+                out[to] = places[code]
+                to += np.uint64(1)
+            else:
+                out[to] = places[np.uint64(pairs[code, 0])]
+                out[to + np.uint64(1)] = places[np.uint64(pairs[code, 1])]
+                to += np.uint64(2)
+        begin = end
+        ends[item] = np.uint32(to)
+    return int(to)
 
 
 @inlined

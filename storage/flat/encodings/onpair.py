@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column, File
 
-# Training takes 50 to 100 ms: less text is not worth it.
+# Training takes 25 to 60 ms: less text is not worth it.
 _MIN_COLUMN_BYTES = 2**18
 _SAMPLE_BYTES = 2**19
 _MIN_RATIO = 1 / 0.9
