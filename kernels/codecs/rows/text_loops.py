@@ -151,14 +151,17 @@ def spread_codes(
 
 
 @compiled
-def read_codes(
-    payload: int, index: int, heads: int, texts: int, width: int, row: int, out: int
-) -> int:
+def read_codes(chunk: int, row: int, out: int) -> int:
     """Write the text of one row of a chunk; return its bytes, BAD_ROW where that is not done.
 
-    By addresses alone, since Python takes longer to hand over an array than a text takes here.
-    payload: of codes of up to 32 bits. index: as in `spread_codes`, from row 0 on. out: ITEM_BYTES.
+    By addresses alone, since Python takes longer to hand over an array than a text takes here, and
+    by few: each takes 25 ns. chunk: five words, the addresses of the payload, of the index as in
+    `spread_codes`, from row 0 on, of heads and texts of entries, and the bits of a code, 32 at
+    most. out: ITEM_BYTES.
     """
+    payload, index = np.int64(_word_at(chunk)), np.int64(_word_at(chunk + 8))
+    heads, texts = np.int64(_word_at(chunk + 16)), np.int64(_word_at(chunk + 24))
+    width = _word_at(chunk + 32)
     bounds = _word_at(index + 4 * row)
     at, end = bounds & np.uint64(0xFFFFFFFF), bounds >> np.uint64(32)
     if (end - at) * np.uint64(COPIED_BYTES) > np.uint64(ITEM_BYTES):

@@ -259,14 +259,16 @@ def _by_loop(chunk: Chunk, read: Callable[[int], Any]) -> Callable[[int], Any]:
     read_codes, is_text, rooms = text_loops().read_codes, chunk.column.is_text, _ROOMS
     entries, width = chunk.shared.decoded, chunk.entry.width
     payload = chunk.column.file.bytes_.ctypes.data + chunk.entry.offset + chunk.entry.starts()[1]
-    index, heads, texts = (each.ctypes.data for each in (chunk.index, *entries))
+    addresses = [each.ctypes.data for each in (chunk.index, *entries)]
+    words = np.array([payload, *addresses, width], np.int64)
+    place = words.ctypes.data
 
-    def read_by_loop(row: int) -> Any:
+    def read_by_loop(row: int, words: Any = words) -> Any:  # noqa: ARG001  (held for the loop)
         try:
             room = rooms.pop()  # No other thread has it.
         except IndexError:
             room = _Room.make()
-        size = read_codes(payload, index, heads, texts, width, row, room[0])
+        size = read_codes(place, row, room[0])
         value = room[1][:size] if size >= 0 else None
         rooms.append(room)
         if value is None:
