@@ -36,6 +36,8 @@ _CODES = {Kind.SIGNED: "<i", Kind.UNSIGNED: "<u", Kind.FLOAT: "<f"}
 _BYTE, _WORD = np.dtype(np.uint8), np.dtype("<i8")
 # Arrow has scales of 31 bits: a decimal is written with as many zeros.
 _MAX_SCALE = 76
+# Rows that are still in the cache when their signs are looked at.
+_BLOCK_ROWS = 2**14
 # Decimals of 38 digits are not to be rounded to the 28 of the default context.
 EXACT = decimal.Context(prec=76)
 
@@ -205,15 +207,30 @@ def pooled(count: int, dtype: Any) -> NDArray[Any]:
     return np.ndarray((count,), kind, pa.allocate_buffer(count * kind.itemsize))
 
 
+def pooled_words(count: int) -> NDArray[np.int64]:
+    """Return room for decimals: the low and the high word of each."""
+    return pooled(2 * count, np.int64).reshape(-1, 2)
+
+
+def widen(values: NDArray[np.int64], words: NDArray[np.int64]) -> None:
+    """Write both words of decimals of 64 bits."""
+    for start in range(0, len(values), _BLOCK_ROWS):
+        some, block = values[start : start + _BLOCK_ROWS], words[start : start + _BLOCK_ROWS]
+        block[:, 0] = some
+        np.right_shift(some, 63, out=block[:, 1])
+
+
 def array_of(data_type: Any, kind: Kind, values: NDArray[Any], validity: Any) -> Any:
     """Return the Arrow array of decoded values, sharing their memory; booleans are packed.
 
     values: shape (length,), or (length, 2) int64 for decimals. validity: a buffer or None.
     """
+    data: NDArray[Any]
     if kind is Kind.BOOLEAN:
         data = np.packbits(values, bitorder="little")
     elif kind is Kind.DECIMAL and values.ndim == 1:
-        data = np.column_stack((values, values >> 63))
+        data = pooled_words(len(values))
+        widen(values, data)
     else:
         data = np.ascontiguousarray(values)
     return pa.Array.from_buffers(data_type, len(values), [validity, pa.py_buffer(data)])

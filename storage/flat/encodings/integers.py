@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from raydb.storage.flat.encodings.bits import loops_for, unpack
 from raydb.storage.flat.encodings.encoding import INTEGERS, Encoding
-from raydb.storage.flat.kinds import array_of, pooled
+from raydb.storage.flat.kinds import array_of, pooled, pooled_words, widen
 from raydb.storage.flat.layout import Kind
 
 if TYPE_CHECKING:
@@ -64,9 +64,15 @@ class IntegerEncoding(Encoding):
             # Of a large chunk there is then no second copy.
             chunk, rows = run[0].chunk, slice(run[0].start, run[0].stop)
             values = chunk.encoding.read_values(chunk, rows, counts[0])
+        elif column.kind is Kind.DECIMAL:
+            values, first = pooled_words(sum(counts)), 0
+            some = np.empty(max(counts), column.dtype)
+            for piece, count in zip(run, counts, strict=True):
+                piece.chunk.encoding.read_into(piece.chunk, piece.start, some[:count])
+                widen(some[:count], values[first : first + count])
+                first += count
         else:
-            values = pooled(sum(counts), column.dtype)
-            first = 0
+            values, first = pooled(sum(counts), column.dtype), 0
             for piece, count in zip(run, counts, strict=True):
                 out = values[first : first + count]
                 piece.chunk.encoding.read_into(piece.chunk, piece.start, out)
