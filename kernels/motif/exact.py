@@ -239,7 +239,7 @@ def _count(
     sizes = 0, 0
     if job.search[1].credited >= 0:
         sizes = job.graph.vertex_count, len(job.search[0].listed) + 1
-    states = [new_state(job.motif, *sizes) for _ in range(thread_count)]
+    states = [new_state(job.search[1], *sizes) for _ in range(thread_count)]
 
     def work(thread: int) -> tuple[int, bool]:
         from raydb.kernels.motif.loops import exact_loops as loops  # noqa: PLC0415  (numba takes 0.3 s)
@@ -290,7 +290,7 @@ def list_matches(
     search = prepare(graph, motif, delta, ties, asked)
     stop = np.zeros(1, np.int64)
     parts = _parts(graph, motif, 1)
-    state = new_state(motif)
+    state = new_state(search[1])
     number = 0
     resumed = np.empty(3, np.int64)
 

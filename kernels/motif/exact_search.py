@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from raydb.kernels.motif.conditions import NONE, with_equal_twins
+from raydb.kernels.motif.conditions import NONE, NULL_KEY, with_equal_twins
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raydb.kernels.motif.conditions import Conditions
+    from raydb.kernels.motif.conditions import Conditions, Operator
     from raydb.kernels.motif.graph import TemporalGraph
     from raydb.kernels.motif.loops.exact_lists import Lists, Pattern, State
     from raydb.kernels.motif.shape import Motif, Ties
+
+# A key of an edge beside one of another, see condition_loops: key, edge, key, how.
+Test: TypeAlias = tuple[int, int, int, int]
 
 
 def prepare(
@@ -44,7 +49,8 @@ def prepare(
             *(later, following),
         )
     listed, offsets, bases, masks = _lists_of_kinds(graph, asked.filters)
-    keys = np.empty((0, 0), np.int64) if asked.keys is None else asked.keys
+    keys, tests = _tests(motif, asked)
+    placed = _placed(motif, listed, bases, asked.filter_of, keys, tests)
     lists = exact_lists.Lists(
         graph.source,
         graph.target,
@@ -59,16 +65,22 @@ def prepare(
         np.uint64(graph.pair_count.bit_length()),
         bases,
         masks,
-        np.ascontiguousarray(keys),
+        keys,
+        placed,
         _frozen(same),
         _frozen(later),
         _frozen(following),
     )
-    return lists, _pattern(motif, follower, asked, delta, credited)
+    return lists, _pattern(motif, follower, asked, tests, delta, credited)
 
 
 def _pattern(
-    motif: Motif, follower: NDArray[np.int64], asked: Conditions, delta: int, credited: int
+    motif: Motif,
+    follower: NDArray[np.int64],
+    asked: Conditions,
+    tests: list[list[Test]],
+    delta: int,
+    credited: int,
 ) -> Pattern:
     from raydb.kernels.motif.loops.exact_lists import Pattern  # noqa: PLC0415  (numba takes 0.3 s)
 
@@ -80,14 +92,13 @@ def _pattern(
         for vertex in edge:
             touching[vertex, degrees[vertex]] = number
             degrees[vertex] += 1
-    checks = _checks(motif, asked, delta)
-    rows = [
-        [row for row, check in enumerate(checks) if check[0] >> edge & 1]
-        for edge in range(edge_count)
+    partners = [
+        sum(1 << other for other in {row[1] for row in rows} if other >= 0) for rows in tests
     ]
-    checked = 0
-    for check in checks:
-        checked |= check[0]
+    absent = _absent(motif, asked, delta)
+    watched = 0
+    for row in absent:
+        watched |= row[0]
     return Pattern(
         ends[:, 0].copy(),
         ends[:, 1].copy(),
@@ -98,26 +109,91 @@ def _pattern(
         follower,
         _tails(motif, follower, degrees),
         np.array(asked.filter_of or [-1] * edge_count, np.int64) + 1,
-        np.array(checks, np.int64).reshape(-1, 7),
-        np.cumsum([0, *map(len, rows)]),
-        np.array([row for each in rows for row in each], np.int64),
-        np.int64(checked),
+        np.array([row for rows in tests for row in rows], np.int64).reshape(-1, 4),
+        np.cumsum([0, *map(len, tests)]),
+        np.array(partners, np.int64),
+        np.int64(sum(1 << edge for edge, own in enumerate(partners) if own)),
+        np.array(absent, np.int64).reshape(-1, 6),
+        np.int64(watched),
         np.int64(credited),
     )
 
 
-def _checks(motif: Motif, asked: Conditions, delta: int) -> list[tuple[int, ...]]:
-    """Return the rows of `Pattern.checks`; see condition_loops."""
+def _tests(motif: Motif, asked: Conditions) -> tuple[NDArray[np.int64], list[list[Test]]]:
+    """Return the keys, and what those of each edge are compared with, in the order of the keys.
+
+    A comparison within an edge becomes a key of its own, 1 where it holds.
+    """
     from raydb.kernels.motif.loops import condition_loops as loops  # noqa: PLC0415  (numba: 0.3 s)
 
-    codes = {"<": loops.LESS, "<=": loops.AT_MOST, "=": loops.EQUAL, "<>": loops.DIFFERENT}
-    rows: list[tuple[int, ...]] = [
-        (
-            *(1 << each.edge | 1 << each.other_edge, codes[each.operator]),
-            *(each.edge, each.key, each.other_edge, each.other_key, delta),
-        )
-        for each in asked.comparisons
-    ]
+    codes = {
+        "<": (loops.LESS, loops.MORE),
+        "<=": (loops.AT_MOST, loops.AT_LEAST),
+        "=": (loops.EQUAL, loops.EQUAL),
+        "<>": (loops.DIFFERENT, loops.DIFFERENT),
+    }
+    keys = np.empty((0, 0), np.int64) if asked.keys is None else asked.keys
+    held: list[NDArray[np.bool_]] = []
+    tests: list[list[Test]] = [[] for _ in motif.edges]
+    for each in asked.comparisons:
+        asks, asks_turned = codes[each.operator]
+        if each.edge == each.other_edge:
+            tests[each.edge].append((len(keys) + len(held), -1, 0, loops.EQUAL))
+            held.append(_holds(keys[each.key], each.operator, keys[each.other_key]))
+        else:
+            tests[each.edge].append((each.key, each.other_edge, each.other_key, asks))
+            tests[each.other_edge].append((each.other_key, each.edge, each.key, asks_turned))
+    if held:
+        keys = np.concatenate([keys, np.array(held, np.int64)])
+    return np.ascontiguousarray(keys), [sorted(rows, key=itemgetter(0, 3)) for rows in tests]
+
+
+def _holds(
+    one: NDArray[np.int64], operator: Operator, other: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return for which edges a comparison of two of their keys holds."""
+    compare = {"<": np.less, "<=": np.less_equal, "=": np.equal, "<>": np.not_equal}[operator]
+    found: NDArray[np.bool_] = compare(one, other) & (one != NULL_KEY) & (other != NULL_KEY)
+    return found
+
+
+def _placed(
+    motif: Motif,
+    listed: NDArray[np.uint32],
+    bases: NDArray[np.int64],
+    kinds: tuple[int, ...],
+    keys: NDArray[np.int64],
+    tests: list[list[Test]],
+) -> NDArray[np.int64]:
+    """Return the keys in the order of the lists, written where runs of an edge may be counted.
+
+    That is where all that is asked of the edge is a range of one key. The rest takes no memory.
+    """
+    degrees = Counter(vertex for edge in motif.edges for vertex in edge)
+    roots = [edge for edge, group in enumerate(motif.groups) if group == 0]
+    placed = np.empty((0, 0), np.int64)
+    for edge, rows in enumerate(tests):
+        own = {key for key, *_ in rows}
+        if [edge] == roots or len(own) != 1:
+            continue
+        [key] = own
+        if not len(placed):
+            placed = np.empty((len(keys), len(listed)), np.int64)
+        source, target = (degrees[vertex] > 1 for vertex in motif.edges[edge])
+        is_bound = all(set(motif.edges[root]) == set(motif.edges[edge]) for root in roots)
+        base = bases[kinds[edge] + 1 if kinds else 0]
+        size = int(base[1] - base[0])
+        read = source and not is_bound, target and not is_bound, source and target
+        for start, is_read in zip(base[:3], read, strict=True):
+            if is_read:
+                places = slice(start, start + size)
+                np.take(keys[key], listed[places], out=placed[key, places], mode="clip")
+    return placed
+
+
+def _absent(motif: Motif, asked: Conditions, delta: int) -> list[tuple[int, ...]]:
+    """Return the rows of `Pattern.absent`; see condition_loops."""
+    rows: list[tuple[int, ...]] = []
     for edge in asked.absent:
         after, before = (_bits_of(motif, group) for group in (edge.after, edge.after + 1))
         needs = after | before
@@ -129,7 +205,7 @@ def _checks(motif: Motif, asked: Conditions, delta: int) -> list[tuple[int, ...]
         for end in ends:
             if end >= 0:
                 needs |= 1 << next(n for n, pair in enumerate(motif.edges) if end in pair)
-        rows.append((needs, loops.ABSENT, ends[0], after, ends[1], before, delta))
+        rows.append((needs, ends[0], after, ends[1], before, delta))
     return rows
 
 
@@ -199,31 +275,36 @@ def _tails(
     return found
 
 
-def new_state(motif: Motif, credit: int = 0, spread: int = 0) -> State:
+def new_state(pattern: Pattern, credit: int = 0, spread: int = 0) -> State:
     """Return what a thread writes on; credit, spread: the lengths of these two arrays."""
     from raydb.kernels.motif.loops.exact_lists import State  # noqa: PLC0415  (numba takes 0.3 s)
 
-    edge_count, vertex_count = len(motif.edges), motif.vertex_count
+    edge_count, vertex_count = len(pattern.source), len(pattern.touching)
     tables = [np.zeros((edge_count, edge_count), np.int64) for _ in range(4)]
     rows = [np.zeros(edge_count, np.int64) for _ in range(6)]
     mapped = np.zeros(vertex_count, np.int64)
     rest = [np.zeros(edge_count, np.int64) for _ in range(4)]
-    runs = np.zeros((edge_count * (1 + edge_count + vertex_count), 4), np.int64)
+    ranges = np.zeros((edge_count, 2 * len(pattern.tests), 4), np.int64)
+    range_counts = np.zeros(edge_count, np.int64)
+    runs = np.zeros((edge_count * (1 + edge_count + vertex_count), 5), np.int64)
     totals = np.zeros((2, edge_count + 1), np.int64)
     joins = np.zeros((edge_count, 6), np.int64)
     steps = np.zeros(1, np.int64)
     credited = np.zeros(credit, np.int64), np.zeros(spread, np.int64)
-    return State._make([*tables, *rows, mapped, *rest, runs, totals, joins, steps, *credited])
+    ranged = ranges, range_counts
+    return State._make(
+        [*tables, *rows, mapped, *rest, *ranged, runs, totals, joins, steps, *credited]
+    )
 
 
 def judged(
-    search: tuple[Lists, Pattern], motif: Motif, asked: Conditions, edges: NDArray[np.int64]
+    search: tuple[Lists, Pattern], asked: Conditions, edges: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Return which matches of a motif, given by their edges, shape (n, e), keep the conditions."""
     from raydb.kernels.motif.loops.condition_loops import judge_matches  # noqa: PLC0415  (numba)
 
     held = np.empty(len(edges), np.uint8)
-    judge_matches(*search, new_state(motif), edges, held)
+    judge_matches(*search, new_state(search[1]), edges, held)
     found: NDArray[np.bool_] = held.view(np.bool_)
     if asked.judge is not None and found.any():
         found[found] = asked.judge(edges[found])

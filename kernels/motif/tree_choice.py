@@ -147,7 +147,7 @@ def prepare_under(
         return edges if numbers is None else numbers[edges]
 
     def judge(edges: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return judged(search, motif, conditions, in_graph(edges))
+        return judged(search, conditions, in_graph(edges))
 
     by = None if code is None else lambda edges: code(in_graph(edges))
     return replace(prepared, completion=Completion(judge, by), numbers=numbers)

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     Values: TypeAlias = pa.ChunkedArray | pa.Array
     Keys: TypeAlias = NDArray[np.int64]
 
-# Decimals of so many digits are int64.
-_SHORT_DECIMAL = 18
-
 
 def conditions_of(
     asked: MotifQuestion, edges: EdgeGraph, read: Sequence[Values]
@@ -211,13 +208,18 @@ def keys_alone(values: Values) -> Keys | None:
 
 def _as_integers(values: Values) -> Values | None:
     kind = values.type
-    if pa.types.is_decimal128(kind) and kind.precision <= _SHORT_DECIMAL:
+    if pa.types.is_decimal128(kind):
         whole = joined(values)
         if not isinstance(whole, pa.Array):
             return None
-        low = np.frombuffer(whole.buffers()[1], np.int64)[2 * whole.offset :: 2][: len(whole)]
-        numbers = pa.array(low)
-        return pc.if_else(whole.is_valid(), numbers, pa.scalar(None, pa.int64()))
+        words = np.frombuffer(whole.buffers()[1], np.int64).reshape(-1, 2)
+        low, high = words[whole.offset : whole.offset + len(whole)].T
+        is_known = whole.is_valid()
+        # Most values of many digits have few all the same.
+        is_long = (low >> 63 != high) & is_known.to_numpy(zero_copy_only=False)
+        if is_long.any():
+            return None
+        return pc.if_else(is_known, pa.array(low), pa.scalar(None, pa.int64()))
     if pa.types.is_uint64(kind):
         return None
     if pa.types.is_date32(kind):

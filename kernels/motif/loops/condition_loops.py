@@ -1,7 +1,9 @@
 """The hot loops of conditions on several edges of a match: comparisons, and edges that are absent.
 
-A condition is checked as soon as the edges that it is about are bound. What it compares are keys,
-int64 numbers by edge that are in the order of the values which they stand for.
+What is compared are keys, int64 numbers by edge that are in the order of the values which they
+stand for. A comparison with a bound edge is a range that a key of the other edge lies in: ranges
+are listed once, before the candidates of an edge are tried, or counted where it is the last one.
+An absent edge is looked for as soon as the edges are bound that it is about.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from raydb.kernels.motif.loops.exact_lists import (
     State,
     after_edge,
     before_edge,
+    is_mapped,
     pair_run,
     vertex_run,
 )
@@ -29,14 +32,142 @@ if TYPE_CHECKING:
 
 # The key of NULL, with which no comparison holds.
 NULL_KEY = -(2**63)
+_NO_KEY, _LEAST_KEY = np.int64(NULL_KEY), np.int64(NULL_KEY + 1)
 
-# The columns of checks: the edges that must be bound, as bits, and what is asked of them. A
-# comparison has a motif edge and the row of its key on either side. An absent edge has its vertices
-# (-1 for any), the edges that it would come after, and those that it would come before, as bits (0:
-# delta from the last or the first edge bounds it), and delta.
-NEEDS, ASKS, LEFT, LEFT_KEY, RIGHT, RIGHT_KEY, DELTA = range(7)
+# The columns of tests: a key of an edge, the edge that it is compared with, -1 where the key is to
+# be 1, that one's key, and how.
+KEY, OTHER, OTHER_KEY, ASKED = range(4)
+LESS, AT_MOST, MORE, AT_LEAST, EQUAL, DIFFERENT = range(6)
 
-LESS, AT_MOST, EQUAL, DIFFERENT, ABSENT = range(5)
+# The columns of ranges, beside KEY: the least and the greatest key, and 1 where a key that holds is
+# between them, 0 where it is not.
+LOW, HIGH, IS_INSIDE = range(1, 4)
+
+# The columns of absent edges: the edges that must be bound, as bits; the vertices (-1 for any); the
+# edges that it would come after, and those that it would come before, as bits (0: delta from the
+# last or the first edge bounds it); and delta.
+NEEDS, SOURCE, AFTER, TARGET, BEFORE, DELTA = range(6)
+
+# Counting so many candidates of a run takes about as long as trying one.
+_COUNTED_A_STEP_BITS = 5
+
+
+@inlined
+def open_edges(pattern: Pattern, unbound: int) -> Int:
+    """Return which of some edges are to be bound before the others are counted, as bits.
+
+    They are compared with another of them, or an edge that is absent is about them.
+    """
+    found = pattern.watched & unbound
+    if pattern.compared & unbound:
+        for edge in range(len(pattern.source)):
+            if (unbound >> edge) & 1 and pattern.partners[edge] & unbound:
+                found |= np.int64(1) << edge
+    return found
+
+
+@inlined
+def most_compared(pattern: Pattern, open_edges: int, unbound: int) -> Int:
+    """Return those of some edges that most others which are not bound are compared with, as bits.
+
+    Of them those in the middle of the motif: what is left then lies apart in time.
+    """
+    found, most = np.int64(0), -LATEST
+    count = len(pattern.source)
+    for edge in range(count):
+        if not (open_edges >> edge) & 1:
+            continue
+        partners, size = pattern.partners[edge] & unbound, np.int64(0)
+        while partners:
+            partners &= partners - 1
+            size += 1
+        rank = 2 * count * size - abs(2 * edge - count + 1)
+        if rank > most:
+            most, found = rank, np.int64(0)
+        if rank == most:
+            found |= np.int64(1) << edge
+    return found
+
+
+@inlined
+def list_ranges(lists: Lists, pattern: Pattern, state: State, edge: int, bound: int) -> None:
+    """List the ranges in which keys of an edge lie, by the edges that are bound."""
+    ranges = state.ranges
+    count = np.int64(0)
+    for place in range(pattern.test_starts[edge], pattern.test_starts[edge + 1]):
+        key, other = pattern.tests[place, KEY], pattern.tests[place, OTHER]
+        asked, value = pattern.tests[place, ASKED], np.int64(1)
+        if other >= 0:
+            if not (bound >> other) & 1:
+                continue
+            value = lists.keys[pattern.tests[place, OTHER_KEY], state.match[other]]
+        low, high = _LEAST_KEY, LATEST
+        if value == NULL_KEY or (asked == MORE and value == LATEST):
+            high = _NO_KEY
+        elif asked == LESS:
+            high = value - 1
+        elif asked == AT_MOST:
+            high = value
+        elif asked == MORE:
+            low = value + 1
+        elif asked == AT_LEAST:
+            low = value
+        elif asked == EQUAL:
+            low = high = value
+        last = count - 1
+        if count and ranges[edge, last, KEY] == key and ranges[edge, last, IS_INSIDE]:
+            ranges[edge, last, LOW] = max(ranges[edge, last, LOW], low)
+            ranges[edge, last, HIGH] = min(ranges[edge, last, HIGH], high)
+        else:
+            ranges[edge, count, KEY], ranges[edge, count, IS_INSIDE] = key, 1
+            ranges[edge, count, LOW], ranges[edge, count, HIGH] = low, high
+            count += 1
+        if asked == DIFFERENT:
+            ranges[edge, count, KEY], ranges[edge, count, IS_INSIDE] = key, 0
+            ranges[edge, count, LOW], ranges[edge, count, HIGH] = value, value
+            count += 1
+    state.range_counts[edge] = count
+
+
+@inlined
+def passes(lists: Lists, state: State, edge: int, number: int) -> bool:
+    """Return whether the keys of a candidate lie in the ranges that are listed."""
+    ranges = state.ranges
+    for each in range(state.range_counts[edge]):
+        key = lists.keys[ranges[edge, each, KEY], number]
+        is_inside = ranges[edge, each, LOW] <= key <= ranges[edge, each, HIGH]
+        if is_inside != (ranges[edge, each, IS_INSIDE] != 0):
+            return False
+    return True
+
+
+@inlined
+def passing(lists: Lists, state: State, edge: int, start: int, end: int) -> Int:
+    """Return how many candidates of a run pass."""
+    ranges, count = state.ranges, state.range_counts[edge]
+    if count == 0:
+        return end - start
+    state.steps[0] += (end - start) >> _COUNTED_A_STEP_BITS
+    if count == 1:
+        found = np.int64(0)
+        # No branch, and keys in the order of the run: several are compared at once.
+        key, low, high = ranges[edge, 0, KEY], ranges[edge, 0, LOW], ranges[edge, 0, HIGH]
+        for place in range(start, end):
+            value = lists.placed[key, np.uint64(place)]
+            found += (value >= low) & (value <= high)
+        return found
+    return tried(lists, state, edge, start, end)
+
+
+@inlined
+def tried(lists: Lists, state: State, edge: int, start: int, end: int) -> Int:
+    """Return what `passing` does, trying candidates one by one."""
+    if state.range_counts[edge] == 0:
+        return end - start
+    found = np.int64(0)
+    for place in range(start, end):
+        found += passes(lists, state, edge, np.int64(lists.listed[np.uint64(place)]))
+    return found
 
 
 @inlined
@@ -55,23 +186,23 @@ def _first_from(time: Integers, limit: int) -> Int:
 @leaf
 def _is_there(lists: Lists, pattern: Pattern, state: State, row: int) -> bool:
     """Return whether there is an edge that a match must not have."""
-    after, before = pattern.checks[row, LEFT_KEY], pattern.checks[row, RIGHT_KEY]
+    after, before = pattern.absent[row, AFTER], pattern.absent[row, BEFORE]
     low, high = np.int64(0), np.int64(len(lists.time))
     first, last = LATEST, np.int64(0)
     for edge in range(len(pattern.source)):
         number = state.match[edge]
-        if (pattern.checks[row, NEEDS] >> edge) & 1:
+        if (pattern.absent[row, NEEDS] >> edge) & 1:
             first, last = min(first, number), max(last, number)
         if (after >> edge) & 1:
             low = max(low, after_edge(lists, number))
         if (before >> edge) & 1:
             high = min(high, before_edge(lists, number))
-    delta = pattern.checks[row, DELTA]
+    delta = pattern.absent[row, DELTA]
     if after == 0:
         low = _first_from(lists.time, lists.time[last] - delta)
     if before == 0:
         high = _first_from(lists.time, lists.time[first] + delta + 1)
-    source, target = pattern.checks[row, LEFT], pattern.checks[row, RIGHT]
+    source, target = pattern.absent[row, SOURCE], pattern.absent[row, TARGET]
     if target < 0:
         start, end = vertex_run(lists, 0, state.mapped[source], True, low, high)
     elif source < 0:
@@ -81,35 +212,24 @@ def _is_there(lists: Lists, pattern: Pattern, state: State, row: int) -> bool:
     return bool(start < end)
 
 
-@inlined
-def _holds(asked: int, left: int, right: int) -> bool:
-    """Return whether a comparison of two keys holds."""
-    if NULL_KEY in (left, right):
-        return False
-    if asked == LESS:
-        return bool(left < right)
-    if asked == AT_MOST:
-        return bool(left <= right)
-    return bool((left == right) == (asked == EQUAL))
-
-
 @leaf
-def keeps(lists: Lists, pattern: Pattern, state: State, chosen: int, bound: int) -> bool:
-    """Return whether every condition holds that can be checked now that an edge is bound."""
-    checks = pattern.checks
-    for place in range(pattern.check_starts[chosen], pattern.check_starts[chosen + 1]):
-        row = pattern.check_rows[place]
-        if checks[row, NEEDS] & ~bound:
-            continue
-        if checks[row, ASKS] == ABSENT:
-            if _is_there(lists, pattern, state, row):
-                return False
-            continue
-        left = lists.keys[checks[row, LEFT_KEY], state.match[checks[row, LEFT]]]
-        right = lists.keys[checks[row, RIGHT_KEY], state.match[checks[row, RIGHT]]]
-        if not _holds(checks[row, ASKS], left, right):
+def lacks(lists: Lists, pattern: Pattern, state: State, edge: int, bound: int) -> bool:
+    """Return whether all edges are absent that can be looked for now that an edge is bound."""
+    for row in range(len(pattern.absent)):
+        needs = pattern.absent[row, NEEDS]
+        if (needs >> edge) & 1 and not needs & ~bound and _is_there(lists, pattern, state, row):
             return False
     return True
+
+
+@inlined
+def keeps(lists: Lists, pattern: Pattern, state: State, depth: int, edge: int) -> bool:
+    """Return whether an edge that is bound now keeps its conditions; its ranges are listed."""
+    if not passes(lists, state, edge, state.match[edge]):
+        return False
+    if not (pattern.watched >> edge) & 1:
+        return True
+    return bool(lacks(lists, pattern, state, edge, state.edges[depth] | (np.int64(1) << edge)))
 
 
 @compiled
@@ -118,6 +238,7 @@ def judge_matches(
 ) -> None:
     """Write 1 for each match that keeps every condition, else 0; edges: of each, shape (n, e)."""
     everything = (np.int64(1) << len(pattern.source)) - 1
+    state.edges[0] = everything
     for match in range(len(edges)):
         held[match] = 1
         for edge in range(len(pattern.source)):
@@ -128,15 +249,16 @@ def judge_matches(
             if len(lists.masks) and not lists.masks[pattern.kind[edge], number]:
                 held[match] = 0
         for edge in range(len(pattern.source)):
-            if held[match] and not keeps(lists, pattern, state, edge, everything):
-                held[match] = 0
+            if held[match]:
+                list_ranges(lists, pattern, state, edge, everything)
+                held[match] = keeps(lists, pattern, state, 0, edge)
 
 
-@inlined
-def count_checked(
+@leaf
+def count_watched(
     lists: Lists, pattern: Pattern, state: State, depth: int, edge: int, start: int, end: int
 ) -> Int:
-    """Return how many candidates of a run the last edge has, on which there are conditions."""
+    """Return how many candidates of a run the last edge has, about which an absent edge is."""
     source, target = pattern.source[edge], pattern.target[edge]
     vertices, bound = state.vertices[depth], state.edges[depth]
     has_source, has_target = (vertices >> source) & 1, (vertices >> target) & 1
@@ -145,16 +267,14 @@ def count_checked(
         new = target
     elif not has_source:
         new = source
-    everything = bound | (np.int64(1) << edge)
+    list_ranges(lists, pattern, state, edge, bound)
     count = np.int64(0)
     for place in range(start, end):
         number = np.int64(lists.listed[place])
         vertex, is_free = np.int64(-1), True
         if new >= 0:
             vertex = np.int64(lists.source[number] if has_target else lists.target[number])
-            for other in range(len(state.mapped)):
-                if (vertices >> other) & 1 and state.mapped[other] == vertex:
-                    is_free = False
+            is_free = not is_mapped(state, vertices, vertex)
         elif not pattern.is_total:
             for other in range(len(pattern.source)):
                 if (bound >> other) & 1 and state.match[other] == number:
@@ -164,7 +284,7 @@ def count_checked(
         state.match[edge] = number
         if new >= 0:
             state.mapped[new] = vertex
-        if keeps(lists, pattern, state, edge, everything):
+        if keeps(lists, pattern, state, depth, edge):
             count += 1
             if new >= 0 and new == pattern.credited:
                 state.credit[vertex] += 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raydb.kernels.jit import inlined
-from raydb.kernels.motif.loops.condition_loops import keeps
+from raydb.kernels.motif.loops.condition_loops import keeps, list_ranges
 from raydb.kernels.motif.loops.exact_lists import (
     LATEST,
     Lists,
@@ -42,7 +42,9 @@ def bind_root(
     ends = (np.int64(1) << pattern.source[root]) | (np.int64(1) << pattern.target[root])
     state.vertices[0] = ends
     state.edges[0] = np.int64(1) << root
-    if pattern.checked and not keeps(lists, pattern, state, root, state.edges[0]):
+    if pattern.test_starts[root] < pattern.test_starts[root + 1]:
+        list_ranges(lists, pattern, state, root, np.int64(0))
+    if not keeps(lists, pattern, state, np.int64(0), root):
         return False
     for other in range(len(pattern.source)):
         if other == root:
@@ -115,9 +117,7 @@ def bind(lists: Lists, pattern: Pattern, state: State, depth: int, edge: int) ->
             return False
         state.mapped[new] = vertex
     state.match[chosen] = edge
-    if (pattern.checked >> chosen) & 1 and not keeps(
-        lists, pattern, state, chosen, bound | (np.int64(1) << chosen)
-    ):
+    if not keeps(lists, pattern, state, depth, chosen):
         return False
     if new >= 0:
         # Edges to bound vertices come first: most candidates fail here.

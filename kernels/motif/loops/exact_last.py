@@ -106,21 +106,22 @@ def _fit(
 
 @inlined
 def count_last(lists: Lists, pattern: Pattern, state: State, depth: int, new: int) -> Int:
-    """Return the matches at a depth after whose chosen edge, to a new vertex, all can be counted.
+    """Return the matches at a depth after whose chosen edge all can be counted.
 
-    The motif has a total order, and of the edges that are left beside the chosen one none has a
-    condition, or it is the only one. Each candidate is tried as by `bind` and `count_rest`. `joins`
-    has a row for each edge that is left beside the chosen one: its number, its place among them by
-    time, its bounds, where its run is found, and the bound vertex at its end.
+    It leads to a new vertex, or to none (-1). The motif has a total order. Each candidate is tried
+    as by `bind` and `count_rest`. `joins` has a row for each edge that is left beside the chosen
+    one: its number, its place among them by time, its bounds, where its run is found, and the bound
+    vertex at its end.
     """
     chosen = state.chosen[depth]
     is_target = pattern.target[chosen] == new
     size = _list_joins(pattern, state, depth, new)
     below = depth + 1
-    state.vertices[below] = state.vertices[depth] | (np.int64(1) << new)
+    state.vertices[below] = state.vertices[depth]
+    if new >= 0:
+        state.vertices[below] |= np.int64(1) << new
     state.edges[below] = state.edges[depth] | (np.int64(1) << chosen)
     state.steps[0] += state.finish[depth] - state.cursor[depth]
-    is_checked = (pattern.checked >> chosen) & 1
     limit = follower_end(pattern, state, depth, chosen)
     total = np.int64(0)
     for place in range(state.cursor[depth], state.finish[depth]):
@@ -128,11 +129,12 @@ def count_last(lists: Lists, pattern: Pattern, state: State, depth: int, new: in
         if limit >= 0 and np.int64(lists.following[np.uint64(edge)]) >= limit:
             continue
         vertex = np.int64(lists.target[edge] if is_target else lists.source[edge])
-        if is_mapped(state, state.vertices[depth], vertex):
-            continue
-        state.mapped[new] = vertex
+        if new >= 0:
+            if is_mapped(state, state.vertices[depth], vertex):
+                continue
+            state.mapped[new] = vertex
         state.match[chosen] = edge
-        if is_checked and not keeps(lists, pattern, state, chosen, state.edges[below]):
+        if not keeps(lists, pattern, state, depth, chosen):
             continue
         if not _fit(lists, pattern, state, depth, size, edge, vertex):
             continue
@@ -145,6 +147,6 @@ def count_last(lists: Lists, pattern: Pattern, state: State, depth: int, new: in
         if ways + total >= MOST:
             return MOST
         total += ways
-        if new == pattern.credited:
+        if new >= 0 and new == pattern.credited:
             state.credit[vertex] += ways
     return total

@@ -44,7 +44,8 @@ class Lists(NamedTuple):
     shape (kinds, 5), where a kind's lists by source, by target and by pair begin in `listed`, its
     vertices in the offsets, and its pairs in `pair_runs`. pair_edges, pair_offsets: of all edges.
     masks: uint8, shape (kinds, m), whether an edge is of a kind; without rows where there is one.
-    keys: int64, shape (keys, m), what checks compare.
+    keys: int64, shape (keys, m), what tests compare. placed: shape (keys, places), the keys of the
+    edges in `listed`, as far as runs of candidates are counted by them.
     same, later: by edge number, the first edge of its time and the first of a later one; empty
     where equal times are in the order of the input.
     following: by edge number, the first later edge that leaves its target, the number of edges for
@@ -65,6 +66,7 @@ class Lists(NamedTuple):
     bases: Integers
     masks: NDArray[np.uint8]
     keys: Integers
+    placed: Integers
     same: Numbers
     later: Numbers
     following: Numbers
@@ -77,9 +79,10 @@ class Pattern(NamedTuple):
     no two edges are of one group.
     follower: for each edge the first later one that leaves its target, -1 for none.
     tail: 1 for an edge that is the first of three in a row which end the motif's vertices, else 0.
-    kind: the kind of lists in which each edge is looked for. checks: a row for each condition on
-    several edges, see condition_loops. check_starts, check_rows: for each edge, the rows of those
-    that it is in. checked: the edges that are in any, as bits.
+    kind: the kind of lists in which each edge is looked for. tests: rows for each edge, from
+    test_starts on, of what its keys are compared with, see condition_loops. partners: for each
+    edge, those that it is compared with, as bits; compared: those that have any.
+    absent: a row for each absent edge. watched: the edges that one is about, as bits.
     credited: the vertex whose matches are counted by what it is mapped to, -1 for none.
     """
 
@@ -92,10 +95,12 @@ class Pattern(NamedTuple):
     follower: Integers
     tail: Integers
     kind: Integers
-    checks: Integers
-    check_starts: Integers
-    check_rows: Integers
-    checked: Int
+    tests: Integers
+    test_starts: Integers
+    partners: Integers
+    compared: Int
+    absent: Integers
+    watched: Int
     credited: Int
 
 
@@ -106,6 +111,7 @@ class State(NamedTuple):
     vertices, edges: what is bound, as bits. chosen: the edge whose candidates are tried, those from
     cursor to finish. match: the candidate of each bound edge. mapped: that of each bound vertex.
     rest: the edges that are left to be counted, with their first and last places and their parts.
+    ranges, range_counts: by edge, where keys of its candidates lie, see condition_loops.
     runs, totals: see `_count_chain`. joins: see `_count_last`. steps: those not yet in a sum.
     credit: the matches by vertex of the graph. spread: those by place in `listed`, each beside the
     place before. Both are empty where nothing is credited.
@@ -126,6 +132,8 @@ class State(NamedTuple):
     starts: Integers
     ends: Integers
     parts: Integers
+    ranges: Integers
+    range_counts: Integers
     runs: Integers
     totals: Integers
     joins: Integers

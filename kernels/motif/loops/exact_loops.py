@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raydb.kernels.jit import compiled, inlined
+from raydb.kernels.motif.loops.condition_loops import list_ranges, most_compared, open_edges
 from raydb.kernels.motif.loops.exact_bind import bind, bind_root, choose
 from raydb.kernels.motif.loops.exact_last import count_last
 from raydb.kernels.motif.loops.exact_lists import Lists, Pattern, State, window_end
@@ -30,24 +31,63 @@ _POLL_STEPS = 2**10
 
 
 @inlined
+def _count_chosen(
+    lists: Lists,
+    pattern: Pattern,
+    state: State,
+    depth: int,
+    left: int,
+    others: int,
+    credited: int,
+) -> Int:
+    """Count the matches at a depth if only candidates of the chosen edge need be tried for that.
+
+    left: how many vertices are not bound, 3 at most. others: the edges that are left beside the
+    chosen one; credited: the one to a vertex that is credited and not bound; both as bits.
+    """
+    chosen, vertices = state.chosen[depth], state.vertices[depth]
+    new = pattern.target[chosen]
+    if left == 3:
+        is_rest = depth + 4 == len(pattern.source) and not (vertices >> new) & 1
+        if is_rest and pattern.tail[chosen] and pattern.watched & others == 0:
+            return count_tail(lists, pattern, state, depth)
+        return DEEPER
+    if (vertices >> new) & 1:
+        new = pattern.source[chosen]
+    if (vertices >> new) & 1:
+        new = np.int64(-1)
+    is_one = depth + 3 == len(pattern.source)
+    if left == 2:
+        for vertex in range(len(state.mapped)):
+            if (vertices >> vertex) & 1 or vertex == new:
+                continue
+            if pattern.degrees[vertex] > 1 or (vertex == pattern.credited and not is_one):
+                return DEEPER
+    if not is_one and (open_edges(pattern, others) or credited & others):
+        return DEEPER
+    return count_last(lists, pattern, state, depth, new)
+
+
+@inlined
 def _settle(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
     """Count the matches at a depth where that can be done, else choose the next edge to bind.
 
-    Edges that conditions are about are bound first, and so is one to a vertex that is credited,
-    unless it is the only one left.
+    Of edges that are compared with each other all but one are bound, and so is one to a vertex that
+    is credited, unless it is the only one left.
     """
     vertices = state.vertices[depth]
-    left, near, far = 0, np.int64(0), np.int64(0)
+    left, far = 0, np.int64(0)
     for vertex in range(len(state.mapped)):
         if not (vertices >> vertex) & 1:
-            left += 1
-            near, far = far, np.int64(vertex)
+            left, far = left + 1, np.int64(vertex)
     joined = left == 0 or (left == 1 and pattern.degrees[far] == 1)
     unbound = ((np.int64(1) << len(pattern.source)) - 1) & ~state.edges[depth]
-    pending = pattern.checked & unbound
+    pending = open_edges(pattern, unbound)
+    credited = np.int64(0)
     if joined:
         if left == 1 and far == pattern.credited:
-            pending |= np.int64(1) << pattern.touching[far, 0]
+            credited = np.int64(1) << pattern.touching[far, 0]
+            pending |= credited
         if unbound and unbound & (unbound - 1) == 0:
             choose(pattern, state, depth, True, unbound)
             start, end = state.cursor[depth], state.finish[depth]
@@ -56,27 +96,17 @@ def _settle(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
             count = count_rest(lists, pattern, state, depth)
             if count != DEEPER:
                 return count
-    choose(pattern, state, depth, joined, pending if joined and pending else unbound)
-    if joined or left > 3 or not pattern.is_total:
-        return DEEPER
+    among = unbound
+    if joined and pending:
+        among = most_compared(pattern, pending, unbound)
+    choose(pattern, state, depth, joined, among)
     chosen = state.chosen[depth]
-    new = pattern.target[chosen]
-    pending &= ~(np.int64(1) << chosen)
-    if left == 3:
-        is_rest = depth + 4 == len(pattern.source) and not (vertices >> new) & 1
-        if is_rest and pattern.tail[chosen] and pattern.checked & unbound == 0:
-            return count_tail(lists, pattern, state, depth)
+    if pattern.test_starts[chosen] < pattern.test_starts[chosen + 1]:
+        list_ranges(lists, pattern, state, chosen, state.edges[depth])
+    if left > 3 or not pattern.is_total:
         return DEEPER
-    if (vertices >> new) & 1:
-        new = pattern.source[chosen]
-    is_one = depth + 3 == len(pattern.source)
-    if left == 2:
-        far = far if far != new else near
-        if pattern.degrees[far] > 1 or (far == pattern.credited and not is_one):
-            return DEEPER
-    if pending and not is_one:
-        return DEEPER
-    return count_last(lists, pattern, state, depth, new)
+    others = unbound & ~(np.int64(1) << chosen)
+    return _count_chosen(lists, pattern, state, depth, left, others, credited)
 
 
 @compiled
@@ -206,6 +236,7 @@ def list_roots(
                 depth -= 1
             else:
                 choose(pattern, state, depth, True, everything)
+                list_ranges(lists, pattern, state, state.chosen[depth], state.edges[depth])
             while depth >= 0:
                 cursor = state.cursor[depth]
                 if cursor == state.finish[depth]:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raydb.kernels.jit import inlined, leaf
-from raydb.kernels.motif.loops.condition_loops import count_checked
+from raydb.kernels.motif.loops.condition_loops import (
+    count_watched,
+    list_ranges,
+    passes,
+    passing,
+    tried,
+)
 from raydb.kernels.motif.loops.exact_lists import (
     FEW,
     LATEST,
@@ -56,17 +62,22 @@ def count_within(
     The run of an edge to a vertex that is not bound has candidates to bound vertices, too; that of
     an edge between bound ones may have candidates bound to edges of its group.
     """
-    count = end - start
     source, target = pattern.source[edge], pattern.target[edge]
     vertices = state.vertices[depth]
     has_source, has_target = (vertices >> source) & 1, (vertices >> target) & 1
+    if pattern.test_starts[edge] < pattern.test_starts[edge + 1]:
+        list_ranges(lists, pattern, state, edge, state.edges[depth])
+    count = passing(lists, state, edge, start, end)
+    if count == 0:
+        return count
     if not (has_source and has_target):
         near, kind = source if has_source else target, pattern.kind[edge]
         if count <= FEW:
             for place in range(start, end):
                 number = np.uint64(lists.listed[place])
                 far = lists.target[number] if has_source else lists.source[number]
-                count -= is_mapped(state, vertices, np.int64(far))
+                if is_mapped(state, vertices, np.int64(far)):
+                    count -= passes(lists, state, edge, np.int64(number))
             return count
         low, high = np.int64(lists.listed[start]), np.int64(lists.listed[end - 1]) + 1
         for other in range(len(state.mapped)):
@@ -80,7 +91,7 @@ def count_within(
                 first, last = pair_run(
                     lists, kind, state.mapped[other], state.mapped[near], low, high
                 )
-            count -= last - first
+            count -= tried(lists, state, edge, first, last)
         return count
     if pattern.is_total:
         return count
@@ -88,7 +99,7 @@ def count_within(
         if _is_twin(pattern, state, depth, edge, other):
             number = state.match[other]
             if lists.listed[start] <= number <= lists.listed[end - 1]:
-                count -= 1
+                count -= passes(lists, state, edge, number)
     return count
 
 
@@ -101,8 +112,14 @@ def _credit_run(
     Adding to the first place and taking from the place after the last one takes as long for any
     number of candidates.
     """
-    state.spread[start] += 1
-    state.spread[end] -= 1
+    if state.range_counts[edge]:
+        for place in range(start, end):
+            if passes(lists, state, edge, np.int64(lists.listed[place])):
+                state.spread[place] += 1
+                state.spread[place + 1] -= 1
+    else:
+        state.spread[start] += 1
+        state.spread[end] -= 1
     source, target = pattern.source[edge], pattern.target[edge]
     has_source = (state.vertices[depth] >> source) & 1
     near = source if has_source else target
@@ -113,7 +130,7 @@ def _credit_run(
         one = state.mapped[near if has_source else other]
         two = state.mapped[other if has_source else near]
         first, last = pair_run(lists, pattern.kind[edge], one, two, low, high)
-        state.credit[state.mapped[other]] -= last - first
+        state.credit[state.mapped[other]] -= tried(lists, state, edge, first, last)
 
 
 @inlined
@@ -126,11 +143,12 @@ def count_one(
     """
     if start >= end:
         return np.int64(0)
-    if (pattern.checked >> edge) & 1:
-        return count_checked(lists, pattern, state, depth, edge, start, end)
+    if (pattern.watched >> edge) & 1:
+        return count_watched(lists, pattern, state, depth, edge, start, end)
+    count = count_within(lists, pattern, state, depth, edge, start, end)
     if pattern.credited >= 0 and not (state.vertices[depth] >> pattern.credited) & 1:
         _credit_run(lists, pattern, state, depth, edge, start, end)
-    return count_within(lists, pattern, state, depth, edge, start, end)
+    return count
 
 
 @leaf
@@ -144,7 +162,10 @@ def _begin_runs(
     """
     runs = state.runs
     edge, start, end = state.rest[each], state.starts[each], state.ends[each]
+    if pattern.test_starts[edge] < pattern.test_starts[edge + 1]:
+        list_ranges(lists, pattern, state, edge, state.edges[depth])
     runs[count, 0], runs[count, 1], runs[count, 2], runs[count, 3] = start, end, level, 1
+    runs[count, 4] = edge
     count += 1
     source, target = pattern.source[edge], pattern.target[edge]
     vertices = state.vertices[depth]
@@ -159,6 +180,7 @@ def _begin_runs(
                     *(first, last),
                     *(level, -1),
                 )
+                runs[count, 4] = edge
                 count += last - first
         return count
     near = source if has_source else target
@@ -171,6 +193,7 @@ def _begin_runs(
         first, last = pair_run(lists, pattern.kind[edge], one, two, low, high)
         if first < last:
             runs[count, 0], runs[count, 1], runs[count, 2], runs[count, 3] = first, last, level, -1
+            runs[count, 4] = edge
             count += 1
     return count
 
@@ -187,12 +210,13 @@ def _count_chain(
     as -1.
     """
     runs, totals = state.runs, state.totals
-    count, level = np.int64(0), np.int64(0)
+    count, level, ranges = np.int64(0), np.int64(0), np.int64(0)
     for each in range(size):
         if state.parts[each] == part:
             count = _begin_runs(lists, pattern, state, depth, each, level, count)
             level += 1
-    if level == count == 2:
+            ranges += state.range_counts[state.rest[each]]
+    if level == count == 2 and ranges == 0:
         return _count_two(lists, runs[0, 0], runs[0, 1], runs[1, 0], runs[1, 1])
     totals[0, 0] = 1
     for each in range(level):
@@ -208,7 +232,9 @@ def _count_chain(
         bound = after_edge(lists, least)
         for run in range(count):
             while runs[run, 0] < runs[run, 1] and lists.listed[runs[run, 0]] < bound:
-                totals[1, runs[run, 2]] += runs[run, 3] * totals[0, runs[run, 2]]
+                number = np.int64(lists.listed[runs[run, 0]])
+                if passes(lists, state, runs[run, 4], number):
+                    totals[1, runs[run, 2]] += runs[run, 3] * totals[0, runs[run, 2]]
                 runs[run, 0] += 1
         for each in range(level):
             totals[0, each + 1] += totals[1, each]
@@ -395,6 +421,9 @@ def count_tail(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
     state.vertices[below] = (
         vertices | (np.int64(1) << pattern.target[chosen]) | (np.int64(1) << pattern.target[second])
     )
+    bound = state.edges[depth] | (np.int64(1) << chosen)
+    state.edges[below] = bound | (np.int64(1) << second)
+    is_tested = pattern.test_starts[second] < pattern.test_starts[second + 1]
     state.steps[0] += state.finish[depth] - state.cursor[depth]
     total = np.int64(0)
     for place in range(state.cursor[depth], state.finish[depth]):
@@ -403,7 +432,12 @@ def count_tail(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
         vertex = np.int64(lists.target[edge])
         if following >= high or is_mapped(state, vertices, vertex):
             continue
+        if not passes(lists, state, chosen, np.int64(edge)):
+            continue
+        state.match[chosen] = edge
         state.mapped[pattern.target[chosen]] = vertex
+        if is_tested:
+            list_ranges(lists, pattern, state, second, bound)
         start, end = vertex_run(
             lists, pattern.kind[second], vertex, True, max(low, following), high
         )
@@ -416,6 +450,9 @@ def count_tail(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
             vertex = np.int64(lists.target[edge])
             if is_mapped(state, vertices, vertex):
                 continue
+            if not passes(lists, state, second, np.int64(edge)):
+                continue
+            state.match[second] = edge
             state.mapped[pattern.target[second]] = vertex
             first, last = vertex_run(
                 lists, pattern.kind[third], vertex, True, max(last_low, following), last_high

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import math
 from collections import Counter
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +28,11 @@ MOTIFS = (
     *("a--b, b->c", "a--b, b--c", "a->b, b--a", "{a--b, b->c}, a->c"),
     *("a->b, !b->a, b->c", "a->b, b->c, !c->a", "!b->a, a->b", "a->b, b->c, !c->*"),
     *("a--b, !b->c, a->c", "a->b, !*->a, {b->c, b->d}", "a->b, !a--b, a->b"),
+    *("a->b, a->c, a->d", "a->b, b->a, a->b, b->a"),
 )
+
+LEAST, MOST = -(2**63), 2**63 - 1
+DAY, ONE_DAY = dt.date(2026, 2, 26), dt.timedelta(1)
 
 
 def _rows(rng: np.random.Generator) -> list[Row]:
@@ -40,6 +46,9 @@ def _rows(rng: np.random.Generator) -> list[Row]:
             "amount": None if rng.random() < 0.1 else int(rng.integers(0, 12)),
             "x": None if rng.random() < 0.1 else float(rng.choice([-0.0, 0.0, 1.5, math.nan])),
             "kind": [None, "wire", "cash"][int(rng.integers(3))],
+            "big": [None, LEAST, LEAST + 1, 0, MOST - 1, MOST][int(rng.integers(6))],
+            "price": None if rng.random() < 0.1 else Decimal(int(rng.integers(-9, 30))) / 20,
+            "day": None if rng.random() < 0.1 else DAY + int(rng.integers(9)) * ONE_DAY,
         }
         for s, d in ends
     ]
@@ -80,6 +89,24 @@ def _condition(rng: np.random.Generator, count: int, names: str) -> tuple[str, A
                 else e[i]["amount"] + e[j]["amount"] > e[k]["amount"]
             ),
         ),
+        (f"e{i + 1}.big < e{j + 1}.big", lambda e, _: _less(e[i]["big"], e[j]["big"])),
+        (f"e{i + 1}.big >= e{j + 1}.big", lambda e, _: _not(_less(e[i]["big"], e[j]["big"]))),
+        (
+            f"e{j + 1}.price BETWEEN 0.9 * e{i + 1}.price AND e{i + 1}.price",
+            lambda e, _: _all(
+                _not(_less(e[j]["price"], _times(e[i]["price"], Decimal("0.9")))),
+                _not(_less(e[i]["price"], e[j]["price"])),
+            ),
+        ),
+        (
+            f"e{j + 1}.day > e{i + 1}.day AND e{j + 1}.day <> e{k + 1}.day + 2",
+            lambda e, _: _all(
+                _less(e[i]["day"], e[j]["day"]),
+                None
+                if None in (e[j]["day"], e[k]["day"])
+                else e[j]["day"] != e[k]["day"] + 2 * ONE_DAY,
+            ),
+        ),
         (f"e{i + 1}.t <> e{j + 1}.t + 2", lambda e, _: e[i]["t"] != e[j]["t"] + 2),
         (f"{one} < {other}", lambda _, v: v[one] < v[other]),
         (f"{one} <> 1", lambda _, v: v[one] != 1),
@@ -94,6 +121,10 @@ def _condition(rng: np.random.Generator, count: int, names: str) -> tuple[str, A
 
 def _not(held: bool | None) -> bool | None:
     return None if held is None else not held
+
+
+def _times(value: Decimal | None, factor: Decimal) -> Decimal | None:
+    return None if value is None else value * factor
 
 
 def _between(one: int | None, other: int | None) -> bool | None:
@@ -218,7 +249,8 @@ def _check(con: raydb.Connection, seed: int) -> int:
     rows, case, arguments = _case(rng)
     print(f"seed {[SEED, seed]}: {arguments} over {rows}")
     types = {"s": pa.int32(), "d": pa.int64(), "t": pa.int64(), "amount": pa.int32()}
-    types |= {"x": pa.float64(), "kind": pa.string()}
+    types |= {"x": pa.float64(), "kind": pa.string(), "big": pa.int64()}
+    types |= {"price": pa.decimal128(9, 2), "day": pa.date32()}
     con.register("e", pa.Table.from_pylist(rows, pa.schema(types.items())))
     call = f"(e, src => 's', dst => 'd', time => 't'{arguments})"
     expected = list(_instances(rows, case))
