@@ -16,10 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.kernels.graph.loops.numbering_loops import (
+    TEXTS_AHEAD,
     Texts,
     integers_by_code,
     move_integers,
     number_integers,
+    number_near,
     number_texts,
     place_texts,
 )
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LEAST_SLOTS = 2**10
+# Integers have a slot each while there are at most so many slots of 4 bytes a value: no more than
+# a table with keys may take.
+_SLOTS_EACH = 8
 _LETTERS = 2**12
 
 # Codes are int32.
@@ -85,8 +90,14 @@ class Numbers:
 
 
 class _Integers:
+    """Integers in a table of slots, or, where they lie close together, in a slot each.
+
+    low: the integer of the first slot, None where slots have keys.
+    """
+
     def __init__(self, kind: pa.DataType) -> None:
         self._kind = kind
+        self._low: int | None = None
         self._keys = np.empty(_LEAST_SLOTS, np.int64)
         self._codes = np.full(_LEAST_SLOTS, -1, np.int32)
         self._values = np.empty(0, np.int64)
@@ -98,28 +109,69 @@ class _Integers:
         keys.flags.writeable = False
         place = 0
         while True:
-            place, count = number_integers(
-                keys, place, self._keys, self._codes, self._shift(), count, may_add, out
-            )
+            if self._low is None:
+                place, count = number_integers(
+                    keys, place, self._keys, self._codes, self._shift(), count, may_add, out
+                )
+            else:
+                place, count = number_near(keys, place, self._low, self._codes, count, may_add, out)
+            self._count = count
             if place == len(keys):
-                self._count = count
                 return count
-            self._grow()
+            self._make_room(keys[place:])
 
     def values(self, start: int, end: int) -> pa.Array:
         if len(self._values) != self._count:
             self._values = np.empty(self._count, np.int64)
-            integers_by_code(self._keys, self._codes, self._values)
+            if self._low is None:
+                integers_by_code(self._keys, self._codes, self._values)
+            else:
+                taken = np.flatnonzero(self._codes >= 0)
+                self._values[self._codes[taken]] = taken + self._low
         return _from_integers(self._values[start:end], self._kind)
 
     def _shift(self) -> int:
         return 67 - (len(self._codes) - 1).bit_length()
 
-    def _grow(self) -> None:
-        slots = _more_slots(len(self._codes))
-        keys, codes = np.empty(slots, np.int64), np.full(slots, -1, np.int32)
-        move_integers(self._keys, self._codes, keys, codes, 67 - (slots - 1).bit_length())
-        self._keys, self._codes = keys, codes
+    def _make_room(self, coming: NDArray[np.int64]) -> None:
+        """Make more slots: one each while integers lie close together, those that come too."""
+        low, high = int(coming.min()), int(coming.max())
+        if self._low is not None:
+            is_below = low < self._low
+            low, high = min(low, self._low), max(high, self._low + len(self._codes) - 1)
+        else:
+            keys = self._keys[self._codes >= 0]
+            is_below = False
+            low, high = min(low, int(keys.min())), max(high, int(keys.max()))
+        span = high - low + 1
+        most = min(_SLOTS_EACH * self._count, MOST_VALUES)
+        if span > most:
+            self._have_keys()
+            return
+        # Numbers that rise or fall find room the next time.
+        length = min(2 * span, most)
+        if is_below:
+            low = max(high + 1 - length, -(2**63))
+        codes = np.full(length, -1, np.int32)
+        if self._low is None:
+            is_taken = self._codes >= 0
+            codes[self._keys[is_taken] - low] = self._codes[is_taken]
+            self._keys = self._keys[:0].copy()
+        else:
+            codes[self._low - low :][: len(self._codes)] = self._codes
+        self._low, self._codes = low, codes
+
+    def _have_keys(self) -> None:
+        """Make a table with keys, or a larger one."""
+        old_keys, old_codes = self._keys, self._codes
+        slots = _more_slots(len(old_codes))
+        if self._low is not None:
+            taken = np.flatnonzero(old_codes >= 0)
+            old_keys, old_codes = taken + self._low, old_codes[taken]
+            slots = max(_LEAST_SLOTS, 1 << (2 * self._count).bit_length())
+        self._keys, self._codes = np.empty(slots, np.int64), np.full(slots, -1, np.int32)
+        self._low = None
+        move_integers(old_keys, old_codes, self._keys, self._codes, self._shift())
 
 
 class _Texts:
@@ -127,16 +179,16 @@ class _Texts:
 
     def __init__(self, kind: pa.DataType) -> None:
         self._kind = kind
-        self._hashes = np.empty(_LEAST_SLOTS, np.uint32)
-        self._codes = np.full(_LEAST_SLOTS, -1, np.int32)
+        self._slots = np.full((_LEAST_SLOTS, 2), -1, np.int32)
         self._ends = np.empty(_LEAST_SLOTS // 2, np.int64)
         self._kept = np.empty(_LETTERS, np.uint8)
+        self._ahead = np.empty(TEXTS_AHEAD, np.uint64)
 
     def number(self, values: pa.Array, count: int, may_add: bool, out: NDArray[np.int32]) -> int:
         offsets, letters = _as_bytes(values)
         place = 0
         while True:
-            texts = Texts(self._hashes, self._codes, self._ends, self._kept)
+            texts = Texts(self._slots, self._ends, self._kept, self._ahead)
             place, count = number_texts(offsets, letters, place, texts, count, may_add, out)
             if place == len(out):
                 return count
@@ -153,10 +205,10 @@ class _Texts:
         return pa.Array.from_buffers(self._kind, end - start, [None, pa.py_buffer(letters)])
 
     def _grow(self, count: int, size: int) -> None:
-        if 2 * count >= len(self._codes):
-            slots = _more_slots(len(self._codes))
-            self._hashes, self._codes = np.empty(slots, np.uint32), np.full(slots, -1, np.int32)
-            place_texts(self._ends, self._kept, count, self._hashes, self._codes)
+        if 2 * count >= len(self._slots):
+            slots = _more_slots(len(self._slots))
+            self._slots = np.full((slots, 2), -1, np.int32)
+            place_texts(self._ends, self._kept, count, self._slots)
             self._ends = _longer(self._ends, slots // 2)
         used = int(self._ends[count - 1]) if count else 0
         if used + size > len(self._kept):

@@ -183,9 +183,8 @@ def partition(
     `tell` is told steps, and which share of each is done. Raises OverflowError where a node has
     more than MOST_DEGREE edges.
     """
-    degree, edge_count = edges.degrees()
     most = min(capacity(edges.node_count, asked.k, asked.balance), max(edges.node_count, 1))
-    cluster, size = _clusters(edges, degree, int(_VOLUME_SHARE * edge_count / asked.k), most, tell)
+    cluster, size, degree = _clusters(edges, asked.k, most, tell)
     load = np.zeros(asked.k, np.int64)
     chosen = np.full(edges.node_count, -1, np.int32)
     heap = np.arange(asked.k, dtype=np.int32)
@@ -201,25 +200,30 @@ def partition(
 
 
 def _clusters(
-    edges: Edges, degree: Nodes, most_volume: int, most: int, tell: Callable[[str, float], None]
-) -> tuple[Nodes, Nodes]:
-    """Return the cluster of each node, called by one of the nodes, and the nodes of each."""
-    cluster = np.arange(edges.node_count, dtype=np.int32)
+    edges: Edges, k: int, most: int, tell: Callable[[str, float], None]
+) -> tuple[Nodes, Nodes, Nodes]:
+    """Return each node's cluster, called by one of the nodes, how many are in each, and degrees."""
+    degree, edge_count = edges.degrees()
+    most_volume = int(_VOLUME_SHARE * edge_count / k)
+    own = np.stack([np.arange(edges.node_count, dtype=np.int32), degree], axis=1)
     volume = degree.astype(np.int64)
-    richest = np.full(edges.node_count, -1, np.int32)
+    del degree
+    richest = np.full((edges.node_count, 2), -1, np.int32)
     for number, (source, target) in enumerate(edges.batches):
-        add_to_clusters(source, target, degree, cluster, volume, richest, most_volume)
+        add_to_clusters(source, target, own, richest, volume, most_volume)
         tell("clusters", (number + 1) / len(edges.batches))
     del volume
     size = np.zeros(edges.node_count, np.int32)
     leader = np.full(edges.node_count, -1, np.int32)
-    count_clusters(cluster, degree, richest, size, leader)
+    count_clusters(own, richest, size, leader)
     del richest
+    cluster, degree = (np.ascontiguousarray(column) for column in own.T)
+    del own
     parent = np.arange(edges.node_count, dtype=np.int32)
     merge_clusters(_by_size(size), cluster, degree, size, leader, parent, most)
     del leader
     join_clusters(cluster, parent)
-    return cluster, size
+    return cluster, size, degree
 
 
 def _by_size(size: Nodes, is_descending: bool = False) -> Nodes:

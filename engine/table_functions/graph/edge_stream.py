@@ -70,6 +70,7 @@ class GraphReader:
         self._name, self._tables, self._memory = name, tables, memory
         self._numbers: Numbers | None = None
         self._collector = Collector(memory, _ENDS)
+        self._by_row = pa.array([], pa.int64())
         self._part = np.empty(0, np.int32)
         self._skipped = 0
 
@@ -119,8 +120,10 @@ class GraphReader:
         source, target = self._without_null(source, target)
         ends = pa.concat_arrays([source, target])
         # Nodes are numbered in the order of the rows, wherever blocks begin.
-        order = np.arange(len(ends)).reshape(2, -1).T.ravel()
-        numbers = self._numbers_of(ends.take(pa.array(order)), may_add=not self._tables)
+        if len(self._by_row) != len(ends):
+            self._by_row = pa.array(np.arange(len(ends)).reshape(2, -1).T.ravel())
+        ends = pc.take(ends, self._by_row, boundscheck=False)
+        numbers = self._numbers_of(ends, may_add=not self._tables)
         if self._tables and len(numbers) and numbers.min() < 0:
             raise self._no_node(source, target, numbers)
         columns = (np.ascontiguousarray(numbers[side::2]) for side in range(2))

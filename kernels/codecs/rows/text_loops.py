@@ -18,6 +18,7 @@ from numba.extending import intrinsic
 from raydb.kernels.codecs.packed_loops import load
 from raydb.kernels.codecs.rows.entries import BLOCK_CODES, COPIED_BYTES, ITEM_BYTES
 from raydb.kernels.jit import compiled, inlined
+from raydb.kernels.memory_loops import word_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,20 +49,6 @@ def _copier(byte_count: int) -> Any:
 
 
 _copy_block, _copy_half, _copy_word = _copier(COPIED_BYTES), _copier(_HALF_BYTES), _copier(8)
-
-
-def _loader(_context: Any, _address: Any) -> Any:
-    """Make a function that returns the 8 bytes at an address."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        found = builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
-        found.align = 1
-        return found
-
-    return types.uint64(types.int64), generate
-
-
-_word_at: Any = intrinsic(_loader)
 
 
 @inlined
@@ -159,10 +146,10 @@ def read_codes(chunk: int, row: int, out: int) -> int:
     `spread_codes`, from row 0 on, of heads and texts of entries, and the bits of a code, 32 at
     most. out: ITEM_BYTES.
     """
-    payload, index = np.int64(_word_at(chunk)), np.int64(_word_at(chunk + 8))
-    heads, texts = np.int64(_word_at(chunk + 16)), np.int64(_word_at(chunk + 24))
-    width = _word_at(chunk + 32)
-    bounds = _word_at(index + 4 * row)
+    payload, index = np.int64(word_at(chunk)), np.int64(word_at(chunk + 8))
+    heads, texts = np.int64(word_at(chunk + 16)), np.int64(word_at(chunk + 24))
+    width = word_at(chunk + 32)
+    bounds = word_at(index + 4 * row)
     at, end = bounds & np.uint64(0xFFFFFFFF), bounds >> np.uint64(32)
     if (end - at) * np.uint64(COPIED_BYTES) > np.uint64(ITEM_BYTES):
         return BAD_ROW
@@ -170,8 +157,8 @@ def read_codes(chunk: int, row: int, out: int) -> int:
     mask = (np.uint64(1) << bits) - np.uint64(1)
     at, end = at * bits, end * bits
     while at < end:
-        code = _word_at(payload + np.int64(at >> np.uint64(3))) >> (at & np.uint64(7)) & mask
-        head = _word_at(heads + np.int64(code << np.uint64(3)))
+        code = word_at(payload + np.int64(at >> np.uint64(3))) >> (at & np.uint64(7)) & mask
+        head = word_at(heads + np.int64(code << np.uint64(3)))
         if head >> _UNKNOWN_BIT:
             return BAD_ROW
         _copy_block(texts + np.int64(head >> np.uint64(32)), out + to)

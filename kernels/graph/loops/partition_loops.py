@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from raydb.kernels.jit import compiled, inlined
+from raydb.kernels.memory_loops import prefetch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _MIX_MORE = np.uint64(0xBF58476D1CE4E5B9)
 _TO_SHARE = 2.0**-53
+
+# Edges come in no order of their nodes, so that what the next ones need is asked for early: their
+# nodes so many edges ahead, and when these are there, the volumes of their clusters.
+_FAR, _NEAR = 32, 8
 
 
 @compiled
@@ -45,47 +50,54 @@ def add_degrees(source: Nodes, target: Nodes, degree: Nodes, directed: bool) -> 
 def add_to_clusters(
     source: Nodes,
     target: Nodes,
-    degree: Nodes,
-    cluster: Nodes,
-    volume: NDArray[np.int64],
+    own: Nodes,
     richest: Nodes,
+    volume: NDArray[np.int64],
     most: int,
 ) -> None:
     """Let each edge draw an end into the cluster of the other one, that with the greater volume.
 
-    Clusters with a volume above `most` stay as they are. richest: the neighbour with most edges,
-    -1 for none.
+    Clusters with a volume above `most` stay as they are. own (n, 2): the cluster and the degree of
+    each node. richest (n, 2): the neighbour with most edges, and how many, -1 for none.
     """
+    behind = len(source) - 1
+    owns, riches, volumes = own.ctypes.data, richest.ctypes.data, volume.ctypes.data
     for edge in range(len(source)):
+        ahead = min(edge + _FAR, behind)
+        for node in (source[ahead], target[ahead]):
+            prefetch(owns + 8 * np.int64(node))
+            prefetch(riches + 8 * np.int64(node))
+        ahead = min(edge + _NEAR, behind)
+        for node in (source[ahead], target[ahead]):
+            prefetch(volumes + 8 * np.int64(own[node, 0]))
         one, other = source[edge], target[edge]
         if one == other:
             continue
-        here, there = cluster[one], cluster[other]
+        here, there = own[one, 0], own[other, 0]
+        edges, other_edges = own[one, 1], own[other, 1]
         if here != there and volume[here] <= most and volume[there] <= most:
             if volume[here] <= volume[there]:
-                volume[here] -= degree[one]
-                volume[there] += degree[one]
-                cluster[one] = there
+                volume[here] -= edges
+                volume[there] += edges
+                own[one, 0] = there
             else:
-                volume[there] -= degree[other]
-                volume[here] += degree[other]
-                cluster[other] = here
-        if richest[one] < 0 or degree[richest[one]] < degree[other]:
-            richest[one] = other
-        if richest[other] < 0 or degree[richest[other]] < degree[one]:
-            richest[other] = one
+                volume[there] -= other_edges
+                volume[here] += other_edges
+                own[other, 0] = here
+        if richest[one, 1] < other_edges:
+            richest[one, 0], richest[one, 1] = other, other_edges
+        if richest[other, 1] < edges:
+            richest[other, 0], richest[other, 1] = one, edges
 
 
 @compiled
-def count_clusters(
-    cluster: Nodes, degree: Nodes, richest: Nodes, size: Nodes, leader: Nodes
-) -> None:
+def count_clusters(own: Nodes, richest: Nodes, size: Nodes, leader: Nodes) -> None:
     """Count the nodes of each cluster, and find the richest neighbour of any of them."""
-    for node in range(len(cluster)):
-        own, rich = cluster[node], richest[node]
-        size[own] += 1
-        if rich >= 0 and (leader[own] < 0 or degree[leader[own]] < degree[rich]):
-            leader[own] = rich
+    for node in range(len(own)):
+        cluster, rich = own[node, 0], richest[node, 0]
+        size[cluster] += 1
+        if rich >= 0 and (leader[cluster] < 0 or own[leader[cluster], 1] < richest[node, 1]):
+            leader[cluster] = rich
 
 
 @compiled

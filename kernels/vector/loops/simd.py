@@ -281,23 +281,8 @@ def _count_zeros(_context: Any, _bits: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
-def _fetch_early(_context: Any, _address: Any) -> Any:
-    """Ask for the memory at an address, which is read soon."""
-
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        pointer = builder.inttoptr(arguments[0], _BYTE.as_pointer())
-        signature = ir.FunctionType(ir.VoidType(), [pointer.type, _INT, _INT, _INT])
-        ask = _emit.get_or_insert_function(builder.module, signature, "llvm.prefetch.p0")
-        # To read, kept near, data.
-        builder.call(ask, [pointer, _INT(0), _INT(3), _INT(1)])
-        return context.get_dummy_value()
-
-    return types.void(types.int64), generate
-
-
 at_most: Any = intrinsic(_make_mask)
 trailing_zeros: Any = intrinsic(_count_zeros)
-prefetch: Any = intrinsic(_fetch_early)
 
 _sum_block = _tile(BLOCK_ROWS, BLOCK_QUERIES)
 _sum_rows = _tile(BLOCK_ROWS, 1)

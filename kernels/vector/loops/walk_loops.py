@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from raydb.kernels.jit import entry, inner, leaf
+from raydb.kernels.memory_loops import prefetch
 from raydb.kernels.vector.loops.distance_loops import Rows, bound_of
 from raydb.kernels.vector.loops.list_search import Lists, nearest_lists, score_lists
 from raydb.kernels.vector.loops.ranking import COSINE, distance, insert, kind_of
-from raydb.kernels.vector.loops.simd import PADDED, PRODUCTS, prefetch, sum_of
+from raydb.kernels.vector.loops.simd import PADDED, PRODUCTS, sum_of
 from raydb.kernels.vector.loops.stop_loops import Prepared, margin, prepare, squared
 from raydb.kernels.vector.loops.trace_loops import Wanted
 

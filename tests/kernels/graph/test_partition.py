@@ -233,6 +233,49 @@ def test_many_values_have_numbers_of_their_own() -> None:
         assert numbers.values(0, count).equals(values)
 
 
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([0, 500, -700, 10**6, -(2**63), 2**63 - 3_000_000]),
+            st.sampled_from([1, 3, 1000]),
+            st.integers(0, 3000),
+        ),
+        max_size=6,
+    ),
+    st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=100, deadline=None)
+def test_integers_near_each_other_and_far(parts: list[tuple[int, int, int]], seed: int) -> None:
+    """A table with a slot for each integer of a span becomes one with keys, and that the other."""
+    numbers = Numbers(pa.int64())
+    expected: dict[int, int] = {}
+    for low, step, count in parts:
+        places = np.random.default_rng(seed).permutation(count) * step
+        values = [low + place for place in places.tolist()]
+        found = numbers.of(pa.array(values, pa.int64())).tolist()
+        assert found == [expected.setdefault(each, len(expected)) for each in values]
+    assert numbers.count == len(expected)
+    assert numbers.values(0, len(expected)).to_pylist() == list(expected)
+    assert numbers.size_bytes <= 56 * len(expected) + 2**14
+    others = [-(2**63), -701, 499, 2**62, 2**63 - 1]
+    known = [expected.get(each, -1) for each in others]
+    assert numbers.of(pa.array(others), may_add=False).tolist() == known
+
+
+def test_texts_that_end_where_their_memory_does() -> None:
+    """Of all lengths about a word's, equal but for one letter, wherever they begin."""
+    texts = [letter * size + end for size in range(20) for letter in "ab" for end in ("", "c", "é")]
+    expected: dict[str, int] = {}
+    for turn in range(3):
+        numbers = Numbers(pa.string())
+        expected.clear()
+        for first in range(len(texts)):
+            some = texts[first:] + texts[:turn]
+            # Values of their own have no memory behind the last one.
+            found = numbers.of(pa.array(some))
+            assert found.tolist() == [expected.setdefault(each, len(expected)) for each in some]
+
+
 def test_equal_numbers_are_one_value() -> None:
     numbers = Numbers(pa.float64())
     values = pa.array([0.0, -0.0, float("nan"), -float("nan"), float("inf")])
