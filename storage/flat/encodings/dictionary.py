@@ -145,8 +145,7 @@ class _Codes(NamedTuple):
             return unpack(self.packed, self.width, self.code_count, rows)
         if not isinstance(rows, slice):
             return unpack(self.packed, self.width, self.code_count, self.runs.runs_of(rows))
-        codes = unpack(self.packed, self.width, self.code_count)
-        return self.runs.spread(codes, rows)
+        return self.runs.spread(unpack(self.packed, self.width, self.code_count), rows)
 
     def reader(self) -> Callable[[int], int]:
         """Return the function from a row to its code."""
@@ -249,7 +248,10 @@ class _Dictionary(CodedTexts):
 
     def read_values(self, chunk: Chunk, rows: Rows, count: int) -> NDArray[Any]:
         codes: _Codes = chunk.shared
-        return np.asarray(codes.entries[codes.of(rows)])
+        if codes.runs is None or not isinstance(rows, slice):
+            return np.asarray(codes.entries.take(codes.of(rows)))
+        found = codes.entries.take(unpack(codes.packed, codes.width, codes.code_count))
+        return codes.runs.spread(found, rows)
 
     def read_texts(self, chunk: Chunk, rows: Rows, count: int, validity: Any) -> Any:
         column, entries, codes = chunk.column, chunk.shared.entries, chunk.shared.of(rows)
@@ -281,8 +283,8 @@ class _Dictionary(CodedTexts):
         )
 
     def table_key(self, chunk: Chunk) -> object:
-        is_alone = chunk.shared.runs is not None or chunk.entry.dictionary_count
-        return chunk if is_alone else (chunk.shared.texts, chunk.shared.width)
+        key = chunk if chunk.entry.dictionary_count else (chunk.shared.texts, chunk.shared.width)
+        return key if chunk.shared.runs is None else object()  # Of two pieces of one chunk, too.
 
     def spread_texts(self, pieces: Sequence[Piece], target: Target, span: Span) -> None:
         codes: _Codes = pieces[0].chunk.shared

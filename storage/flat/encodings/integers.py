@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from raydb.storage.flat.encodings.encoding import Chunk, Encoded, Piece, Values
     from raydb.storage.flat.encodings.survey import Survey
 
-_INTEGERS_RUN = object()
+NUMBERS_RUN = object()
 
 
 class IntegerEncoding(Encoding):
@@ -53,31 +53,36 @@ class IntegerEncoding(Encoding):
 
     def run_key(self, chunk: Chunk) -> object:
         """Return one key for all integers, so that chunks of any of these encodings are one run."""
-        return None if chunk.column.kind is Kind.BOOLEAN else _INTEGERS_RUN
+        return None if chunk.column.kind is Kind.BOOLEAN else NUMBERS_RUN
 
     def decode_run(self, run: Sequence[Piece], sizes: NDArray[np.int64], is_checked: bool) -> Any:
         """Return the rows of chunks that follow each other, decoded into one array."""
-        column = run[0].chunk.column
-        counts = [piece.stop - piece.start for piece in run]
-        loops_for(sum(counts))
-        if len(run) == 1:
-            # Of a large chunk there is then no second copy.
-            chunk, rows = run[0].chunk, slice(run[0].start, run[0].stop)
-            values = chunk.encoding.read_values(chunk, rows, counts[0])
-        elif column.kind is Kind.DECIMAL:
-            values, first = pooled_words(sum(counts)), 0
-            some = np.empty(max(counts), column.dtype)
-            for piece, count in zip(run, counts, strict=True):
-                piece.chunk.encoding.read_into(piece.chunk, piece.start, some[:count])
-                widen(some[:count], values[first : first + count])
-                first += count
-        else:
-            values, first = pooled(sum(counts), column.dtype), 0
-            for piece, count in zip(run, counts, strict=True):
-                out = values[first : first + count]
-                piece.chunk.encoding.read_into(piece.chunk, piece.start, out)
-                first += count
-        return array_of(column.field.type, column.kind, values, run_validity(run))
+        return decode_numbers(run)
+
+
+def decode_numbers(run: Sequence[Piece]) -> Any:
+    """Return the numbers of chunks that follow each other as one array."""
+    column = run[0].chunk.column
+    counts = [piece.stop - piece.start for piece in run]
+    loops_for(sum(counts))
+    if len(run) == 1:
+        # Of a large chunk there is then no second copy.
+        chunk, rows = run[0].chunk, slice(run[0].start, run[0].stop)
+        values = chunk.encoding.read_values(chunk, rows, counts[0])
+    elif column.kind is Kind.DECIMAL:
+        values, first = pooled_words(sum(counts)), 0
+        some = np.empty(max(counts), column.dtype)
+        for piece, count in zip(run, counts, strict=True):
+            piece.chunk.encoding.read_into(piece.chunk, piece.start, some[:count])
+            widen(some[:count], values[first : first + count])
+            first += count
+    else:
+        values, first = pooled(sum(counts), column.dtype), 0
+        for piece, count in zip(run, counts, strict=True):
+            out = values[first : first + count]
+            piece.chunk.encoding.read_into(piece.chunk, piece.start, out)
+            first += count
+    return array_of(column.field.type, column.kind, values, run_validity(run))
 
 
 def run_validity(run: Sequence[Piece]) -> Any:

@@ -71,7 +71,8 @@ class Runs(NamedTuple):
                 out[:] = found
             return found
         out = np.empty(stop - start, values.dtype) if out is None else out
-        bits, run = np.frombuffer(self.starts, np.uint8), int(self.runs_of(np.array([start]))[0])
+        bits = np.frombuffer(self.starts, np.uint8)
+        run = int(self.runs_of(np.array([start]))[0]) if start else 0
         bits.flags.writeable = False
         word = f"<u{values.itemsize}"
         loops.expand_runs(bits, values[run:].view(word), np.uint64(start), out.view(word))

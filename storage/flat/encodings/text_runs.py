@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from raydb.kernels.codecs.rows.entries import Span, Target, are_loops_loaded, in_slices
 from raydb.storage.flat.encodings.encoding import Encoding, unreadable
-from raydb.storage.flat.encodings.integers import run_validity
+from raydb.storage.flat.encodings.integers import NUMBERS_RUN, decode_numbers, run_validity
 from raydb.storage.flat.encodings.texts import check_utf8, is_narrow, text_array
 from raydb.storage.flat.kinds import pooled
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Kind
@@ -57,11 +57,13 @@ class CodedTexts(Encoding):
 
     def run_key(self, chunk: Chunk) -> object:
         """Return one key for all texts, so that chunks of any of these encodings are one run."""
-        return _TEXTS_RUN if chunk.column.kind is Kind.BYTES else None
+        return _TEXTS_RUN if chunk.column.kind is Kind.BYTES else NUMBERS_RUN
 
     def decode_run(self, run: Sequence[Piece], sizes: NDArray[np.int64], is_checked: bool) -> Any:
         """Return the texts of chunks that follow each other, a part for each 2 GiB of them."""
         data_type = run[0].chunk.column.field.type
+        if run[0].chunk.column.kind is not Kind.BYTES:
+            return decode_numbers(run)
         if not are_loops_loaded() and all(map(_has_few_codes, run)):
             return pa.chunked_array([part for piece in run for part in _read(piece)], data_type)
         _measure(run, sizes)

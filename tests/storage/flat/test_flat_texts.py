@@ -16,7 +16,7 @@ from test_flat_round_trip import check_everything, stored
 
 from raydb.errors import OperationalError, ProgrammingError
 from raydb.storage.flat import chunk, open_table, write_table
-from raydb.storage.flat.encodings import onpair
+from raydb.storage.flat.encodings import onpair, text_runs
 from raydb.storage.flat.layout import Flags
 
 if TYPE_CHECKING:
@@ -210,3 +210,18 @@ def test_texts_are_read_as_dictionaries(
     write_table(table.slice(0, 0), path)
     with open_table(path) as flat:
         assert flat.scan(["word"], read_dictionary=["word"]).num_rows == 0
+
+
+def test_two_pieces_of_a_chunk_in_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their codes are spread a piece at a time: those of the first are not those of the second."""
+    monkeypatch.setattr(text_runs, "are_loops_loaded", lambda: True)
+    texts = [f"word {row // 50 * 7919 % 20}" for row in range(1000)]
+    numbers = [row // 50 * 7 % 10**9 / 8 for row in range(1000)]
+    table, path = pa.table({"t": texts, "n": numbers}), tmp_path / "x.flat"
+    write_table(table, path, encodings={"t": "dictionary", "n": "dictionary"})
+    with open_table(path) as flat:
+        for name in table.column_names:
+            assert flat.reader(name).column.entries["flags"][0] & Flags.RUNS
+            found = flat.reader(name).read([(5, 140), (490, 700)])
+            whole = table.column(name).to_pylist()
+            assert pa.chunked_array(found).to_pylist() == [*whole[5:140], *whole[490:700]]
