@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 # How long the list of workers is believed.
 _FRESH_S = 1.0
 
+# How long a worker that is asked may be silent before it is asked whether it lives.
+_QUIET_S = 1.0
+
 # How long a scheduler may take to answer at first.
 _CONNECT_S = 10.0
 
@@ -76,9 +79,27 @@ class DaskEngine:
         """Ask a worker about itself."""
         return self._run(self._client.rpc(worker).raydb_about())
 
-    def train(self, worker: str, part: str, question: bytes) -> Future[bytes]:
-        """Ask a worker about a part of a training, see `raydb.engine.gnn.worker`."""
-        return self._run(self._client.rpc(worker).raydb_train(part=part, question=question))
+    def train(self, worker: str, part: str, question: bytes, patience: float) -> Future[bytes]:
+        """Ask a worker about a part of a training, see `raydb.engine.gnn.worker`.
+
+        The future fails with OSError, too, where it gives no sign of life for so many seconds.
+        """
+        return self._run(self._trained(worker, part, question, patience))
+
+    async def _trained(self, worker: str, part: str, question: bytes, patience: float) -> bytes:
+        rpc = self._client.rpc(worker)
+        answer = asyncio.ensure_future(rpc.raydb_train(part=part, question=question))
+        try:
+            while not answer.done():
+                await asyncio.wait({answer}, timeout=min(_QUIET_S, patience / 2))
+                if not answer.done():
+                    await asyncio.wait_for(rpc.raydb_about(), patience)
+            found: bytes = answer.result()
+        except TimeoutError:
+            raise OSError(f"{worker} has given no sign of life for {patience:g} s") from None
+        finally:
+            answer.cancel()
+        return found
 
     def close(self) -> None:
         """Leave the workers."""

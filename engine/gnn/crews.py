@@ -129,13 +129,17 @@ class LocalProcesses:
 
 
 class DaskCrew:
-    """Workers of a Dask cluster, parts in turns; each holds its parts until the training ends."""
+    """Workers of a Dask cluster, parts in turns; each holds its parts until the training ends.
+
+    patience: a worker that gives no sign of life for so many seconds is lost.
+    """
 
     threads = 0
     may_unpickle = False
 
-    def __init__(self, parts: int, engine: DaskEngine) -> None:
-        self._engine, self._training = engine, uuid.uuid4().hex
+    def __init__(self, parts: int, engine: DaskEngine, patience: float) -> None:
+        self._engine, self._training, self._patience = engine, uuid.uuid4().hex, patience
+        self._lost: set[str] = set()
         workers = sorted(engine.workers(anew=True))
         if not workers:
             raise OperationalError("the cluster has no workers")
@@ -144,12 +148,13 @@ class DaskCrew:
 
     def call(self, part: int, question: bytes) -> Future[bytes]:
         """Ask the worker of a part."""
-        return self._engine.train(self._worker[part], f"{self._training}/{part}", question)
+        return self._ask(part, question)
 
     def replace(self, part: int) -> None:
-        """Give a part to the worker with fewest, but for the one that was lost."""
+        """Give a part to the worker with fewest, but for those that were lost."""
         lost = self._worker[part]
-        left = [each for each in self._engine.workers(anew=True) if each != lost]
+        self._lost.add(lost)
+        left = [each for each in self._engine.workers(anew=True) if each not in self._lost]
         if not left:
             raise OperationalError(f"worker {lost} is lost, and the cluster has no other one")
         had = list(self._worker.values())
@@ -157,10 +162,14 @@ class DaskCrew:
 
     def close(self) -> None:
         """Let the workers forget the parts, and leave the cluster."""
-        for part, worker in self._worker.items():
+        for part in self._worker:
             with suppress(OSError):
-                self._engine.train(worker, f"{self._training}/{part}", b"").result(1)
+                self._ask(part, b"").result(1)
         self._engine.close()
+
+    def _ask(self, part: int, question: bytes) -> Future[bytes]:
+        name = f"{self._training}/{part}"
+        return self._engine.train(self._worker[part], name, question, self._patience)
 
 
 def write_message(file: IO[bytes], data: bytes) -> None:
@@ -201,8 +210,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
                 each.close()
 
 
-def make_crew(parts: int, cluster: Any, make_worker: Any, *, allow_insecure: bool) -> Crew:
-    """Return the workers that `cluster` asks for; see `raydb.gnn.train`."""
+def make_crew(
+    parts: int, cluster: Any, make_worker: Any, patience: float, *, allow_insecure: bool
+) -> Crew:
+    """Return the workers that `cluster` asks for; see `raydb.gnn.train` and `DaskCrew`."""
     if cluster is None:
         return Inline(parts, make_worker)
     if isinstance(cluster, str) and cluster == "local":
@@ -211,7 +222,7 @@ def make_crew(parts: int, cluster: Any, make_worker: Any, *, allow_insecure: boo
 
     engine = connect_engine(cluster, allow_insecure=allow_insecure)
     try:
-        return DaskCrew(parts, engine)
+        return DaskCrew(parts, engine, patience)
     except BaseException:
         engine.close()
         raise

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from raydb.engine.context.cluster_settings import WORKER_TIMEOUT
 from raydb.engine.context.memory import parse_limit
 from raydb.engine.context.progress import report
 from raydb.engine.gnn.checkpoints import Checkpoint
@@ -113,6 +114,7 @@ def run(
                 asked.parts,
                 asked.cluster,
                 lambda: Worker(copy.deepcopy(model)).answer,
+                connection._open_session().settings[WORKER_TIMEOUT] / 1000,  # noqa: SLF001
                 allow_insecure=asked.cluster_insecure,
             )
             try:

@@ -300,6 +300,40 @@ def test_workers_of_a_cluster(con, graph, tmp_path, monkeypatch):
     assert parameters(found).equal(parameters(alone))
 
 
+@pytest.mark.long
+def test_a_silent_worker_of_a_cluster_is_lost(con, graph, tmp_path, monkeypatch):
+    """Its part goes to another one."""
+    distributed = pytest.importorskip("distributed", reason="dask is not installed")
+    (tmp_path / "quiet_models.py").write_text(
+        "from torch_geometric.nn import GraphSAGE\n"
+        f"def sage():\n    return GraphSAGE({WIDTH}, 8, 2, {CLASSES}, dropout=0.3)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    options = {"train": "known", "parts": 2, "epochs": 6, "combine": "average"}
+    alone = raydb.gnn.train(graph, "quiet_models:sage", "y", **options)
+    con.execute("SET worker_timeout = 2000")
+    cluster = distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None)
+    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+        (process, *_) = client.run(os.getpid).values()
+        stopped = []
+
+        def stop(step, share):
+            if step == "train" and share >= 0.5 and not stopped:
+                stopped.append(process)
+                os.kill(process, signal.SIGSTOP)
+
+        con.progress = stop
+        try:
+            found = raydb.gnn.train(graph, "quiet_models:sage", "y", cluster=client, **options)
+        finally:
+            con.progress = None
+            os.kill(process, signal.SIGCONT)
+    assert found.replaced == 1
+    assert found.losses == alone.losses
+    assert parameters(found).equal(parameters(alone))
+
+
 class Alone(torch.nn.Module):
     def forward(self, x, edge_index):
         return x
