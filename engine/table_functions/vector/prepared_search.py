@@ -86,8 +86,10 @@ class OpenSearch:
 
     def rows(self, vector: NDArray[Any], context: StatementContext) -> FoundRows | None:
         """Return the rows nearest to a vector (d); None where the general path is to say why."""
-        with np.errstate(over="ignore"):
-            numbers = vector.astype(np.float32, copy=False)
+        numbers = vector
+        if vector.dtype != np.float32:
+            with np.errstate(over="ignore"):
+                numbers = vector.astype(np.float32)
         largest = float(np.abs(numbers).max())
         # Written so that NaN is no small number; of one of length 0 the metric decides.
         if not SHORTEST <= largest <= LARGEST:

@@ -248,10 +248,13 @@ def search_index(
     else:
         rule = ANYWHERE if index.calibrated is None else index.calibrated.calibration.rule
         found = search_ivf(arrays, vectors, k, index.nprobe, allowed, rule, context)
-    nearest(rows_beside(table, vector_of(plan).name, index, allowed), vectors, k, metric, found)
+    if table.row_count > arrays.row_count:
+        nearest(rows_beside(table, vector_of(plan).name, index, allowed), vectors, k, metric, found)
     partial = "filtered" if selected is not None else _promise(index)
-    complete = np.logical_or(is_exact, (found.probes == arrays.list_count) & (not index.ef))
-    return found, ["exact" if each else partial for each in complete]
+    every = -1 if index.ef else arrays.list_count
+    # NumPy takes longer for the few queries that there mostly are.
+    probes = found.probes.tolist()
+    return found, ["exact" if is_exact or each == every else partial for each in probes]
 
 
 def _walked(
