@@ -3,17 +3,20 @@
     entry      called by Python; may make arrays
     compiled   called by Python; neither makes nor returns arrays, and so counts no references,
                each of which takes 5 ns, and the compiler's time
-    inner      called by other loops alone, and compiled without what Python calls
+    inner      called by other loops alone: a part of theirs
     leaf       both: called by other loops, without reference counts
     inlined    a leaf that LLVM puts into its caller; numba's own inlining would find all types anew
     pasted     an entry that numba puts into its callers before it finds types
 
-What is compiled is kept by `raydb.kernels.code_cache`. numba's own cache fails where nothing can be
-written, reads no folder that it cannot write to, and two processes that add to the index of a loop
-at once may leave one's code under the other's types.
+Left to itself numba optimizes each function, makes machine code of it, and does both again, with
+all that it calls, for each of its callers. A part is neither until it is in what Python calls.
 
-numba documents neither `_nrt`, which leaves the counts out, nor the interface of caches: hence its
-upper bound among the dependencies.
+That is kept by `raydb.kernels.code_cache`. numba's own cache fails where nothing can be written,
+reads no folder that it cannot write to, and two processes that add to the index of a loop at once
+may leave one's code under the other's types.
+
+numba documents neither `_nrt`, which leaves the counts out, nor the interfaces of caches and of
+libraries of code: hence its upper bound among the dependencies.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ from typing import TYPE_CHECKING, Any
 import llvmlite
 import numba
 from numba.core.caching import NullCache
+from numba.core.codegen import JITCodeLibrary as _JITCodeLibrary
+from numba.core.compiler import Compiler as _Compiler
 from numba.core.compiler import CompileResult as _CompileResult
 from numba.core.registry import cpu_target
 from numba.core.serialize import dumps as _dumps
@@ -43,7 +48,32 @@ CompileResult: Any = _CompileResult
 dumps: Any = _dumps
 
 _OPTIONS = {"nogil": True}
-_INNER = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+class _Part(_JITCodeLibrary):
+    """The code of a loop that others call: it is linked into theirs, and optimized there alone."""
+
+    @property
+    def codegen(self) -> Any:
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Do nothing: each loop that a part is linked into has the environment's address."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _PartCompiler(_Compiler):
+    """A compiler to parts."""
+
+    def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
+        part = library or _Part(target_context.codegen(), "part")
+        super().__init__(typing_context, target_context, part, *rest)
 
 
 class _Kept(NullCache):
@@ -70,6 +100,8 @@ class _Kept(NullCache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         assert not data.library.has_dynamic_globals, self._name
+        for environment in data._find_referenced_environments():  # noqa: SLF001
+            data.library.codegen.set_env(environment.env_name, environment)
         code_cache.save(toolchain(), self._loop(sig), dumps(data._reduce()))  # noqa: SLF001
 
     def ending_claims(self, compile_loop: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -115,9 +147,31 @@ def _keeping(**options: Any) -> Any:
     return decorate
 
 
+def _part(**options: Any) -> Any:
+    """Return a decorator that compiles to parts with some options."""
+    return numba.njit(
+        pipeline_class=_PartCompiler,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        **_OPTIONS,
+        **options,
+    )
+
+
 entry: Any = _keeping(**_OPTIONS)
 compiled: Any = _keeping(**_OPTIONS, _nrt=False)
-inner: Any = _keeping(**_INNER)
-leaf: Any = _keeping(**_INNER, _nrt=False)
-inlined: Any = _keeping(**_INNER, _nrt=False, forceinline=True)
+inner: Any = _part()
+leaf: Any = _part(_nrt=False)
+inlined: Any = _part(_nrt=False, forceinline=True)
 pasted: Any = _keeping(**_OPTIONS, inline="always")
+
+
+@numba.extending.intrinsic
+def not_inlined(_context: Any) -> Any:
+    """Called by a loop, leave it a function of its own: it is large and has many callers."""
+
+    def generate(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return numba.types.void(), generate

@@ -8,9 +8,11 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numba
+import numpy as np
 import pytest
 
 from raydb.kernels import code_cache
@@ -26,6 +28,36 @@ from raydb.kernels.jit import entry
 @entry
 def twice(value):
     return value + value
+"""
+
+PARTS = """
+from raydb.kernels.jit import compiled, entry, inlined, inner, leaf, not_inlined
+
+@inlined
+def added(numbers, more):
+    for i in range(len(numbers)):
+        numbers[i] += more
+
+@compiled
+def add(numbers, more):
+    not_inlined()
+    added(numbers, more)
+
+@leaf
+def checked(count):
+    if count < 0:
+        raise ValueError("less than none")
+    return count
+
+@inner
+def filled(count):
+    numbers = np.zeros(checked(count))
+    add(numbers, 2.5)
+    return numbers
+
+@entry
+def total(count):
+    return filled(count).sum() + checked(count)
 """
 
 
@@ -96,10 +128,14 @@ def test_what_cannot_be_kept_is_told_once(tmp_path, monkeypatch, caplog):
 
 
 def load_loop(path: Path):
+    return load(path).twice
+
+
+def load(path: Path):
     spec = importlib.util.spec_from_file_location("some_loop", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.twice
+    return module
 
 
 def test_a_loop_of_each_type_is_compiled_once(place, tmp_path):
@@ -111,6 +147,24 @@ def test_a_loop_of_each_type_is_compiled_once(place, tmp_path):
     again = load_loop(path)
     assert (again(2), again(0.5), type(again(0.5))) == (4, 1.0, float)
     assert not again.stats.cache_misses
+
+
+def test_what_others_call_is_part_of_what_is_kept(place, tmp_path):
+    path = tmp_path / "some_loop.py"
+    path.write_text("import numpy as np\n" + PARTS)
+    for loaded in (False, True):
+        module = load(path)
+        assert module.total(4) == 14.0
+        assert module.total.stats.cache_hits == (Counter(module.total.signatures) if loaded else {})
+        with pytest.raises(ValueError, match="less than none"):
+            module.total(-1)
+        assert sorted(each.name.split("-")[0] for each in place.rglob("*.nbc")) == [
+            "some_loop.add",
+            "some_loop.total",
+        ]
+    numbers = np.zeros(3)
+    module.add(numbers, 1.5)
+    assert numbers.tolist() == [1.5, 1.5, 1.5]
 
 
 PROCESS = """

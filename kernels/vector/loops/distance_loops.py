@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from raydb.kernels.jit import compiled, entry, inlined, inner, leaf
+from raydb.kernels.jit import compiled, entry, inlined, inner, leaf, not_inlined
 from raydb.kernels.vector.loops.quantization import Codes, reach_of, weigh
 from raydb.kernels.vector.loops.ranking import COSINE, L2, distance, insert, kind_of, sink
 from raydb.kernels.vector.loops.simd import (
@@ -211,7 +211,7 @@ def _copy(vector: NDArray[np.float32], target: NDArray[np.float32]) -> None:
         target[place] = vector[place]
 
 
-@inlined
+@leaf
 def scan_chunk(
     search: Search,
     codes: Codes | None,
@@ -223,6 +223,7 @@ def scan_chunk(
     entries: Entries,
 ) -> None:
     """Do as `scan` for the rows of a chunk and a group of queries; there is room for all."""
+    not_inlined()
     rows, room = search.rows, search.room
     count, is_copied = last - first, False
     kind, is_l2 = kind_of(search.metric), search.metric == L2

@@ -16,7 +16,7 @@ from llvmlite import binding, ir
 from numba.core import cgutils, config, types
 from numba.extending import intrinsic
 
-from raydb.kernels.jit import compiled, leaf
+from raydb.kernels.jit import compiled, leaf, not_inlined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -309,6 +309,7 @@ def add_up(kind: int, rows: Any, queries: NDArray[np.float32], sums: NDArray[np.
     rows (n, d): float32, or int8, of which there are products alone. queries (q, d).
     sums (q, n or more). All arrays are C-contiguous.
     """
+    not_inlined()
     count, width = rows.shape
     row_bytes, query_bytes, step = rows.strides[0], queries.strides[0], sums.strides[0]
     row, query, target = rows.ctypes.data, queries.ctypes.data, sums.ctypes.data
