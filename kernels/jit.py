@@ -8,6 +8,8 @@
     inlined    a leaf that LLVM puts into its caller; numba's own inlining would find all types anew
     pasted     an entry that numba puts into its callers before it finds types
 
+    not_inlined()   in a loop that is large and called in many places: it stays a function there
+
 Left to itself numba optimizes each function, makes machine code of it, and does both again, with
 all that it calls, for each of its callers. A part is neither until it is in what Python calls.
 
@@ -147,15 +149,21 @@ def _keeping(**options: Any) -> Any:
     return decorate
 
 
+def _leave_apart(_context: Any) -> Any:
+    """Called by a loop, leave it a function of its own: it is large and has many callers."""
+
+    def generate(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return numba.types.void(), generate
+
+
 def _part(**options: Any) -> Any:
     """Return a decorator that compiles to parts with some options."""
-    return numba.njit(
-        pipeline_class=_PartCompiler,
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-        **_OPTIONS,
-        **options,
-    )
+    no_wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    njit: Any = numba.njit(pipeline_class=_PartCompiler, **_OPTIONS, **no_wrappers, **options)
+    return njit
 
 
 entry: Any = _keeping(**_OPTIONS)
@@ -164,14 +172,4 @@ inner: Any = _part()
 leaf: Any = _part(_nrt=False)
 inlined: Any = _part(_nrt=False, forceinline=True)
 pasted: Any = _keeping(**_OPTIONS, inline="always")
-
-
-@numba.extending.intrinsic
-def not_inlined(_context: Any) -> Any:
-    """Called by a loop, leave it a function of its own: it is large and has many callers."""
-
-    def generate(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
-        builder.function.attributes.add("noinline")
-        return context.get_dummy_value()
-
-    return numba.types.void(), generate
+not_inlined: Any = numba.extending.intrinsic(_leave_apart)

@@ -105,47 +105,55 @@ def attempt(con, statement):
     return None
 
 
-def run(path, number):
+def connected(path, files):
+    database = DatabaseDirectory.open(path, read_only=False, files=files)
+    con = Connection(Session(SharedDatabase(Store(database))))
+    con.execute(SETUP)
+    return con
+
+
+@pytest.fixture(scope="module")
+def states(tmp_path_factory):
+    """Return the states before each statement and after the last one where nothing fails."""
+    path = tmp_path_factory.mktemp("whole") / "db"
+    con = connected(path, FileSystem())
+    found = [state(con)]
+    for statement in STATEMENTS:
+        con.execute(statement)
+        found.append(state(con))
+    con.close()
+    return found
+
+
+def run(path, number, states):
     """Run the workload with the n-th call failing; return whether a call failed."""
     files = FailingFileSystem(number)
-    con = Connection(
-        Session(SharedDatabase(Store(DatabaseDirectory.open(path, read_only=False, files=files))))
-    )
-    con.execute(SETUP)
+    con = connected(path, files)
     files.left = number
     failures = 0
-    for statement in STATEMENTS:
-        before = state(con)
+    for statement, before in zip(STATEMENTS, states, strict=False):
         message = attempt(con, statement)
         if message is not None:
             failures += 1
             assert "no space left on device" in message.lower()
             assert state(con) == before, statement
             con.execute(statement)
-    after = state(con)
+    assert state(con) == states[-1]
     con.close()
     with raydb.connect(path) as again:
-        assert state(again) == after
+        assert state(again) == states[-1]
     assert failures <= 1
     return files.left <= 0
 
 
 @pytest.mark.long
-def test_every_call_fails_once(tmp_path):
+def test_every_call_fails_once(tmp_path, states):
     number = 1
-    while run(tmp_path / str(number), number):
+    while run(tmp_path / str(number), number, states):
         number += 1
     assert number > 100
 
 
-@pytest.fixture(scope="module")
-def expected(tmp_path_factory):
-    path = tmp_path_factory.mktemp("whole") / "db"
-    assert not run(path, 10**9)
-    with raydb.connect(path) as con:
-        return state(con)
-
-
-def test_the_workload_itself(expected):
-    assert expected[0] == [("a", 1001), ("b", 10), ("c", 100)]
-    assert expected[-1] is None
+def test_the_workload_itself(states):
+    assert states[-1][0] == [("a", 1001), ("b", 10), ("c", 100)]
+    assert states[-1][-1] is None
