@@ -35,7 +35,7 @@ import llvmlite
 import numba
 from numba.core.caching import NullCache
 from numba.core.codegen import JITCodeLibrary as _JITCodeLibrary
-from numba.core.compiler import Compiler as _Compiler
+from numba.core.compiler import Compiler as _NumbaCompiler
 from numba.core.compiler import CompileResult as _CompileResult
 from numba.core.registry import cpu_target
 from numba.core.serialize import dumps as _dumps
@@ -46,13 +46,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # numba has no types of its own.
+CodeLibrary: Any = _JITCodeLibrary
+Compiler: Any = _NumbaCompiler
 CompileResult: Any = _CompileResult
 dumps: Any = _dumps
 
 _OPTIONS = {"nogil": True}
 
 
-class _Part(_JITCodeLibrary):
+class _Part(CodeLibrary):  # type: ignore[misc]
     """The code of a loop that others call: it is linked into theirs, and optimized there alone."""
 
     @property
@@ -70,7 +72,7 @@ class _Part(_JITCodeLibrary):
         self._finalized = True
 
 
-class _PartCompiler(_Compiler):
+class _PartCompiler(Compiler):  # type: ignore[misc]
     """A compiler to parts."""
 
     def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
@@ -161,9 +163,9 @@ def _leave_apart(_context: Any) -> Any:
 
 def _part(**options: Any) -> Any:
     """Return a decorator that compiles to parts with some options."""
+    njit: Any = numba.njit
     no_wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    njit: Any = numba.njit(pipeline_class=_PartCompiler, **_OPTIONS, **no_wrappers, **options)
-    return njit
+    return njit(pipeline_class=_PartCompiler, **_OPTIONS, **no_wrappers, **options)
 
 
 entry: Any = _keeping(**_OPTIONS)
