@@ -44,8 +44,11 @@ class Crew(Protocol):
     def call(self, part: int, question: bytes) -> Future[bytes]:
         """Ask the worker of a part; the future fails with OSError where it is lost."""
 
-    def replace(self, part: int) -> None:
-        """Give a part another worker. Raises OperationalError where there is none."""
+    def replace(self, part: int) -> bool:
+        """Give a part another worker; tell whether it was not known that its own is lost.
+
+        Raises OperationalError where there is none.
+        """
 
     def close(self) -> None:
         """End all workers that belong to the training."""
@@ -66,7 +69,7 @@ class Inline:
         """Ask the worker of a part."""
         return self._pool.submit(self._answers[part], question)
 
-    def replace(self, part: int) -> None:
+    def replace(self, part: int) -> bool:
         """Raise AssertionError: a thread is never lost."""
         raise AssertionError(part)
 
@@ -102,10 +105,11 @@ class LocalProcesses:
         """Ask the process of a part."""
         return self._pool.submit(_asked, self._processes[part], question)
 
-    def replace(self, part: int) -> None:
+    def replace(self, part: int) -> bool:
         """Start the process of a part anew."""
         _end(self._processes[part])
         self._begin(part)
+        return True
 
     def close(self) -> None:
         """End all processes."""
@@ -150,15 +154,17 @@ class DaskCrew:
         """Ask the worker of a part."""
         return self._ask(part, question)
 
-    def replace(self, part: int) -> None:
+    def replace(self, part: int) -> bool:
         """Give a part to the worker with fewest, but for those that were lost."""
         lost = self._worker[part]
+        is_news = lost not in self._lost
         self._lost.add(lost)
         left = [each for each in self._engine.workers(anew=True) if each not in self._lost]
         if not left:
             raise OperationalError(f"worker {lost} is lost, and the cluster has no other one")
         had = list(self._worker.values())
         self._worker[part] = min(left, key=had.count)
+        return is_news
 
     def close(self) -> None:
         """Let the workers forget the parts, and leave the cluster."""

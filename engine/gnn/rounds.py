@@ -98,19 +98,20 @@ class Rounds:
                 try:
                     data = call.result()
                 except OSError as error:
-                    lost += 1
+                    lost += self._crew.replace(part)
                     if lost > _MOST_LOST:
                         raise OperationalError(
                             f"the worker of part {part} is lost: {error}; {lost} were in this"
                             " round, and the training may be what ends them"
                         ) from error
-                    self._replace(part, ready)
+                    self._begin_anew(part, ready)
                 else:
                     self._hear(part, *decode(data), ready)
             self._give_rows()
             if self._is_over(ready, time.monotonic() - begin):
                 if self._reduce is not None:
                     self._reduce.end(ready)
+                self.replaced += lost
                 return ready
 
     def _ask(self, part: int, question: bytes) -> None:
@@ -184,10 +185,8 @@ class Rounds:
     def _usual_of(self, waits: _Blocked) -> float:
         return statistics.median(self._usual[waits.direction, waits.depth])
 
-    def _replace(self, part: int, ready: dict[int, Heard]) -> None:
-        """Have another worker for a part."""
-        self._crew.replace(part)
-        self.replaced += 1
+    def _begin_anew(self, part: int, ready: dict[int, Heard]) -> None:
+        """Make a new worker that of a part."""
         self._abandoned.discard(part)
         answers_of(self._crew, {part: self._setup(part)})
         if self._relay is not None and self._relay.row_count:

@@ -282,7 +282,7 @@ def test_workers_of_a_cluster(con, graph, tmp_path, monkeypatch):
     options = {"train": "known", "parts": 3, "epochs": 6, "combine": "partial", "alpha": math.inf,
                "dependencies": "communicate"}  # fmt: skip
     alone = raydb.gnn.train(graph, "their_models:sage", "y", **options)
-    cluster = distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None)
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
     with cluster, distributed.Client(cluster, set_as_default=False) as client:
         with pytest.raises(raydb.ProgrammingError, match="say model='module:function'"):
             train(graph, model(), cluster=client)
@@ -301,8 +301,9 @@ def test_workers_of_a_cluster(con, graph, tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_a_silent_worker_of_a_cluster_is_lost(con, graph, tmp_path, monkeypatch):
-    """Its part goes to another one."""
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_silent_worker_of_a_cluster_is_lost(con, graph, tmp_path, monkeypatch, count):
+    """Its parts go to another one; where there is none, that is said."""
     distributed = pytest.importorskip("distributed", reason="dask is not installed")
     (tmp_path / "quiet_models.py").write_text(
         "from torch_geometric.nn import GraphSAGE\n"
@@ -310,10 +311,13 @@ def test_a_silent_worker_of_a_cluster_is_lost(con, graph, tmp_path, monkeypatch)
     )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    options = {"train": "known", "parts": 2, "epochs": 6, "combine": "average"}
+    # Each of two workers has five parts.
+    options = {"train": "known", "parts": 10, "epochs": 6, "combine": "average"}
     alone = raydb.gnn.train(graph, "quiet_models:sage", "y", **options)
     con.execute("SET worker_timeout = 2000")
-    cluster = distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None)
+    cluster = distributed.LocalCluster(
+        n_workers=count, threads_per_worker=1, dashboard_address=None
+    )
     with cluster, distributed.Client(cluster, set_as_default=False) as client:
         (process, *_) = client.run(os.getpid).values()
         stopped = []
@@ -325,6 +329,10 @@ def test_a_silent_worker_of_a_cluster_is_lost(con, graph, tmp_path, monkeypatch)
 
         con.progress = stop
         try:
+            if count == 1:
+                with pytest.raises(raydb.OperationalError, match="the cluster has no other one"):
+                    raydb.gnn.train(graph, "quiet_models:sage", "y", cluster=client, **options)
+                return
             found = raydb.gnn.train(graph, "quiet_models:sage", "y", cluster=client, **options)
         finally:
             con.progress = None
