@@ -11,7 +11,7 @@
     not_inlined()   in a loop that is large and called in many places: it stays a function there
 
 Left to itself numba optimizes each function, makes machine code of it, and does both again, with
-all that it calls, for each of its callers. A part is neither until it is in what Python calls.
+all that it calls, for each of its callers. A part is optimized only in what Python calls.
 
 That is kept by `raydb.kernels.code_cache`. numba's own cache fails where nothing can be written,
 reads no folder that it cannot write to, and two processes that add to the index of a loop at once

@@ -13,7 +13,7 @@ import json
 import subprocess
 import sys
 import uuid
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 # How many bytes tell the length of a message.
 _LENGTH_BYTES = 8
+
+# How long workers of a cluster may take to forget their parts.
+_GOODBYE_S = 1.0
 
 
 class Crew(Protocol):
@@ -168,9 +171,8 @@ class DaskCrew:
 
     def close(self) -> None:
         """Let the workers forget the parts, and leave the cluster."""
-        for part in self._worker:
-            with suppress(OSError):
-                self._ask(part, b"").result(1)
+        left = [part for part, worker in self._worker.items() if worker not in self._lost]
+        wait([self._ask(part, b"") for part in left], _GOODBYE_S)
         self._engine.close()
 
     def _ask(self, part: int, question: bytes) -> Future[bytes]:
