@@ -51,6 +51,7 @@ from raydb.kernels.stored.described import Described
 from raydb.kernels.stored.stored_arrays import between, flags
 from raydb.kernels.text import text_index
 from raydb.kernels.vector import ivf
+from raydb.kernels.vector.ivf_merge import Merged
 from raydb.storage.durable.sections import read_sections, write_sections
 from raydb.storage.flat import open_table
 from raydb.storage.tables.changes import Load
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from raydb.engine.catalog.indexes.lent import Vectors
     from raydb.engine.catalog.indexes.stored_calibration import Calibrations
     from raydb.kernels.bvh.bvh import Bvh
+    from raydb.kernels.stored.pieces import Pieces
     from raydb.kernels.text.text_index import TextIndex
     from raydb.kernels.vector.ivf import Ivf
     from raydb.planner.catalog import BvhInfo
@@ -78,7 +80,7 @@ if TYPE_CHECKING:
     from raydb.storage.objects.database_objects import DatabaseObjects
     from raydb.storage.tables.changes import Change
 
-    Arrays = dict[str, NDArray[Any]]
+    Arrays = Mapping[str, NDArray[Any] | Pieces]
     Properties = dict[str, Any]
 
 T = TypeVar("T")
@@ -219,8 +221,16 @@ class Store:
         # The change is durable; what can't be removed now is removed after the next one.
         self._discard_unnamed()
         with suppress(OperationalError):
+            self._read_merged(snapshot)
             self.directory.collect_garbage()
         return snapshot
+
+    def _read_merged(self, snapshot: Snapshot) -> None:
+        """Take the vectors of indexes that were just written from their files, not from memory."""
+        indexes = snapshot.vector_indexes if self.directory.local_folder is not None else {}
+        for index in indexes.values():
+            if isinstance(index, Merged) and (name := self._files[id(index)][1]) in self._written:
+                index.read_from(read_sections(self.directory.open_file(name)).arrays)
 
     def _discard_unnamed(self) -> set[str]:
         """Give up the files of the checkpoint that no version names, and return their names."""
@@ -258,9 +268,7 @@ class Store:
         files = [name for table in described for name in named_files(table["files"])]
         files += [table[kind] for table in described for kind in ("keys", "live") if table[kind]]
         files += [bvh["file"] for bvh in bvhs]
-        files += vector_indexes.values()
-        files += text_indexes.values()
-        files += calibrations.values()
+        files += [*vector_indexes.values(), *text_indexes.values(), *calibrations.values()]
         return snapshot, state, files
 
     def _lenders(self, table: Table, snapshot: Snapshot, files: Mapping[str, str]) -> list[Lender]:
@@ -317,7 +325,8 @@ class Store:
         """Return the file of each value by its name; those that are in none are written."""
 
         def write(value: Deferred[T]) -> str:
-            return self._write_once(kind, value, lambda: to_arrays(value.get()))
+            merged = value.to_arrays if isinstance(value, Merged) else None
+            return self._write_once(kind, value, merged or (lambda: to_arrays(value.get())))
 
         return {name: write(value) for name, value in values.items()}
 
@@ -443,9 +452,8 @@ class Store:
                 if index.name not in known or index.name in indexes:
                     raise state.fault(f"a state with one index '{index.name}'")
                 sections = self._open(known[index.name], read_sections)
-                indexes[index.name] = found = Deferred(
-                    partial(load_index, sections.arrays, sections.properties, index, table)
-                )
+                given = sections.arrays, sections.properties, index, table
+                indexes[index.name] = found = Deferred(partial(load_index, *given))
                 self._files[id(found)] = (found, known[index.name].text())
         if indexes.keys() != known.keys():
             raise state["vector_indexes"].fault("the indexes of its tables")
@@ -454,14 +462,9 @@ class Store:
             if name not in indexes:
                 raise file.fault("that of an index")
             sections = self._open(file, read_sections)
-            calibrations[name] = made = Deferred(
-                partial(
-                    stored_calibration.from_arrays,
-                    sections.arrays,
-                    sections.properties,
-                    indexes[name],
-                )
-            )
+            of_file = sections.arrays, sections.properties, indexes[name]
+            made = Deferred(partial(stored_calibration.from_arrays, *of_file))
+            calibrations[name] = made
             self._files[id(made)] = (made, file.text())
         return replace(snapshot, vector_indexes=indexes, calibrations=calibrations)
 

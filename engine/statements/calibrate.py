@@ -103,6 +103,8 @@ def recalibrated(
     Those for which the index has too few rows now are gone, with a warning for each.
     """
     known = snapshot.calibrations_of(name)
+    if not known:
+        return snapshot
     index = snapshot.vector_indexes[name].get()
     groups: dict[Hashable, list[StoredCalibration]] = {}
     for stored in known:

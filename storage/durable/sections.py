@@ -21,6 +21,7 @@ import xxhash
 
 from raydb.errors import OperationalError
 from raydb.kernels.stored.described import Described
+from raydb.kernels.stored.pieces import Pieces
 from raydb.kernels.stored.stored_arrays import StoredArrays
 from raydb.storage.damage import damaged
 from raydb.storage.mapped import Source, open_source
@@ -74,22 +75,24 @@ class _Section:
 
 
 def write_sections(
-    sink: BinaryIO, arrays: Mapping[str, NDArray[Any]], properties: Mapping[str, Any]
+    sink: BinaryIO, arrays: Mapping[str, NDArray[Any] | Pieces], properties: Mapping[str, Any]
 ) -> None:
     """Write arrays of fixed-width types and JSON properties."""
-    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    hashes = {name: xxhash.xxh3_64_intdigest(_bytes(array)) for name, array in whole.items()}
+    given = {
+        name: array if isinstance(array, Pieces) else Pieces.of(np.ascontiguousarray(array))
+        for name, array in arrays.items()
+    }
     # The directory's size decides where the first array lies: offsets count from there.
     sections = []
     offset = 0
-    for name, array in whole.items():
+    for name, array in given.items():
         sections.append(
             {
                 "name": name,
                 "dtype": array.dtype.str,
                 "shape": array.shape,
                 "offset": offset,
-                "hash": hashes[name],
+                "hash": _digest(array),
             }
         )
         offset += _aligned(array.nbytes)
@@ -97,8 +100,8 @@ def write_sections(
     header = HEADER.pack(MAGIC, VERSION, len(directory), xxhash.xxh3_64_intdigest(directory))
     start = _aligned(len(header) + len(directory))
     sink.write((header + directory).ljust(start, b"\0"))
-    for array in whole.values():
-        sink.write(_bytes(array))
+    for array in given.values():
+        sink.writelines(map(_bytes, array.blocks()))
         sink.write(b"\0" * (_aligned(array.nbytes) - array.nbytes))
 
 
@@ -173,6 +176,13 @@ def _read_section(described: Described, start: int) -> _Section:
     digest = described["hash"].integer(0, 2**64 - 1)
     dtype = np.dtype(described["dtype"].text(*sorted(_TYPES)))
     return _Section(dtype, shape, start + offset, digest)
+
+
+def _digest(array: Pieces) -> int:
+    digest = xxhash.xxh3_64()
+    for block in array.blocks():
+        digest.update(_bytes(block))
+    return digest.intdigest()
 
 
 def _bytes(array: NDArray[Any]) -> memoryview:

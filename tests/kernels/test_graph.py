@@ -150,7 +150,7 @@ def test_a_graph_follows_its_rows(metric: Metric) -> None:
     every = np.concatenate((kept, new))
     blocks = [(new, np.arange(len(kept), len(every)))]
     there = np.ones(len(kept), np.bool_)
-    grown = with_rows(fewer, there, blocks, len(every), unwatched())
+    grown = with_rows(fewer, there, blocks, len(every), unwatched()).get()
     grown = with_graph(grown, unwatched(), 2 * M, NEAR, fewer)
     assert recall(grown, every, queries, 64) > 0.97
     assert recall(grown, every, new, 64) > 0.97

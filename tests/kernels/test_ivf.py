@@ -310,7 +310,7 @@ def test_an_index_goes_on_with_other_rows(metric, has_codes, reach):
     index = build_ivf(vectors, rows, 900, 15, metric, 0, has_codes=has_codes)
     live = rng.random(900) < 0.8
     numbers = np.arange(905, 975)
-    merged = with_rows(index, live[index.row_ids], [(added, numbers)], 980, unwatched())
+    merged = with_rows(index, live[index.row_ids], [(added, numbers)], 980, unwatched()).get()
     every = np.concatenate((vectors[live], added))
     known = np.concatenate((np.flatnonzero(live), numbers))
     assert merged.row_count == 980

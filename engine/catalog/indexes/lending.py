@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from raydb.engine.catalog.indexes.lent import BorrowingPart, LentColumn
 from raydb.kernels.stored.deferred import Deferred
+from raydb.kernels.vector.ivf_merge import Merged
 from raydb.storage.flat.encodings.vectors import item_bytes
 from raydb.values import dataclass
 
@@ -88,7 +89,7 @@ def lenders_of(
         if not (lending or others):
             continue
         name = (lending or others)[0]
-        has_place = None if lending else _has_place(indexes[name].get())
+        has_place = None if lending else _has_place(indexes[name])
         kind = table.rows.schema.field(column).type
         lent = Deferred(partial(_vectors_of, indexes[name]))
         found.append(Lender(column, kind, files[name], lent, has_place))
@@ -163,9 +164,10 @@ def _lends(lender: Lender, table: Table, part: Part, first: int) -> bool:
     return not needed.any()
 
 
-def _has_place(index: Ivf) -> NDArray[np.bool_]:
-    found = np.zeros(index.row_count, np.bool_)
-    found[index.row_ids] = True
+def _has_place(index: Deferred[Ivf]) -> NDArray[np.bool_]:
+    arrays = index.rest if isinstance(index, Merged) else index.get()
+    found = np.zeros(arrays.row_count, np.bool_)
+    found[arrays.row_ids] = True
     return found
 
 

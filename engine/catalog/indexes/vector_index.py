@@ -106,15 +106,19 @@ def with_vector_index(
             f"column '{column}' of table '{table}' has {left + count} vectors"
         )
     if before is not None and kept is not None:
-        built = with_rows(before, kept, blocks, rows.row_count, control)
+        built: Deferred[Ivf] = with_rows(before, kept, blocks, rows.row_count, control)
+        if context.files is None:  # It is in no file that would have its vectors.
+            built = Deferred.of(built.get())
     else:
         has_codes, seed = index.ivf.quantization == "int8", index.ivf.seed
         given = (blocks, rows.row_count, lists, metric, seed, control)
-        built = build_from(*given, has_codes=has_codes, bits=bits_of_rows(rows, column))
+        bits = bits_of_rows(rows, column)
+        built = Deferred.of(build_from(*given, has_codes=has_codes, bits=bits))
     known = None if kept is None else before
     if index.ivf.m:
-        built = with_graph(built, control, 2 * index.ivf.m, index.ivf.ef_construction, known)
-    indexes = {**snapshot.vector_indexes, index.name: Deferred.of(built)}
+        near = index.ivf.ef_construction
+        built = Deferred.of(with_graph(built.get(), control, 2 * index.ivf.m, near, known))
+    indexes = {**snapshot.vector_indexes, index.name: built}
     return replace(snapshot, vector_indexes=indexes)
 
 

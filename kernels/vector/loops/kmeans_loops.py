@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf, nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -75,44 +75,6 @@ def list_places(
     for row in range(len(members)):
         places[row] = next_places[members[row]]
         next_places[members[row]] += 1
-
-
-@entry
-def merge_places(
-    kept: NDArray[np.bool_],
-    before: NDArray[np.int64],
-    order: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    sources: NDArray[np.int64],
-) -> None:
-    """Write where the rows of lists come from: those that are kept, and then those that are added.
-
-    kept (n): whether each place still counts; before (lists + 1): where each list begins. order:
-    the added rows by list, and starts (lists + 1): where those of each begin. What was added has
-    the numbers from n on.
-    """
-    to = 0
-    for each in range(len(before) - 1):
-        for place in range(before[each], before[each + 1]):
-            if kept[place]:
-                sources[to] = place
-                to += 1
-        for place in range(starts[each], starts[each + 1]):
-            sources[to] = len(kept) + order[place]
-            to += 1
-
-
-@entry
-def take_rows(
-    old: NDArray[Any], new: NDArray[Any], sources: NDArray[np.int64], into: NDArray[Any]
-) -> None:
-    """Copy rows (n, d) from where they come from: see `merge_places`."""
-    for row in range(len(sources)):
-        source = sources[row]
-        if source < len(old):
-            into[row] = old[source]
-        else:
-            into[row] = new[source - len(old)]
 
 
 @entry
