@@ -54,31 +54,33 @@ def _loads(data: NDArray[np.uint8], width: np.uint64, first: np.uint64, count: i
 @compiled
 def unpack_line(
     data: NDArray[np.uint8],
-    width: np.uint64,
-    first: np.uint64,
-    reference: np.uint64,
-    step: np.uint64,
-    fraction: np.uint64,
+    bits: int,
+    start: int,
+    reference: int,
+    step: int,
+    fraction: int,
     out: NDArray[np.uint64],
 ) -> None:
-    """Write the values from `first` on: a line and the packed integer above it.
+    """Write the values from `start` on: a line and the packed integer above it.
 
-    width: 0 to 57, or 64. out: unsigned integers of any size; sums wrap around in it.
+    bits: 0 to 57, or 64, of each. out: unsigned integers of any size; sums wrap around in it.
     """
+    width, first = np.uint64(bits), np.uint64(start)
+    begin, slope, part = np.uint64(reference), np.uint64(step), np.uint64(fraction)
     mask = ~np.uint64(0) if width == 64 else (np.uint64(1) << width) - np.uint64(1)
     whole = _loads(data, width, first, len(out)) if width else np.uint64(0)
-    straight, rise = step == 0 and fraction == 0, np.uint64(32)
+    straight, rise = slope == 0 and part == 0, np.uint64(32)
     if straight:
         for row in range(whole):
             at = (first + np.uint64(row)) * width
             word = load(data, at >> np.uint64(3)) >> (at & np.uint64(7))
-            out[np.uint64(row)] = (word & mask) + reference
+            out[np.uint64(row)] = (word & mask) + begin
     else:
         for row in range(whole):
             number = first + np.uint64(row)
             at = number * width
             word = load(data, at >> np.uint64(3)) >> (at & np.uint64(7))
-            above = reference + number * step + (number * fraction >> rise)
+            above = begin + number * slope + (number * part >> rise)
             out[np.uint64(row)] = (word & mask) + above
     for row in range(whole, np.uint64(len(out))):
         number = first + np.uint64(row)
@@ -86,7 +88,7 @@ def unpack_line(
         word = np.uint64(0)
         if width:
             word = _load_last(data, at >> np.uint64(3)) >> (at & np.uint64(7))
-        above = reference + number * step + (number * fraction >> rise)
+        above = begin + number * slope + (number * part >> rise)
         out[np.uint64(row)] = (word & mask) + above
 
 
@@ -102,28 +104,29 @@ def scale_words(
 @compiled
 def pack_line(
     words: NDArray[np.uint64],
-    width: np.uint64,
-    reference: np.uint64,
-    step: np.uint64,
-    fraction: np.uint64,
+    width: int,
+    reference: int,
+    step: int,
+    fraction: int,
     out: NDArray[np.uint8],
 ) -> None:
     """Write what is above a line, 0 to 2**width - 1, in `width` bits each, 1 to 57.
 
     out: as many bytes as they take.
     """
-    held, bits, place = np.uint64(0), np.uint64(0), np.uint64(0)
+    begin, slope, part = np.uint64(reference), np.uint64(step), np.uint64(fraction)
+    size, held, bits, place = np.uint64(width), np.uint64(0), np.uint64(0), np.uint64(0)
     rise = np.uint64(32)
     for row in range(np.uint64(len(words))):
-        value = words[row] - reference - row * step - (row * fraction >> rise)
+        value = words[row] - begin - row * slope - (row * part >> rise)
         held |= value << bits
-        bits += width
+        bits += size
         if bits >= 64:
             for byte in range(8):
                 out[place + np.uint64(byte)] = np.uint8(held >> np.uint64(8 * byte))
             place += np.uint64(8)
             bits -= np.uint64(64)
-            taken = width - bits
+            taken = size - bits
             held = value >> taken if taken < 64 else np.uint64(0)
     while place < np.uint64(len(out)):
         out[place] = np.uint8(held & np.uint64(0xFF))
@@ -147,6 +150,17 @@ def expand_runs(
         out[row] = values[run]
 
 
+@inlined
+def narrow_bound(data: NDArray[np.uint8], index: np.uint64, number: np.uint64) -> np.int64:
+    """Return an offset, given where its narrow index begins; docs/flatstor.md has the layout."""
+    head, slope = np.int64(load(data, index)), load(data, index + np.uint64(8))
+    width = np.uint64(head & 0xFF)
+    at = number * width
+    packed = load(data, index + np.uint64(16) + (at >> np.uint64(3))) >> (at & np.uint64(7))
+    packed &= (np.uint64(1) << width) - np.uint64(1)
+    return np.int64((slope * number) >> np.uint64(32)) + (head >> 8) + np.int64(packed)
+
+
 @compiled
 def read_bounds(
     data: NDArray[np.uint8],
@@ -157,20 +171,9 @@ def read_bounds(
 ) -> None:
     """Write where rows begin and end, given where the narrow index of each begins in `data`.
 
-    rows: counted in their chunks; docs/flatstor.md has the layout of an index.
+    rows: counted in their chunks.
     """
     for item in range(np.uint64(len(rows))):
         index, row = np.uint64(indexes[item]), np.uint64(rows[item])
-        head, slope = np.int64(load(data, index)), load(data, index + np.uint64(8))
-        width = np.uint64(head & 0xFF)
-        mask = (np.uint64(1) << width) - np.uint64(1)
-        for ahead in range(np.uint64(2)):
-            number = row + ahead
-            at = number * width
-            packed = load(data, index + np.uint64(16) + (at >> np.uint64(3))) >> (at & np.uint64(7))
-            rise = np.int64((slope * number) >> np.uint64(32)) + (head >> 8)
-            bound = rise + np.int64(packed & mask)
-            if ahead == 0:
-                starts[item] = bound
-            else:
-                ends[item] = bound
+        starts[item] = narrow_bound(data, index, row)
+        ends[item] = narrow_bound(data, index, row + np.uint64(1))

@@ -15,6 +15,7 @@ import pyarrow as pa
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.storage.flat.encodings import ENCODINGS, encodings_of
 from raydb.storage.flat.encodings.dictionary import ColumnDictionary
+from raydb.storage.flat.encodings.encoding import Source
 from raydb.storage.flat.encodings.references import REFERENCES, FileNames
 from raydb.storage.flat.kinds import kind_of, type_bits
 from raydb.storage.flat.layout import MAX_CHUNK_ROWS, MAX_PAYLOAD_BYTES, Kind
@@ -41,6 +42,8 @@ _NESTED_BYTES = 2**20
 # 24 KB of records, and of what they refer to as much as is read at a time.
 _REFERENCE_ROWS = 2**10
 _REFERENCE_BYTES = 2**26
+
+_VARYING = frozenset({Kind.BYTES, Kind.NESTED})
 
 # Columns of fewer rows are planned one after the other.
 _THREAD_ROWS = 2**17
@@ -139,11 +142,12 @@ def _plan_column(
     wanted = _find_encoding(name, kind, encoding)
     _check_rows(name, rows)
     contents = contents_of(column, kind)
-    chosen_rows = rows or choose_chunk_rows(kind, contents, len(column), column)
-    prepared = None
+    size_bytes = int(column.nbytes) if kind in _VARYING else 0
+    chosen_rows = rows or choose_chunk_rows(kind, contents, len(column), size_bytes)
+    source, prepared = Source(column, kind, chosen_rows, size_bytes), None
     tried = [wanted] if wanted else encodings_of(kind) if not contents.is_verbatim else []
     for each in tried:
-        prepared = each.prepare(column, kind, chosen_rows, wanted is not None)
+        prepared = each.prepare(source, wanted is not None)
         if prepared is not None:
             break
     return ColumnPlan(
@@ -213,11 +217,11 @@ def _find_encoding(name: str, kind: Kind, wanted: str) -> Encoding | None:
     return choices[wanted]
 
 
-def choose_chunk_rows(kind: Kind, contents: Contents, row_count: int, column: Any) -> int:
+def choose_chunk_rows(kind: Kind, contents: Contents, row_count: int, size_bytes: int) -> int:
     """Return the rows of a chunk for a column of items of this kind, contents and mean size."""
-    if kind not in {Kind.BYTES, Kind.NESTED}:
+    if kind not in _VARYING:
         return _NUMBER_ROWS
-    mean = max(1, int(column.nbytes) // max(1, row_count))
+    mean = max(1, size_bytes // max(1, row_count))
     if contents.is_verbatim:
         return max(1, min(_MEDIA_ROWS, _MEDIA_BYTES // mean))
     target = _TEXT_BYTES if kind is Kind.BYTES else _NESTED_BYTES

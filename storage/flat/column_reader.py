@@ -69,10 +69,11 @@ class ColumnReader:
     """The chunks of a column, each verified when it is first touched, then kept."""
 
     def __init__(self, column: Column) -> None:
-        self.column = column
+        self.column, self.data_type = column, column.field.type
         count = len(column.entries)
         self._chunks: list[Chunk | None] = [None] * count
         self._verified = np.zeros(count, np.bool_)
+        self._are_all_verified = False
         # The bytes of texts that have once been decoded as a whole, to nothing but UTF-8; or -1.
         self._sizes = np.full(count, -1, np.int64)
         self._items: list[Callable[[int], Any] | None] = [None] * count
@@ -83,6 +84,7 @@ class ColumnReader:
         if chunk is None:
             chunk = self._chunks[number] = open_chunk(self.column, number)
             self._verified[number] = True
+            self._are_all_verified = bool(self._verified.all())
         return chunk
 
     def bring(self, numbers: NDArray[np.int64] | None = None) -> None:
@@ -135,7 +137,7 @@ class ColumnReader:
         if not len(rows):
             return pa.array([], self.column.field.type)
         numbers = self.column.chunks_of(rows)
-        if not self._verified[numbers].all():
+        if not self._are_all_verified and not self._verified[numbers].all():
             touched = np.flatnonzero(np.bincount(numbers[~self._verified[numbers]]))
             self.bring(touched)
             for number in touched.tolist():

@@ -8,7 +8,6 @@ column is first touched, a chunk is verified when it is. Nothing is parsed that 
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +67,8 @@ if TYPE_CHECKING:
 
 # The Global VTable and the tail are there, in most files the rest of the metadata.
 _END = 2**12
+
+_ROW_TYPE = np.dtype(np.int64)
 
 # By so many rows, each of another chunk, the bytes of all are guessed.
 _SAMPLED = 16
@@ -335,14 +336,15 @@ class FlatTable:
 
         Raises ProgrammingError for a row or a column that does not exist.
         """
-        given = np.asarray(rows)
-        if len(given) and given.dtype.kind not in "iu":
-            raise ProgrammingError(f"rows are integers, not {given.dtype}")
-        wanted = given.astype(np.int64, copy=False)
+        wanted = np.asarray(rows)
+        if wanted.dtype != _ROW_TYPE:
+            if len(wanted) and wanted.dtype.kind not in "iu":
+                raise ProgrammingError(f"rows are integers, not {wanted.dtype}")
+            wanted = wanted.astype(_ROW_TYPE)
         if len(wanted) == 1:
             is_there = 0 <= (row := int(wanted[0])) < self.row_count
         else:  # Seen as unsigned, negative ones are large.
-            is_there = not len(wanted) or wanted.view(np.uint64).max() < self.row_count
+            is_there = not len(wanted) or np.maximum.reduce(wanted.view(np.uint64)) < self.row_count
         if not is_there:
             bad = int(wanted[(wanted < 0) | (wanted >= self.row_count)][0])
             raise missing_row(self.path, bad, self.row_count)
@@ -358,8 +360,10 @@ class FlatTable:
         """Return one row of a column: by way of Python where that takes a fifth of the time."""
         reader = self._readers.get(name) or self.reader(name)
         if reader.has_plain_items:
-            with suppress(pa.ArrowInvalid, OverflowError):  # A forged integer is cut to its type.
-                return pa.array([self.item(row, name)], reader.column.field.type)
+            try:
+                return pa.array([self.item(row, name)], reader.data_type)
+            except (pa.ArrowInvalid, OverflowError):
+                return reader.take(rows)  # A forged integer is cut to its type.
         return reader.take(rows)
 
     def column(self, name: str) -> Any:

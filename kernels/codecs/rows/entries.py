@@ -129,6 +129,14 @@ class Places(NamedTuple):
     counts: NDArray[np.int64]
 
 
+class Indexed(NamedTuple):
+    """Chunks of texts in codes, an array each: where index and payload begin, and the first row."""
+
+    indexes: NDArray[np.int64]
+    payloads: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+
+
 class Span(NamedTuple):
     """The part of a target that some texts go to: first byte, first row; no byte from `limit` on.
 

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from raydb.kernels.codecs.packed_loops import load
+from raydb.kernels.codecs.packed_loops import load, narrow_bound
 from raydb.kernels.codecs.rows.entries import BLOCK_CODES, COPIED_BYTES, ITEM_BYTES
 from raydb.kernels.jit import compiled, inlined
 from raydb.kernels.memory_loops import word_at
@@ -23,7 +23,7 @@ from raydb.kernels.memory_loops import word_at
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raydb.kernels.codecs.rows.entries import Entries, Places, Span, Target
+    from raydb.kernels.codecs.rows.entries import Entries, Indexed, Places, Span, Target
 
 _ESCAPE = 255
 _HALF_BYTES = COPIED_BYTES // 2
@@ -165,6 +165,56 @@ def read_codes(chunk: int, row: int, out: int) -> int:
         to += np.int64(head & np.uint64(0xFFFFFFFF))
         at += bits
     return int(to)
+
+
+@compiled
+def take_codes(
+    data: NDArray[np.uint8],
+    chunks: Indexed,
+    is_narrow: bool,
+    bits: int,
+    entries: Entries,
+    rows: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+    target: Target,
+) -> int:
+    """Write the texts of rows, given the chunk of each, and where they end.
+
+    is_narrow: whether indexes are narrow; else they are of u32. bits: of a code. Returns twice the
+    bytes, and one more where some of these are not ASCII, or BAD_CODE; nothing is written behind
+    the end of the target's data, which may be too short.
+    """
+    heads, texts = entries
+    out, offsets, _ = target
+    width, limit, to = np.uint64(bits), np.int64(len(out)), np.int64(0)
+    mask, all_heads = (np.uint64(1) << width) - np.uint64(1), np.uint64(0)
+    half = np.uint64(0xFFFFFFFF)
+    for item in range(np.uint64(len(rows))):
+        number = np.uint64(numbers[item])
+        row = np.uint64(rows[item] - chunks.firsts[number])
+        index = np.uint64(chunks.indexes[number])
+        if is_narrow:
+            first = narrow_bound(data, index, row)
+            last = narrow_bound(data, index, row + np.uint64(1))
+        else:
+            both = load(data, index + (row << np.uint64(2)))
+            first, last = np.int64(both & half), np.int64(both >> np.uint64(32))
+        at = (np.uint64(chunks.payloads[number]) << np.uint64(3)) + np.uint64(first) * width
+        for _ in range(last - first):
+            head = heads[load(data, at >> np.uint64(3)) >> (at & np.uint64(7)) & mask]
+            size = np.int64(head & half)
+            all_heads |= head
+            if to + size <= limit:
+                _copy_entry(texts, np.int64(head >> np.uint64(32)), size, out, to, limit)
+            to += size
+            at += width
+        offsets[item + np.uint64(1)] = to
+    if all_heads >> _UNKNOWN_BIT:
+        return BAD_CODE
+    high = np.uint8(0)
+    for byte in range(np.uint64(min(to, limit))):
+        high |= out[byte]
+    return int(2 * to + np.int64(high >> np.uint8(7)))
 
 
 @compiled

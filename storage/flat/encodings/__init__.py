@@ -37,12 +37,21 @@ def register(encoding: Encoding) -> None:
     taken = ENCODINGS.setdefault(encoding.code, encoding)
     assert taken is encoding, f"{taken.name} has the code {encoding.code}"
     encodings_of.cache_clear()
+    _orders_of.cache_clear()
 
 
 @cache
 def encodings_of(kind: Kind) -> tuple[Encoding, ...]:
     """Return the encodings that chunks of a kind may have."""
     return tuple([each for each in ENCODINGS.values() if kind in each.kinds])
+
+
+@cache
+def _orders_of(kind: Kind) -> tuple[tuple[Encoding, ...], tuple[Encoding, ...]]:
+    """Return those of a kind that do not compete by size, and those that do."""
+    known = encodings_of(kind)
+    sure = tuple([each for each in known if not each.competes])
+    return sure, tuple([each for each in known if each.competes])
 
 
 for _encoding in (
@@ -76,17 +85,15 @@ def encode(values: Values) -> Encoded:
     if encoded is not None:
         return encoded
     best: tuple[int, Encoding] | None = None
-    known = encodings_of(values.plan.kind)
-    for encoding in known:
-        if not encoding.competes:
-            encoded = encoding.encode(values, is_wanted=False)
-            if encoded is not None:
-                return encoded
-    for encoding in known:
-        if encoding.competes:
-            size = encoding.size(values)
-            if size is not None and (best is None or size < best[0]):
-                best = size, encoding
+    sure, competing = _orders_of(values.plan.kind)
+    for encoding in sure:
+        encoded = encoding.encode(values, is_wanted=False)
+        if encoded is not None:
+            return encoded
+    for encoding in competing:
+        size = encoding.size(values)
+        if size is not None and (best is None or size < best[0]):
+            best = size, encoding
     encoded = None if best is None else best[1].encode(values, is_wanted=False)
     assert encoded is not None, f"no encoding takes {values.plan.kind.name}"
     return encoded

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.storage.flat.encodings.encoding import Chunk, Gather, Rows, Sections, Values
+    from raydb.storage.flat.encodings.encoding import Chunk, Gather, Rows, Sections, Source, Values
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
 
@@ -110,9 +110,9 @@ class _Alp(IntegerEncoding):
     kinds = frozenset({Kind.FLOAT})
     choices = kinds
 
-    def prepare(self, column: Any, kind: Kind, chunk_rows: int, is_wanted: bool) -> Any:
+    def prepare(self, source: Source, is_wanted: bool) -> Any:
         """Return the exponents of a column of doubles; None where a sample hardly gets smaller."""
-        least = 1 if is_wanted else _MIN_ROWS
+        column, least = source.column, 1 if is_wanted else _MIN_ROWS
         if column.type != pa.float64() or len(column) < least:
             return None
         numbers = _sample_of(column)

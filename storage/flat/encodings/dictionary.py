@@ -11,7 +11,6 @@ or the number of shared entries plus an index into the chunk's own.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -41,6 +40,7 @@ from raydb.storage.flat.encodings.bits import (
 from raydb.storage.flat.encodings.encoding import Encoded, bad_chunk
 from raydb.storage.flat.encodings.entry_texts import EntryTexts, passing
 from raydb.storage.flat.encodings.find import found_places
+from raydb.storage.flat.encodings.repeats import repeats_in_sample
 from raydb.storage.flat.encodings.runs import SLOWER, Runs, pack_runs, read_runs, runs_bytes
 from raydb.storage.flat.encodings.text_runs import CodedTexts
 from raydb.storage.flat.encodings.texts import (
@@ -56,7 +56,6 @@ from raydb.storage.flat.kinds import (
     values_of,
 )
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Flags, Kind, Tier
-from raydb.storage.take_rows import take_rows
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -64,7 +63,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.storage.flat.encodings.encoding import Chunk, Piece, Rows, Sections, Values, Wanted
+    from raydb.storage.flat.encodings.encoding import (
+        Chunk,
+        Piece,
+        Rows,
+        Sections,
+        Source,
+        Values,
+        Wanted,
+    )
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column, File
 
@@ -77,12 +84,8 @@ _SURE_BYTES = 2**26
 _COUNTED_ROWS = 2**18
 # FSST is expected to keep this part of the bytes of a text.
 _FSST_PART = 0.45
-_SAMPLE_ROWS = 1024
 # Arrow takes 10 ns a row, loading the loops 0.3 s.
 _MANY_ROWS = 2**20
-# A sample of 1,024 rows without 3 % of duplicates comes from more than 16,000 distinct values.
-_LARGEST_DISTINCT_PART = 0.97
-_FEW_SAMPLE_ROWS = 64
 # Rows are coded so many at a time, and codes of more rows are not kept: 16 MiB a column.
 _CODED_ROWS = 2**20
 _MAX_KEPT_CODES = 2**22
@@ -171,13 +174,12 @@ class _Dictionary(CodedTexts):
     kinds = frozenset({Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT, Kind.BYTES})
     choices = kinds
 
-    def prepare(
-        self, column: Any, kind: Kind, chunk_rows: int, is_wanted: bool
-    ) -> ColumnDictionary | None:
+    def prepare(self, source: Source, is_wanted: bool) -> ColumnDictionary | None:
         """Return the dictionary of a chunked array; None if it would not save a fifth."""
+        column, kind, chunk_rows, _ = source
         if not len(column):
             return None
-        if not is_wanted and not _sample_repeats(column, kind):
+        if not is_wanted and not repeats_in_sample(column, kind):
             return None
         words = column if kind is Kind.BYTES else _as_integers(column)
         most = None if is_wanted else _MAX_ENTRIES
@@ -371,22 +373,6 @@ def _bytes_of(entries: Any, codes: NDArray[Any]) -> int:
     lengths = np.diff(text_parts(entries)[1])
     blocks = range(0, len(codes), _COUNTED_ROWS)
     return sum(int(lengths[codes[first : first + _COUNTED_ROWS]].sum()) for first in blocks)
-
-
-@lru_cache(maxsize=8)
-def _sample_rows(count: int) -> NDArray[np.int64]:
-    wanted = _FEW_SAMPLE_ROWS if count <= _SAMPLE_ROWS else _SAMPLE_ROWS
-    return np.unique(np.linspace(0, count - 1, min(wanted, count)).astype(np.int64))
-
-
-def _sample_repeats(column: Any, kind: Kind) -> bool:
-    rows = _sample_rows(len(column))
-    if kind is not Kind.BYTES and column.num_chunks == 1:
-        # A set of a few numbers takes 3 µs, Arrow's take and unique 20.
-        distinct = len(set(values_of(column.chunk(0), kind)[rows].tolist()))
-    else:
-        distinct = len(take_rows(column, rows).unique())
-    return distinct <= _LARGEST_DISTINCT_PART * len(rows)
 
 
 def _as_integers(column: Any) -> Any:

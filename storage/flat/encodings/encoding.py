@@ -83,6 +83,15 @@ class Values:
         return text_parts(self.texts)
 
 
+class Source(NamedTuple):
+    """A column to be written, a chunked array. size_bytes: of texts and nested values."""
+
+    column: Any
+    kind: Kind
+    chunk_rows: int
+    size_bytes: int
+
+
 class Encoded(NamedTuple):
     """The sections of a chunk but for its validity and its metadata, and how to read them.
 
@@ -175,7 +184,7 @@ class Encoding:
 
     # Writing
 
-    def prepare(self, column: Any, kind: Kind, chunk_rows: int, is_wanted: bool) -> Any:
+    def prepare(self, source: Source, is_wanted: bool) -> Any:
         """Return what the chunks of a column will share (`plan.prepared`); None if it won't pay."""
 
     def size(self, values: Values) -> int | None:

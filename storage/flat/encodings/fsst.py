@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         Piece,
         Rows,
         Sections,
+        Source,
         Values,
         Wanted,
     )
@@ -70,11 +71,11 @@ class _Fsst(CodedTexts):
     code, name, kinds = 6, "fsst", frozenset({Kind.BYTES})
     choices = kinds
 
-    def prepare(self, column: Any, kind: Kind, chunk_rows: int, is_wanted: bool) -> Symbols | None:
+    def prepare(self, source: Source, is_wanted: bool) -> Symbols | None:
         """Return the symbols of a column; None where it is small or they save less than 10 %."""
-        if not is_wanted and column.nbytes < _MIN_COLUMN_BYTES:
+        if not is_wanted and source.size_bytes < _MIN_COLUMN_BYTES:
             return None
-        data, bounds = sample_of(column, _SAMPLE_ROWS, 0.0)
+        data, bounds = sample_of(source.column, _SAMPLE_ROWS, 0.0)
         table = fsst.train(data, bounds)
         ratio = fsst.ratio(table, data, bounds)
         return Symbols(table, ratio) if is_wanted or ratio >= _MIN_RATIO else None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from raydb.kernels.codecs.rows.entries import Indexed
 from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.bits import load_words, loops_for
 from raydb.storage.flat.encodings.texts import NARROW_HEAD
@@ -89,9 +90,8 @@ def _word_reader(
 
 def text_gather(column: Column, flags: int, read: ReadItems) -> Gather:
     """Return the function for texts behind an offset index."""
-    entries, path = column.entries, column.file.path
-    indexes = entries["offset"].astype(np.int64) + _aligned(entries, "validity_length")
-    payloads = indexes + _aligned(entries, "index_length")
+    path = column.file.path
+    indexes, payloads, _ = indexed(column)
     bounds_of = _bounds_reader(column, indexes, flags)
     read_validity = validity_gather(column)
 
@@ -106,6 +106,14 @@ def text_gather(column: Column, flags: int, read: ReadItems) -> Gather:
             raise damaged(path, first, "readable texts", f"others ({error})") from None
 
     return gather
+
+
+def indexed(column: Column) -> Indexed:
+    """Return where the index and the payload of each chunk begin in the file, and its rows."""
+    entries = column.entries
+    indexes = entries["offset"].astype(np.int64) + _aligned(entries, "validity_length")
+    payloads = indexes + _aligned(entries, "index_length")
+    return Indexed(indexes, payloads, entries["first_row"].astype(np.int64))
 
 
 def _bounds_reader(

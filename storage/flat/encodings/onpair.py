@@ -15,7 +15,15 @@ import pyarrow as pa
 from raydb.kernels.codecs import onpair
 from raydb.kernels.codecs.onpair import PairTable
 from raydb.kernels.codecs.pairs.train import train
-from raydb.kernels.codecs.rows.entries import ITEM_BYTES, Places, are_loops_loaded, text_loops
+from raydb.kernels.codecs.rows.entries import (
+    COPIED_BYTES,
+    ITEM_BYTES,
+    Places,
+    Target,
+    are_loops_loaded,
+    read_only,
+    text_loops,
+)
 from raydb.room import check_room
 from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.bits import load_words, pack, packed_bytes, unpack
@@ -23,7 +31,7 @@ from raydb.storage.flat.encodings.constant import CONSTANT
 from raydb.storage.flat.encodings.encoding import Encoded, Text, bad_chunk, unreadable
 from raydb.storage.flat.encodings.find import find_texts
 from raydb.storage.flat.encodings.fsst import FSST, sample_of
-from raydb.storage.flat.encodings.gather import text_gather
+from raydb.storage.flat.encodings.gather import indexed, text_gather, validity_gather
 from raydb.storage.flat.encodings.text_runs import CodedTexts
 from raydb.storage.flat.encodings.texts import (
     build_index,
@@ -31,20 +39,22 @@ from raydb.storage.flat.encodings.texts import (
     open_index,
     text_array,
 )
-from raydb.storage.flat.layout import Kind
+from raydb.storage.flat.kinds import has_large_offsets
+from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Flags, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.codecs.rows.entries import Span, Target
+    from raydb.kernels.codecs.rows.entries import Span
     from raydb.storage.flat.encodings.encoding import (
         Chunk,
         Gather,
         Piece,
         Rows,
         Sections,
+        Source,
         Values,
         Wanted,
     )
@@ -59,6 +69,10 @@ _MIN_RATIO = 1 / 0.9
 _FEW_STEPS = 64
 # Symbols have 8 bytes at most, and 2 to 3 on average: here none are trained, in 10 to 20 ms.
 _SURE_RATIO = 4.0
+
+
+# Of more rows the bytes are measured before there is room for them.
+_FEW_ROWS = 1024
 
 
 class _Room(NamedTuple):
@@ -82,11 +96,12 @@ class _OnPair(CodedTexts):
     code, name, kinds = 11, "onpair", frozenset({Kind.BYTES})
     choices = kinds
 
-    def prepare(self, column: Any, kind: Kind, chunk_rows: int, is_wanted: bool) -> Any:
+    def prepare(self, source: Source, is_wanted: bool) -> Any:
         """Return the pairs of a column, or its FSST symbols where these take fewer bytes."""
-        if not is_wanted and column.nbytes < _MIN_COLUMN_BYTES:
+        column, size_bytes = source.column, source.size_bytes
+        if not is_wanted and size_bytes < _MIN_COLUMN_BYTES:
             return None
-        rows = int(_SAMPLE_BYTES * len(column) / max(column.nbytes, 1)) + 1
+        rows = int(_SAMPLE_BYTES * len(column) / max(size_bytes, 1)) + 1
         data, bounds = sample_of(column, rows, 0.0)
         if not is_wanted and len(data) < _MIN_COLUMN_BYTES // 2:
             return None
@@ -98,11 +113,11 @@ class _OnPair(CodedTexts):
         data, bounds = sample_of(column, max(rows // 4, 1), 0.5)
         codes, _ = onpair.compress(table, data, np.minimum(bounds, _SAMPLE_BYTES))
         size = min(len(data), _SAMPLE_BYTES)
-        share = len(table.to_bytes()) * size / column.nbytes
+        share = len(table.to_bytes()) * size / size_bytes
         ratio = size / (packed_bytes(len(codes), table.width) + share + 1)
         if ratio >= _SURE_RATIO:
             return table
-        symbols = FSST.prepare(column, kind, chunk_rows, is_wanted)
+        symbols = FSST.prepare(source, is_wanted)
         if symbols is not None and symbols.ratio >= ratio:
             return symbols
         return table if ratio >= _MIN_RATIO else None
@@ -212,7 +227,7 @@ class _OnPair(CodedTexts):
         def read(payloads: NDArray[np.int64], starts: Any, ends: Any, validity: Any) -> Any:
             return _items(column, table, payloads * 8 + starts * width, ends - starts, validity)
 
-        return text_gather(column, flags, read)
+        return _taker(column, table, flags, text_gather(column, flags, read))
 
     def measure_texts(self, chunk: Chunk, start: int, stop: int) -> int:
         entries, width, index = chunk.shared.decoded, chunk.entry.width, chunk.index
@@ -297,6 +312,40 @@ def _read(
     data, offsets = onpair.decompress(table, column.file.bytes_, bits, counts, table.width)
     check_utf8(column.field.type, offsets, data)
     return text_array(column.field.type, offsets, data, validity)
+
+
+def _taker(column: Column, table: PairTable, flags: int, read: Gather) -> Gather:
+    """Return what takes rows by one loop, and as `read` does where the loop does not."""
+    data, chunks, entries = read_only(column.file.bytes_), indexed(column), table.decoded
+    data_type, is_text = column.field.type, column.is_text
+    is_narrow, is_large = flags & Flags.NARROW > 0, has_large_offsets(data_type)
+    read_validity, width = validity_gather(column), table.width
+    code_bytes = int(column.entries["payload_length"].sum()) / max(column.header.row_count, 1)
+    expected = int(2 * code_bytes * 8 / width * float(table.lengths.mean())) + 1
+
+    def take(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
+        if not are_loops_loaded():
+            return read(rows, numbers)
+        room = len(rows) * expected if len(rows) <= _FEW_ROWS else 0
+        for _ in range(2):
+            is_wide = is_large or room > MAX_PAYLOAD_BYTES
+            target = Target.of(len(rows), room + COPIED_BYTES, is_wide)
+            found = text_loops().take_codes(
+                data, chunks, is_narrow, width, entries, rows, numbers, target
+            )
+            size = found >> 1
+            if size <= len(target.data):
+                break
+            room = size
+        if found < 0 or (found & 1 and is_text):
+            return read(rows, numbers)
+        validity = read_validity and read_validity(rows, numbers)
+        if size > MAX_PAYLOAD_BYTES:
+            return text_array(data_type, target.offsets, target.data[:size], validity)
+        buffers = [validity, pa.py_buffer(target.offsets), pa.py_buffer(target.data)]
+        return pa.Array.from_buffers(data_type, len(rows), buffers)
+
+    return take
 
 
 def _items(

@@ -96,7 +96,7 @@ def line_bounds(words: NDArray[np.int64], slope: int) -> tuple[int, int]:
         above = _above(words, Line(0, step, fraction), None)
         return int(above.min()), int(above.max())
     found = np.empty(2, np.int64)
-    loops.survey_line(words, np.int64(step), np.int64(fraction), found)
+    loops.survey_line(words, step, fraction, found)
     low, high = found.tolist()
     return low, high
 

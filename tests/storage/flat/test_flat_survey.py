@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from raydb.kernels.codecs import survey_loops
 from raydb.storage.flat import zone_map
-from raydb.storage.flat.encodings import survey
+from raydb.storage.flat.encodings import repeats, survey
 from raydb.storage.flat.encodings.encoding import Values
 from raydb.storage.flat.encodings.survey import line_bounds, survey_integers
+from raydb.storage.flat.layout import Kind
 from raydb.storage.flat.zone_map import text_zone
 
 EXTREMES = (0, 1, -1, 2**31, 2**62, -(2**62), 2**63 - 1, -(2**63))
@@ -102,3 +103,18 @@ def test_texts_are_bounded_alike(items: list[bytes | None], data_type: pa.DataTy
     assert compiled == plain
     present = [item for item in items if item is not None]
     assert (compiled.least, compiled.greatest) == (min(present), max(present))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from(["", "a", "a\0", "ab", "abcdefgh", "abcdefgh" * 3, "é"]) | st.text())
+)
+def test_texts_that_repeat_are_counted_alike(texts: list[str]) -> None:
+    array = pa.array(["before", *texts], pa.string()).slice(1)
+    rows = np.arange(0, len(texts), 2)
+    found = []
+    for loops in (survey_loops, None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(repeats, "survey_loops", lambda loops=loops: loops)
+            found.append(repeats._count_distinct(pa.chunked_array([array]), Kind.BYTES, rows))
+    assert found == [len(set(texts[::2]))] * 2

@@ -225,3 +225,28 @@ def test_two_pieces_of_a_chunk_in_runs(tmp_path: Path, monkeypatch: pytest.Monke
             found = flat.reader(name).read([(5, 140), (490, 700)])
             whole = table.column(name).to_pylist()
             assert pa.chunked_array(found).to_pylist() == [*whole[5:140], *whole[490:700]]
+
+
+@pytest.mark.parametrize("by_loop", [False, True])
+def test_rows_are_taken_alike_with_and_without_the_loop(
+    by_loop: bool, texts: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(8)
+    # A few texts are long: the room that is expected is too short for them.
+    lines = [
+        line * (90 if row % 1000 == 7 else 1) for row, line in enumerate(texts["line"].to_pylist())
+    ]
+    uneven = ["x" if row % 64 else " ".join(WORDS) * 500 for row in range(ROWS)]
+    columns = {"long": lines, "ascii": [line.replace("ü", "u") for line in lines], "uneven": uneven}
+    table = pa.table({**columns, **{n: texts[n] for n in ("nulls", "large", "bytes")}})
+    flat = stored(table, tmp_path, encodings=dict.fromkeys(table.column_names, "onpair"))
+    monkeypatch.setattr(onpair, "are_loops_loaded", lambda: by_loop)
+    for rows in (
+        random.integers(0, ROWS, 100),
+        random.integers(0, ROWS, 3000),
+        np.arange(7, ROWS, 1000),
+        np.zeros(9, np.int64),
+    ):
+        assert flat.take(rows).equals(table.take(rows))
+    flags = {entry["flags"] & Flags.NARROW for entry in flat.reader("uneven").column.entries}
+    assert 0 in flags
