@@ -15,7 +15,7 @@ from raydb.engine.cluster.local_workers import LocalWorkers
 ROWS = 400_000
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def workers():
     local = LocalWorkers(2)
     yield local

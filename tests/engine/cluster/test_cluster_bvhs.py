@@ -1,7 +1,11 @@
-"""Jobs on BVHs at workers: each reads a share of the places, and the answers are those of one."""
+"""Jobs on BVHs at workers: each reads a share of the places, and the answers are those of one.
+
+RAYDB_FUZZ_CLUSTER says how many more random tables the long test asks 25 queries of (8).
+"""
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from random import Random
 
@@ -14,6 +18,8 @@ from stars import random_bvh, random_rows, random_star
 
 import raydb
 from raydb.engine.session import queries
+
+CASES = int(os.environ.get("RAYDB_FUZZ_CLUSTER", "8"))
 
 
 @pytest.fixture
@@ -30,7 +36,7 @@ def test_random_stars_with_bvhs(workers, tmp_path, seed):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(200, 240))
+@pytest.mark.parametrize("seed", range(200, 200 + CASES))
 @pytest.mark.usefixtures("free_calls")
 def test_more_random_stars_with_bvhs(workers, tmp_path, seed):
     compare_random(workers, tmp_path, Random(seed), 25)

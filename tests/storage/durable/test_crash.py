@@ -1,8 +1,8 @@
 """A crash at any operation, or a disk that fails at any operation, loses nothing acknowledged.
 
 One seeded workload of appends, commits, garbage collection, reading and reopening runs on a
-simulated disk. RAYDB_CRASH_SEED chooses it, and RAYDB_CRASH_RUNS says how many, each of 200 steps
-(default 1; a long run is 50).
+simulated disk. RAYDB_CRASH_SEED chooses it, and RAYDB_CRASH_RUNS says how many, each of 100 steps
+(default 1; a long run is 100).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from raydb.storage.durable.database_directory import DatabaseDirectory
 SEED = int(os.environ.get("RAYDB_CRASH_SEED", "1"))
 RUNS = int(os.environ.get("RAYDB_CRASH_RUNS", "1"))
 SEEDS = range(SEED, SEED + RUNS)
-STEPS = 200
+STEPS = 100
 ROOT = Path("/disk")
 PATH = ROOT / "shop.raydb"
 

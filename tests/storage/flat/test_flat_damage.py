@@ -1,4 +1,7 @@
-"""A damaged or hostile file is a named error or reads right: never a crash or a wrong row."""
+"""A damaged or hostile file is a named error or reads right: never a crash or a wrong row.
+
+RAYDB_FLIPS says how many of a file's bytes are flipped, each on its own (default 2000; 0 is all).
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+FLIPS = int(os.environ.get("RAYDB_FLIPS", "2000"))
 DAMAGE = re.compile(r"file '.*x\.flat' is damaged at offset \d+: expected .+, found .+", re.DOTALL)
 
 
@@ -88,23 +92,22 @@ def check(path: Path, right: list[str], where: object) -> bool:
 
 
 @pytest.mark.long
-def test_every_flipped_byte_is_found_or_harmless(
-    small: tuple[bytes, pa.Table], tmp_path: Path
-) -> None:
+def test_a_flipped_byte_is_found_or_harmless(small: tuple[bytes, pa.Table], tmp_path: Path) -> None:
     data, _ = small
     path = tmp_path / "x.flat"
     path.write_bytes(data)
     right = read_in_all_ways(path)
     random = np.random.default_rng(1)
-    flips = random.integers(1, 256, len(data))
+    places = np.sort(random.permutation(len(data))[: FLIPS or len(data)])
+    flips = random.integers(1, 256, len(places))
     harmless = 0
     with path.open("r+b", buffering=0) as file:
-        for place, flip in enumerate(flips.tolist()):
+        for place, flip in zip(places.tolist(), flips.tolist(), strict=True):
             os.pwrite(file.fileno(), bytes([data[place] ^ flip]), place)
             harmless += not check(path, right, (place, flip))
             os.pwrite(file.fileno(), data[place : place + 1], place)
     # Only the zeros between aligned sections are not covered by a checksum.
-    assert harmless < len(data) * 0.2
+    assert harmless < len(places) * 0.2
 
 
 def test_every_truncation_is_found(small: tuple[bytes, pa.Table], tmp_path: Path) -> None:
