@@ -280,7 +280,8 @@ def _encode_run(run: _Run) -> list[EncodedChunk]:
 def _rows(column: Any, first: int, count: int) -> Any:
     """Return rows of a chunked array as one Arrow array, not copied where one chunk has them."""
     if column.num_chunks == 1:
-        return column.chunk(0).slice(first, count)
+        whole = column.chunk(0)
+        return whole if len(whole) <= count else whole.slice(first, count)
     parts = column.slice(first, count).chunks
     return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 

@@ -231,22 +231,24 @@ def test_two_pieces_of_a_chunk_in_runs(tmp_path: Path, monkeypatch: pytest.Monke
 def test_rows_are_taken_alike_with_and_without_the_loop(
     by_loop: bool, texts: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    random = np.random.default_rng(8)
+    random, count = np.random.default_rng(8), 4000
+    texts = texts.slice(0, count)
     # A few texts are long: the room that is expected is too short for them.
     lines = [
         line * (90 if row % 1000 == 7 else 1) for row, line in enumerate(texts["line"].to_pylist())
     ]
-    uneven = ["x" if row % 64 else " ".join(WORDS) * 500 for row in range(ROWS)]
+    uneven = ["x" if row % 64 else " ".join(WORDS) * 500 for row in range(count)]
     columns = {"long": lines, "ascii": [line.replace("ü", "u") for line in lines], "uneven": uneven}
     table = pa.table({**columns, **{n: texts[n] for n in ("nulls", "large", "bytes")}})
-    flat = stored(table, tmp_path, encodings=dict.fromkeys(table.column_names, "onpair"))
+    pairs = dict.fromkeys(table.column_names, "onpair")
+    # Few rows have an index of whole words.
+    flat = stored(table, tmp_path, encodings=pairs, chunk_rows={"uneven": 3})
     monkeypatch.setattr(onpair, "are_loops_loaded", lambda: by_loop)
     for rows in (
-        random.integers(0, ROWS, 100),
-        random.integers(0, ROWS, 3000),
-        np.arange(7, ROWS, 1000),
+        random.integers(0, count, 100),
+        random.integers(0, count, 3000),
+        np.arange(7, count, 1000),
         np.zeros(9, np.int64),
     ):
         assert flat.take(rows).equals(table.take(rows))
-    flags = {entry["flags"] & Flags.NARROW for entry in flat.reader("uneven").column.entries}
-    assert 0 in flags
+    assert not (flat.reader("uneven").column.entries["flags"] & Flags.NARROW).any()
