@@ -255,6 +255,15 @@ class _Dictionary(CodedTexts):
         found = codes.entries.take(unpack(codes.packed, codes.width, codes.code_count))
         return codes.runs.spread(found, rows)
 
+    def read_into(self, chunk: Chunk, start: int, out: NDArray[Any]) -> None:
+        codes, rows = chunk.shared, slice(start, start + len(out))
+        if codes.runs is None:
+            # Codes have been checked, and with other modes NumPy writes to a copy first.
+            codes.entries.take(codes.of(rows), out=out, mode="clip")
+        else:
+            found = codes.entries.take(unpack(codes.packed, codes.width, codes.code_count))
+            codes.runs.spread(found, rows, out)
+
     def read_texts(self, chunk: Chunk, rows: Rows, count: int, validity: Any) -> Any:
         column, entries, codes = chunk.column, chunk.shared.entries, chunk.shared.of(rows)
         is_long = False
