@@ -11,6 +11,7 @@ from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.plan.common_tables import Contents
     from raydb.planner.plan.nodes import PhysicalPlan, Plan
 
 
@@ -44,7 +45,7 @@ def plan_query(
     plan: Plan,
     catalog: CatalogInfo,
     options: PlannerOptions,
-    found: frozenset[type | str] | None = None,
+    found: Contents | None = None,
 ) -> PhysicalPlan:
     """Optimize a bound plan and choose how to run each part of it; found: see `optimize`."""
     from raydb.planner.optimizer import optimize

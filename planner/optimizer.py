@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Subquery
@@ -10,6 +11,7 @@ from raydb.planner.plan.common_tables import (
     DATE_CASTS,
     FILTERS,
     INNER_PROJECTS,
+    Contents,
     contents,
     map_queries,
 )
@@ -54,7 +56,7 @@ from raydb.planner.rules.unnest_subqueries import unnest_subqueries
 from raydb.storage.enums import EnumType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.nodes import Plan
@@ -128,27 +130,25 @@ _OF_ALL_QUERIES: tuple[Rule, ...] = (filter_common_tables,)
 watchers: list[Callable[[str, Plan, Plan, CatalogInfo], None]] = []
 
 
-def optimize(plan: Plan, catalog: CatalogInfo, found: frozenset[type | str] | None = None) -> Plan:
+def optimize(plan: Plan, catalog: CatalogInfo, found: Contents | None = None) -> Plan:
     """Apply every rule once, in order, also to each common table expression that is left.
 
     found: the plan's `contents`, where they are known. Rules that have nothing to change are left
     out.
     """
-    found = contents(plan) if found is None else found
-    if EnumType in found:
+    kinds = (contents(plan) if found is None else found).kinds
+    if EnumType in kinds:
         plan = coded(plan)
-    if not found.isdisjoint((CommonTable, Apply, Subquery)):
+    if not kinds.isdisjoint((CommonTable, Apply, Subquery)):
         plan = _apply(inline_common_tables, catalog, plan)
         plan = _apply(unnest_subqueries, catalog, plan)
-        found = contents(plan)
-    rules = _needed(RULES, found)
-    if CommonTable not in found:
-        for rule in rules:
-            plan = _apply(rule, catalog, plan)
-        return plan
-    for rule in rules:
-        apply = partial(_apply, rule, catalog)
-        plan = apply(plan) if rule in _OF_ALL_QUERIES else map_queries(plan, apply)
+        kinds = contents(plan).kinds
+    rules = needed_rules(RULES, kinds)
+    if CommonTable not in kinds:
+        return _apply_all(rules, catalog, plan)
+    for looks_at_all, some in groupby(rules, _OF_ALL_QUERIES.__contains__):
+        apply = partial(_apply_all, tuple(some), catalog)
+        plan = apply(plan) if looks_at_all else map_queries(plan, apply)
     return reduce_pairs_of_common_tables(prune_common_tables(plan))
 
 
@@ -160,14 +160,19 @@ def optimize_unfused(plan: Aggregate, catalog: CatalogInfo) -> Plan:
 
 def optimize_apart(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Apply the rules that leave a star alone to a subquery that was a part of one."""
-    for rule in _needed(_PLACING_RULES, contents(plan)):
+    return _apply_all(needed_rules(_PLACING_RULES, contents(plan).kinds), catalog, plan)
+
+
+@lru_cache(maxsize=256)
+def needed_rules(rules: tuple[Rule, ...], kinds: frozenset[type | str]) -> tuple[Rule, ...]:
+    """Return the rules that may change something in a plan with these contents."""
+    return tuple(r for r in rules if r not in NEEDS or not kinds.isdisjoint(NEEDS[r]))
+
+
+def _apply_all(rules: Iterable[Rule], catalog: CatalogInfo, plan: Plan) -> Plan:
+    for rule in rules:
         plan = _apply(rule, catalog, plan)
     return plan
-
-
-def _needed(rules: tuple[Rule, ...], found: frozenset[type | str]) -> list[Rule]:
-    """Return the rules that may change something in a plan with these contents."""
-    return [rule for rule in rules if rule not in NEEDS or not found.isdisjoint(NEEDS[rule])]
 
 
 def _apply(rule: Rule, catalog: CatalogInfo, plan: Plan) -> Plan:

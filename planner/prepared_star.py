@@ -370,7 +370,8 @@ def _key_tuples(star: Star, bvh: BvhInfo) -> tuple[KeyTuples, ...] | None:
     for number, keys in keys_of.items():
         hierarchy = bvh.index.hierarchies[number]
         every = np.arange(hierarchy.code_count)
-        codes, values = number_tuples([each for _, each in keys], every, hierarchy)
+        # All tuples are numbered, for every code is there.
+        codes, values, _ = number_tuples([each for _, each in keys], every, hierarchy)
         columns = tuple(column for column, _ in keys)
         found.append(KeyTuples(number, columns, values, codes.astype(np.int32, copy=False)))
     return tuple(found)

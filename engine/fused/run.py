@@ -137,9 +137,10 @@ def _decode_parts(plan: FusedScanAggregate, groups: NDArray[np.int64]) -> dict[C
     """Return the encoded keys' values of each group number."""
     columns = {}
     for part in plan.parts:
-        codes = pa.array(groups // part.stride % part.count)
-        for column, values in zip(part.columns, part.values, strict=True):
-            columns[column] = values.take(codes)
+        places = groups // part.stride % part.count
+        chosen = pa.array(places if part.chosen is None else part.chosen[places])
+        for column, values in zip(part.columns, part.tuples, strict=True):
+            columns[column] = values.take(chosen)
     return columns
 
 

@@ -37,7 +37,7 @@ from raydb.engine.statements.names import table_called
 from raydb.engine.statements.write import bind_write
 from raydb.errors import ProgrammingError
 from raydb.planner import choose_plan, plan_query
-from raydb.planner.plan.common_tables import contents, tables_of
+from raydb.planner.plan.common_tables import contents
 from raydb.planner.plan.nodes import Aggregate, Plan, SearchRows
 from raydb.sql import ast
 from raydb.storage.enums import has_enums
@@ -286,11 +286,12 @@ class Queries:
         reads_clock: whether binding has read it. options: by default those of the settings.
         """
         found = contents(logical)
-        if Aggregate in found:
-            self._changes.use_bvhs(tables_of(logical), context)
+        if Aggregate in found.kinds:
+            self._changes.use_bvhs(found.tables, context)
         catalog = self.cache.catalog(self._changes.newest(context).with_changes(files))
         plan = plan_query(logical, catalog, options or context.settings.planner, found)
-        return _prepared(plan, logical.columns, files, reads_clock=reads_clock or "now" in found)
+        reads_clock = reads_clock or "now" in found.kinds
+        return _prepared(plan, logical.columns, files, reads_clock=reads_clock)
 
     def _distributed(
         self, prepared: PreparedPlan, context: StatementContext, *, writes: bool
@@ -313,7 +314,7 @@ class Queries:
         template, options = filled.template, context.settings.planner
         catalog = cache(partial(self._ready_catalog, template, context))
         filling = filled.optimized(catalog)
-        reads_clock = "now" in template.contents
+        reads_clock = "now" in template.contents.kinds
         if filling is None:
             plan = plan_query(filled.bound(), catalog(), options, template.contents)
             return _prepared(plan, template.columns, reads_clock=reads_clock)
@@ -333,8 +334,8 @@ class Queries:
 
     def _ready_catalog(self, template: sql.Template, context: StatementContext) -> CatalogInfo:
         """Return the catalog; where an aggregate may use BVHs, they know every row."""
-        if Aggregate in template.contents:
-            self._changes.use_bvhs(template.tables, context)
+        if Aggregate in template.contents.kinds:
+            self._changes.use_bvhs(template.contents.tables, context)
         return self.cache.catalog(self._changes.newest(context))
 
 

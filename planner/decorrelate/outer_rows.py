@@ -202,7 +202,7 @@ class OuterRows:
 
     def _look_up(self, plan: Plan, arguments: Mapping[Column, Expression]) -> Independent | None:
         """Return a query that finds one row at most by a key of a table, or None for others."""
-        outer = frozenset(arguments) & free_columns(plan)
+        outer = frozenset(arguments) & free_columns(plan) if arguments else frozenset()
         found = pull_up(plan, outer, self._builder) if outer else None
         if found is None or found.always:
             return None
@@ -271,7 +271,7 @@ class OuterRows:
 
     def _make_independent(self, plan: Plan, arguments: Mapping[Column, Expression]) -> Independent:
         """Return a query, without subqueries, that depends on the rows by a join only."""
-        free = free_columns(plan)
+        free = free_columns(plan) if arguments else frozenset()
         used = {column: e for column, e in arguments.items() if column in free}
         found = pull_up(plan, frozenset(used), self._builder)
         if found is None:

@@ -303,6 +303,8 @@ def _map_item(item: OrderItem, change: Callable[[Expression], Expression]) -> Or
 
 def substitute(expression: Expression, definitions: Mapping[Column, Expression]) -> Expression:
     """Return the expression with each defined column replaced by its definition."""
+    if not definitions:
+        return expression
 
     def define(part: Expression) -> Expression:
         return definitions.get(part, part) if isinstance(part, Column) else part

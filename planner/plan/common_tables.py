@@ -9,6 +9,8 @@ import itertools
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from raydb.planner.expressions.nodes import (
     Attribute,
     Call,
@@ -33,6 +35,7 @@ from raydb.planner.plan.nodes import (
     WorkingTable,
 )
 from raydb.storage.enums import EnumType, has_enums
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,19 +57,14 @@ _fields_of_type: dict[type, tuple[str, ...]] = {
 def subqueries_in(plan: Plan) -> list[Plan]:
     """Return the plans of the subqueries in the expressions of a node itself."""
     found: list[Plan] = []
-    for expression in plan.expressions:
-        _collect_subqueries(expression, found)
+    expressions = [*plan.expressions]
+    for part in expressions:
+        if isinstance(part, Call):
+            expressions += part.arguments
+        elif isinstance(part, Subquery):
+            expressions += [argument for _, argument in part.arguments]
+            found.append(part.plan)
     return found
-
-
-def _collect_subqueries(expression: Expression, found: list[Plan]) -> None:
-    if isinstance(expression, Call):
-        for argument in expression.arguments:
-            _collect_subqueries(argument, found)
-    elif isinstance(expression, Subquery):
-        for _, argument in expression.arguments:
-            _collect_subqueries(argument, found)
-        found.append(expression.plan)
 
 
 # What is in a plan beside kinds of nodes and functions: several filters, a projection that is not
@@ -75,15 +73,27 @@ FILTERS = "several filters"
 INNER_PROJECTS = "projections below others"
 DATE_CASTS = "casts of dates"
 
+# Kinds of types of which no value is an ENUM or has one in it.
+_PLAIN_KINDS = frozenset({pa.DataType, pa.Decimal128Type, pa.TimestampType})
 
-def contents(plan: Plan) -> frozenset[type | str]:
-    """Return the kinds of nodes in a plan, the functions called there, and whether a Subquery is.
 
-    EnumType is there where values of it are, or values that have such ones in them; FILTERS,
-    INNER_PROJECTS and DATE_CASTS where these are.
-    Those in subqueries and in the queries of common tables are there too.
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is in a plan, in its subqueries and in the queries of its common tables.
+
+    kinds: the kinds of nodes, the functions called there, and Subquery where one is; EnumType where
+    values of it are, or values that have such ones in them; FILTERS, INNER_PROJECTS and DATE_CASTS
+    where these are. tables: the names of the tables that are scanned.
     """
+
+    kinds: frozenset[type | str]
+    tables: frozenset[str]
+
+
+def contents(plan: Plan) -> Contents:
+    """Return what is in a plan, found by one walk."""
     found: set[type | str] = set()
+    tables: set[str] = set()
     queries: dict[int, Plan] = {}
     nodes = [plan]
     for node in nodes:
@@ -93,10 +103,14 @@ def contents(plan: Plan) -> frozenset[type | str]:
         elif (kind is Project and node is not plan) or (kind is Aggregate and kind in found):
             found.add(INNER_PROJECTS)
         found.add(kind)
-        nodes += node.sources
-        if not node.sources and any(has_enums(column.type) for column in node.columns):
-            found.add(EnumType)
-        if isinstance(node, CommonTable) and id(node.query) not in queries:
+        sources = node.sources
+        nodes += sources
+        columns = () if sources else node.columns
+        if not _PLAIN_KINDS.issuperset([type(column.type) for column in columns]):
+            found.update(EnumType for column in columns if has_enums(column.type))
+        if isinstance(node, Scan):
+            tables.add(node.table)
+        elif isinstance(node, CommonTable) and id(node.query) not in queries:
             queries[id(node.query)] = node.query
             nodes.append(node.query)
         expressions = [*node.expressions]
@@ -116,7 +130,7 @@ def contents(plan: Plan) -> frozenset[type | str]:
                 nodes.append(part.plan)
                 expressions += [argument for _, argument in part.arguments]
                 expressions += () if part.condition is None else (part.condition,)
-    return frozenset(found)
+    return Contents(frozenset(found), frozenset(tables))
 
 
 def references_in(plan: Plan) -> Iterator[CommonTable]:
@@ -144,15 +158,18 @@ def map_references(plan: Plan, change: Callable[[CommonTable], Plan]) -> Plan:
 
 
 def map_queries(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
-    """Return the plan with `change` applied to it and, once each, to the queries in it."""
+    """Return the plan with `change` applied to it and, once each and before it, to its queries."""
     changed: dict[int, Plan] = {}
 
     def change_query(reference: CommonTable) -> Plan:
-        if reference.number not in changed:
-            changed[reference.number] = map_references(change(reference.query), change_query)
-        return replace(reference, query=changed[reference.number])
+        number = reference.number
+        if number not in changed:
+            changed[number] = change(map_references(reference.query, change_query))
+        if changed[number] is reference.query:
+            return reference
+        return replace(reference, query=changed[number])
 
-    return map_references(change(plan), change_query)
+    return change(map_references(plan, change_query))
 
 
 def reads_working_table(plan: Plan, number: int) -> bool:
@@ -192,20 +209,23 @@ def free_columns(plan: Plan | Subquery) -> frozenset[Column]:
     every: set[Column] = set()
     given: set[Column] = set()
     for part in _parts(plan):
-        if isinstance(part, Column):
+        kind = type(part)
+        if kind is Column:
             every.add(part)
+        elif kind is tuple or kind is Call:
+            continue
         elif isinstance(part, Node):
             given.update(part.columns)
-        elif isinstance(part, Lambda):
+        elif kind is Lambda:
             given.update(part.parameters)
-        if isinstance(part, Apply | Subquery):
-            given.update(column for column, _ in part.arguments)
+        if kind is Apply or kind is Subquery:
+            given.update([column for column, _ in part.arguments])
     return frozenset(every - given)
 
 
 def highest_number(plan: Plan) -> int:
     """Return the highest number of a column in a plan and in the queries in it."""
-    return max((part.number for part in _parts(plan) if isinstance(part, Column)), default=-1)
+    return max([part.number for part in _parts(plan) if type(part) is Column], default=-1)
 
 
 def fresh_numbers(plan: Plan) -> Iterator[int]:
@@ -279,33 +299,27 @@ def separate_subqueries(plan: Plan, numbers: Iterator[int]) -> Plan:
     return visit(plan)
 
 
-def _parts(whole: Any) -> Iterator[Any]:
-    """Yield a value of a plan and everything in it: nodes, expressions, columns.
+def _parts(whole: Any) -> list[Any]:
+    """Return a value of a plan and everything in it: nodes, expressions, columns.
 
     A query that several references share is visited once.
     """
     seen: set[int] = set()
-    waiting = [whole]
-    while waiting:
-        part = waiting.pop()
-        yield part
+    parts = [whole]
+    for part in parts:
         kind = type(part)
         if kind is tuple:
-            waiting += part
+            parts += part
         elif kind is CommonTable:
-            waiting += part.columns
+            parts += part.columns
             if id(part.query) not in seen:
                 seen.add(id(part.query))
-                waiting.append(part.query)
+                parts.append(part.query)
         else:
             names = _fields_of_type.get(kind)
             if names is None:
                 is_whole = issubclass(kind, Literal) or not is_dataclass(kind)
                 names = () if is_whole else tuple([field.name for field in fields(kind)])
                 _fields_of_type[kind] = names
-            waiting += [getattr(part, name) for name in names]
-
-
-def tables_of(plan: Plan) -> frozenset[str]:
-    """Return the names of the tables that a plan scans, its subqueries and queries included."""
-    return frozenset(node.table for node in nodes_in(plan) if isinstance(node, Scan))
+            parts += [getattr(part, name) for name in names]
+    return parts

@@ -35,6 +35,7 @@ class Statistics:
         self.catalog = catalog
         # The plan is kept with its estimate, so that its id stays its own.
         self._rows: dict[int, tuple[Plan, float]] = {}
+        self._columns: dict[int, tuple[Plan, frozenset[Column]]] = {}
 
     def row_count(self, plan: Plan) -> float:
         """Return about how many rows a plan gives; never less than a fraction of one."""
@@ -77,10 +78,15 @@ class Statistics:
         """Return about how many values an expression over one of the plans has."""
         columns = columns_of(expression)
         for plan in plans:
-            if columns and columns <= set(plan.columns):
+            if columns and columns <= self._columns_of(plan):
                 each = (self.distinct_count(plan, column) for column in columns)
                 return min(prod(each), self.row_count(plan))
         return 1.0
+
+    def _columns_of(self, plan: Plan) -> frozenset[Column]:
+        if id(plan) not in self._columns:
+            self._columns[id(plan)] = (plan, frozenset(plan.columns))
+        return self._columns[id(plan)][1]
 
     def combined_row_count(
         self, sources: Sequence[Plan], conditions: Sequence[Expression]

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.registry import is_volatile, may_raise
-from raydb.planner.plan.common_tables import nodes_in, tables_of
+from raydb.planner.plan.common_tables import contents, nodes_in
 from raydb.planner.plan.nodes import (
     Filter,
     HashJoin,
@@ -123,7 +123,7 @@ def _beside(
     """Return the table that drives one side of a join, if the other side does not read it."""
     found = driving(side, row_count)
     (other,) = (each for each in sides if each is not side)
-    others = tables_of(other)
+    others = contents(other).tables
     is_plain = all(isinstance(each, _PLAIN) for each in nodes_in(other))
     if found is None or not is_plain or found.scan.table in others:
         return None

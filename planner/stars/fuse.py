@@ -302,47 +302,59 @@ def _number_groups(
     parts, maps = [], {}
     for number, keys in keys_of.items():
         allowed = np.flatnonzero(masks[number])
-        codes, tuples = number_tuples([values for _, values in keys], allowed, hierarchies[number])
+        values = [values for _, values in keys]
+        codes, tuples, chosen = number_tuples(values, allowed, hierarchies[number])
         groups = np.full(len(masks[number]), -1, np.int64)
         groups[allowed] = codes.astype(np.int64) * stride
         maps[number] = groups
         columns = tuple(column for column, _ in keys)
-        parts.append(GroupPart(columns, tuples, stride, max(len(tuples[0]), 1)))
+        count = len(tuples[0] if chosen is None else chosen)
+        parts.append(GroupPart(columns, tuples, stride, max(count, 1), chosen))
         stride *= parts[-1].count
     return tuple(parts), maps, stride
 
 
 def number_tuples(
     keys: Sequence[pa.Array], allowed: NDArray[np.int64], hierarchy: Hierarchy
-) -> tuple[NDArray[Any], tuple[pa.Array, ...]]:
-    """Number the distinct tuples of keys among the allowed codes, and return those of each key.
+) -> tuple[NDArray[Any], tuple[pa.Array, ...], NDArray[np.int64] | None]:
+    """Number the distinct tuples of keys among the allowed codes.
 
-    Keys that are all levels together tell codes apart, so each code has a tuple of its own.
+    Returns the number of each code's tuple, and tuples with those of them that are numbered; None
+    where all are. Keys that are all levels together tell codes apart, so each code has a tuple of
+    its own.
     """
     if {id(level) for level in hierarchy.levels} <= {id(key) for key in keys}:
         is_whole = len(allowed) == hierarchy.code_count
-        tuples = keys if is_whole else [key.take(pa.array(allowed)) for key in keys]
-        return np.arange(len(allowed)), tuple(tuples)
-    columns = [encode_allowed(key, allowed, hierarchy) for key in keys]
+        return np.arange(len(allowed)), tuple(keys), None if is_whole else allowed
+    numbered = [_occurring(key, allowed, hierarchy) for key in keys]
+    if len(numbered) == 1:
+        ((codes, values, chosen),) = numbered
+        return codes, (values,), chosen
+    columns = [
+        EncodedColumn(codes, values.take(pa.array(some))) for codes, values, some in numbered
+    ]
     codes, places = join_codes(columns)
-    return codes, tuple(
-        column.values.take(places[:, position]) for position, column in enumerate(columns)
-    )
+    tuples = [column.values.take(places[:, place]) for place, column in enumerate(columns)]
+    return codes, tuple(tuples), None
 
 
-def encode_allowed(
+def _occurring(
     values: pa.Array, allowed: NDArray[np.int64], hierarchy: Hierarchy
-) -> EncodedColumn:
-    """Encode a key's values of some codes; `values` has one for each code of the hierarchy."""
+) -> tuple[NDArray[np.int32], pa.Array, NDArray[np.int64]]:
+    """Number a key's distinct values of some codes; `values` has one for each code.
+
+    Returns the number of each code's value, and sorted values with those of them that occur.
+    """
     level = next((i for i, each in enumerate(hierarchy.levels) if each is values), None)
     if level is None:
-        return encode_column(values.take(allowed))
+        encoded = encode_column(values.take(pa.array(allowed)))
+        return encoded.codes, encoded.values, np.arange(encoded.cardinality)
     encoded = encoded_level(hierarchy, level)
     codes = encoded.codes[allowed]
     occurs = np.zeros(encoded.cardinality, np.bool_)
     occurs[codes] = True
     rank = np.cumsum(occurs, dtype=np.int32) - 1
-    return EncodedColumn(rank[codes], encoded.values.take(np.flatnonzero(occurs)))
+    return rank[codes], encoded.values, np.flatnonzero(occurs)
 
 
 # The first code of each coordinate.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from raydb.kernels.backends.choice import ELSE
 from raydb.planner.expressions.nodes import attributes_of, expressions_of
 from raydb.planner.expressions.show import show
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from raydb.kernels.backends.backend import Accumulator, FusedJob
@@ -66,14 +67,15 @@ class GroupPart:
     tuples: tuple[pa.Array, ...]
     stride: int
     count: int
-    chosen: NDArray[np.int32] | None = None
+    chosen: NDArray[np.integer[Any]] | None = None
 
     @property
     def values(self) -> tuple[pa.Array, ...]:
         """For each of `columns` the key's value of every part, shape (count,)."""
         if self.chosen is None:
             return self.tuples
-        return tuple([each.take(self.chosen) for each in self.tuples])
+        chosen = pa.array(self.chosen)
+        return tuple([each.take(chosen) for each in self.tuples])
 
 
 @dataclass(frozen=True, eq=False, slots=True)

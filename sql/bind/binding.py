@@ -34,7 +34,8 @@ class Binding:
     `queries` are the common table expressions in sight, by their folded names; `views` those that
     are being bound and `bound_views` those that were;
     `outer` is the row outside of the query that is being bound, if it is inside another;
-    `inside` is the place of the view that is being bound, where its names are.
+    `inside` is the place of the view that is being bound, where its names are; `subqueries`
+    collects the plans of those in expressions.
     """
 
     catalog: CatalogInfo
@@ -48,6 +49,7 @@ class Binding:
     slots: Slots | None = None
     clock_reads: list[Expression] = field(default_factory=list)
     inside: Place | None = None
+    subqueries: list[Plan] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from raydb.planner.expressions.literals import constant, vector_literal
 from raydb.planner.expressions.nodes import Attribute, Column, Literal
 from raydb.planner.expressions.slots import Hole, Slot, SlotLiteral
 from raydb.planner.optimizer import optimize
-from raydb.planner.plan.common_tables import contents, tables_of
+from raydb.planner.plan.common_tables import Contents, contents
 from raydb.planner.plan.nodes import Constants, Scan
 from raydb.running import time_zone
 from raydb.sql.bind.binding import Binding
@@ -127,8 +127,7 @@ def bind_template(
 class Template:
     """A bound plan in which the literals of slots are left open.
 
-    columns: those of the plan. contents, tables: what is in it, and what it scans, as
-    `common_tables.contents` and `tables_of` tell. reads_clock: whether it is for the time of
+    columns: those of the plan. contents: what is in it. reads_clock: whether it is for the time of
     binding only, like that of a `BoundQuery`.
     """
 
@@ -150,7 +149,6 @@ class Template:
         }
         self.columns = plan.columns
         self.contents = contents(plan)
-        self.tables = tables_of(plan)
         self._bound = OpenPlan(plan)
         self._optimized: _OptimizedPlan | None = None
 
@@ -175,7 +173,7 @@ class Template:
 
     def optimized(self, literals: _Literals, catalog: Callable[[], CatalogInfo]) -> Filling | None:
         """Return the plan that the rules make of the bound one; None where they have to run."""
-        if "now" in self.contents:
+        if "now" in self.contents.kinds:
             return None
         if self._optimized is None:
             bound, found = self._bound, self.contents
@@ -271,7 +269,7 @@ class _OptimizedPlan:
     def __init__(
         self,
         bound: OpenPlan,
-        found: frozenset[type | str],
+        found: Contents,
         literals: _Literals,
         catalog: CatalogInfo,
     ) -> None:

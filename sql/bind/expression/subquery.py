@@ -151,6 +151,7 @@ def _bind(node: exp.Expr, context: Context) -> tuple[Plan, Arguments]:
     binding = _binding(context)
     outer = Outer("subquery", context.scope, binding.outer, binding.numbers)
     plan = binding.bind_query(node, replace(binding, outer=outer))
+    binding.subqueries.append(plan)
     return plan, tuple((column, expression) for expression, column in outer.columns.items())
 
 

@@ -92,11 +92,15 @@ def bind_from(from_: exp.Expr | None, joins: list[exp.Expr], binding: Binding) -
     done: list[Source] = []
     current = _bind_source(from_.this, binding)
     for join in joins:
-        before = _cross(done, current)
-        right, arguments = _bind_beside(join.this, before.scope, binding)
-        if arguments:
-            # It may read any table before it: those behind commas are joined first.
-            done, current = [], before
+        arguments: Arguments = ()
+        if _is_name(join.this):
+            right = _bind_source(join.this, binding)
+        else:
+            before = _cross(done, current)
+            right, arguments = _bind_beside(join.this, before.scope, binding)
+            if arguments:
+                # It may read any table before it: those behind commas are joined first.
+                done, current = [], before
         if _is_comma(join) and not arguments:
             done.append(current)
             current = right
@@ -108,6 +112,12 @@ def bind_from(from_: exp.Expr | None, joins: list[exp.Expr], binding: Binding) -
 def _is_comma(join: exp.Expr) -> bool:
     """Say whether a join is a comma, of which sqlglot keeps the table alone."""
     return join.args.keys() == {"this"}
+
+
+def _is_name(node: exp.Expr) -> bool:
+    """Say whether a source is only named, and so reads nothing of those before it."""
+    is_name = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
+    return is_name and node.args.keys() <= {"this", "db", "catalog", "alias"}
 
 
 def _cross(done: Sequence[Source], last: Source) -> Source:
@@ -162,8 +172,8 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
             source = _named(plan, node, "")
         case _:
             raise unsupported(node)
-    sampled = with_sample(source.plan, node.args.get("sample"), binding)
-    source = replace(source, plan=sampled)
+    if (sample := node.args.get("sample")) is not None:
+        source = replace(source, plan=with_sample(source.plan, sample, binding))
     for join in node.args.get("joins") or ():
         right, arguments = _bind_beside(join.this, source.scope, binding)
         source = _bind_join(join, source, right, arguments, binding)

@@ -121,7 +121,7 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
         distinct=node.args.get("distinct") is not None and not distinct_on,
         distinct_on=[over(typed(key)) for key in distinct_on],
     )
-    return separate_subqueries(plan, binding.numbers)
+    return separate_subqueries(plan, binding.numbers) if binding.subqueries else plan
 
 
 def _context(
