@@ -371,6 +371,16 @@ class Describe:
     place: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Analyze:
+    """ANALYZE [VERBOSE] [table]: it has to be there, and what is known of it is kept with it.
+
+    INSTALL and LOAD of what is there as well.
+    """
+
+    table: Describe | None = None
+
+
 Definition = (
     CreateTable
     | CreateTableAs
@@ -457,7 +467,7 @@ Secret = CreateSecret | DropSecret
 Prepared = Prepare | Execute | Deallocate
 Backup = CopyDatabase | ExportDatabase | ImportDatabase
 Databases = Attach | Detach | Use
-Catalog = ShowOption | ShowTables | ShowDatabases | Describe
+Catalog = ShowOption | ShowTables | ShowDatabases | Describe | Analyze
 
 Statement = (
     Select

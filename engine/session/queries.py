@@ -225,9 +225,13 @@ class Queries:
         return Result(pa.table({"c0": pa.array(lines, pa.string())}), ("explain",), len(lines))
 
     def describe(
-        self, statement: ast.Describe | ast.ShowTables, context: StatementContext
+        self, statement: ast.Describe | ast.ShowTables | ast.Analyze, context: StatementContext
     ) -> Result:
-        """Return the columns of a query, or the tables of the database."""
+        """Return the columns of a query, the tables of the database, or nothing of a table."""
+        if isinstance(statement, ast.Analyze):
+            if statement.table is not None:
+                self.describe(statement.table, context)
+            return Result(None, (), -1)
         if isinstance(statement, ast.ShowTables):
             return self.run_bound(
                 sql.bind_show_tables(statement, context.all_databases.describe()), {}, context

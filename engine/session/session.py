@@ -355,7 +355,7 @@ class Session:
                 return self.changes.write(statement, context)
             case ast.CopyTo():
                 return self.queries.copy_to(statement, context)
-            case ast.Describe() | ast.ShowTables() | ast.ShowDatabases() | ast.ShowOption():
+            case _ if isinstance(statement, ast.Catalog):
                 return self._show(statement, context)
             case _ if isinstance(statement, ast.Setting | ast.Secret):
                 self._choose(statement, context)

@@ -41,7 +41,7 @@ class RayDialect(Postgres):
         """Splits text into tokens; no token swallows the rest of a statement."""
 
         COMMANDS: ClassVar = set()
-        # `$name` is a parameter, so `$tag$ text $tag$` can't be a string.
+        # `$name` is a parameter; dollar_quotes.py finds the strings between dollars before.
         HEREDOC_STRINGS: ClassVar = []
         SINGLE_TOKENS: ClassVar = {**Postgres.Tokenizer.SINGLE_TOKENS, "$": TokenType.PARAMETER}
         # `?` is a parameter, also in `?||'x'`, which PostgreSQL's operator `?|` would swallow.
@@ -78,7 +78,8 @@ class RayDialect(Postgres):
 # The text of the bracket that stands for the word.
 LAMBDA = "lambda"
 
-_MOST_HEX_DIGITS = 1000  # zeros in front included; more stand for no number that SQL has
+_BASES = {TokenType.HEX_STRING: (16, exp.HexString), TokenType.BIT_STRING: (2, exp.BitString)}
+_MOST_DIGITS = 1000  # zeros in front included; more stand for no number that SQL has
 
 # How deep operators before their operand may nest; a level takes up to 3 KB of the stack.
 _MOST_NESTED = 100
@@ -121,14 +122,15 @@ def _nested(read: Callable[[PostgresParser], _Read]) -> Callable[[PostgresParser
     return nested
 
 
-def _hex_number(parser: PostgresParser, token: Token) -> exp.Expr:
-    """Read 0x1F, a number, of which sqlglot makes the same kind of token as of x'1F', bytes."""
+def _based_number(parser: PostgresParser, token: Token) -> exp.Expr:
+    """Read 0x1F or 0b101, numbers, whose tokens are as those of x'1F', bytes, and b'101', bits."""
+    base, string = _BASES[token.token_type]
     if parser.sql[token.start] == "0":
-        if len(token.text) > _MOST_HEX_DIGITS:
+        if len(token.text) > _MOST_DIGITS:
             raise ProgrammingError("a number has more than 38 digits")
-        number = exp.Literal(this=str(int(token.text, 16)), is_string=False)
+        number = exp.Literal(this=str(int(token.text, base)), is_string=False)
         return parser.expression(number, token)
-    return parser.expression(exp.HexString(this=token.text), token)
+    return parser.expression(string(this=token.text), token)
 
 
 def _typed(parser: PostgresParser) -> exp.Expr | None:
@@ -342,7 +344,7 @@ class _Tables(PostgresParser):
     ARRAY_CONSTRUCTORS: ClassVar = {"ARRAY": exp.Array}
     PRIMARY_PARSERS: ClassVar = {
         **PostgresParser.PRIMARY_PARSERS,
-        TokenType.HEX_STRING: _hex_number,
+        **dict.fromkeys(_BASES, _based_number),
     }
     UNARY_PARSERS: ClassVar = {
         **{kind: _nested(read) for kind, read in PostgresParser.UNARY_PARSERS.items()},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import fold
@@ -54,11 +54,12 @@ if TYPE_CHECKING:
     from sqlglot import Token
 
 # Statements of other databases, so that they are told from a misspelt word.
-_UNSUPPORTED = (
-    "ANALYZE CLOSE CLUSTER DECLARE DO FETCH"
-    " GRANT INSTALL KILL LISTEN LOAD LOCK NOTIFY REFRESH REVOKE"
-)
+_UNSUPPORTED = "CLOSE CLUSTER DECLARE DO FETCH GRANT KILL LISTEN LOCK NOTIFY REFRESH REVOKE"
 
+# Those of DuckDB whose work RayDB does.
+_EXTENSIONS = (
+    "autocomplete core_functions excel fts httpfs icu json parquet sqlite sqlite_scanner vss"
+)
 
 # What changes rows, beside a query that does so behind WITH.
 _CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE")
@@ -158,6 +159,18 @@ def _describe(reader: TokenReader) -> ast.Describe:
         return ast.Describe(None, read_query(reader))
     table = reader.relation("the name of a table")
     return ast.Describe(table, select_columns(table, None, reader.place), reader.place)
+
+
+def _analyze(reader: TokenReader) -> ast.Analyze:
+    """Read ANALYZE; columns behind the table are PostgreSQL's."""
+    reader.accept("VERBOSE")
+    if reader.peek() is None:
+        return ast.Analyze()
+    table = reader.relation("the name of a table")
+    described = ast.Describe(table, select_columns(table, None, reader.place), reader.place)
+    if reader.at_any("("):
+        reader.names("the name of a column")
+    return ast.Analyze(described)
 
 
 def _summarize(reader: TokenReader) -> ast.Select:
@@ -308,7 +321,19 @@ def _call(reader: TokenReader) -> ast.Select:
     return ast.Select(exp.Select(expressions=[exp.Star()], from_=source))
 
 
+def _extension(reader: TokenReader) -> ast.Analyze:
+    """Read INSTALL or LOAD of an extension of DuckDB, whose work RayDB does without one."""
+    at = reader.peek()
+    name = reader.take().text if at and at.token_type is TokenType.STRING else reader.name("a name")
+    if reader.accept("FROM"):
+        reader.take()
+    if name.lower() not in _EXTENSIONS.split():
+        raise NotSupportedError(f"RayDB has no extensions, and nothing of '{name}'")
+    return ast.Analyze()
+
+
 def _vacuum(reader: TokenReader) -> ast.Vacuum:
+    reader.accept("ANALYZE")
     if reader.peek() is not None:
         raise NotSupportedError("VACUUM of one table, or with an option, is not supported")
     return ast.Vacuum()
@@ -319,6 +344,9 @@ _STATEMENTS: dict[str, Callable[[TokenReader], ast.Statement]] = {
     "DESCRIBE": _describe,
     "DESC": _describe,
     "SUMMARIZE": _summarize,
+    "ANALYZE": _analyze,
+    "INSTALL": _extension,
+    "LOAD": _extension,
     "SHOW": _show,
     "CREATE": read_create,
     "DROP": read_drop,

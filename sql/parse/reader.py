@@ -16,8 +16,8 @@ from raydb.sql.parse.dialect import (
     UnexpectedToken,
     identifier_tokens,
     parse_tokens,
-    split_tokens,
 )
+from raydb.sql.parse.dollar_quotes import CLOSED, split
 from raydb.sql.parse.nodes import MOST_NESTED, nodes_of, note_words, refuse_deep_tokens
 from raydb.sql.parse.rewritten_tokens import (
     CLOSING,
@@ -43,13 +43,12 @@ _Part = TypeVar("_Part")
 # The number of a row, which is a name where a table has no such column.
 ROW_ID = "rowid"
 _NAME_TOKENS = identifier_tokens()
-_CLOSED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 # What a text has where a number may run into a word, or nothing may stand before a comma: where
 # neither is found no token need be looked at.
 _GLUED = re.compile(r"(?<!\w)\.?[0-9][0-9_.]*[^\W0-9]")
 _EMPTY = re.compile(r"(?:[,(/\r\n]|select)\s*,", re.IGNORECASE)
 _BEFORE_NO_COMMA = (TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT)
-_OPENERS = {"'": "string", '"': "quoted name", "/*": "comment"}
+_OPENERS = {"'": "string", '"': "quoted name", "/*": "comment", "$$": "string"}
 
 
 def tokenize(text: str) -> tuple[tuple[Token, ...], ...]:
@@ -59,7 +58,7 @@ def tokenize(text: str) -> tuple[tuple[Token, ...], ...]:
     parameter a `?` stands for. A byte order mark, with which some editors begin a file, is a space.
     """
     try:
-        tokens = split_tokens(" " + text[1:] if text.startswith("\ufeff") else text)
+        tokens = split(" " + text[1:] if text.startswith("\ufeff") else text)
     except TokenError:
         # It holds a part of the text, which may be a secret.
         raise _unreadable(text) from None
@@ -132,8 +131,8 @@ def _refuse_glued(text: str, tokens: list[Token]) -> None:
 
 def _unreadable(text: str) -> ProgrammingError:
     """Describe text that does not split into tokens: mostly a string that does not end."""
-    rest = _CLOSED.sub(lambda match: " " * len(match[0]), text)
-    found = re.search(r"'|\"|/\*", rest)
+    rest = CLOSED.sub(lambda match: " " * len(match[0]), text)
+    found = re.search(r"'|\"|/\*|\$\$", rest)
     if found is None:
         return ProgrammingError("syntax error: the statement holds a malformed constant")
     line, column = _position(text, found.start())

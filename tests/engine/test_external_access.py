@@ -101,7 +101,7 @@ OTHERS = [
     "ATTACH 'shop' AS other",
     "EXPORT DATABASE 'out'",
     "IMPORT DATABASE 'out'",
-    "INSTALL httpfs",
+    "INSTALL spatial",
     "LOAD 'a.csv'",
     "SELECT read_csv('a.csv')",
     "SELECT * FROM advise_bvh('a.csv')",

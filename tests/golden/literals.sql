@@ -9,7 +9,7 @@ SELECT 0o17;
 -- error: ProgrammingError: syntax error at line 1, column 9: unexpected 'o17'
 
 SELECT 0b11;
--- error: NotSupportedError: a constant b'...' is not supported (line 1, column 8)
+-- 3
 
 -- Strings: quotes are doubled, parts are joined.
 SELECT 'it''s', 'one ' 'string',
@@ -67,3 +67,25 @@ SELECT coalesce(, 1);
 
 SELECT right('abc', -9223372036854775808), substring('abc', 9223372036854775807, 9223372036854775807);
 -- '' | ''
+
+-- Between dollars nothing has to be escaped; with a name between them, not even dollars.
+SELECT $$it's$$, $a$x$$y$a$, '$$no$$', $$$$, e'$$\'$$', "a$$b" FROM (SELECT 1 AS "a$$b");
+-- 'it''s' | 'x$$y' | '$$no$$' | '' | '$$''$$' | 1
+SELECT $$two; -- texts$$, 1; -- $$ no more
+-- 'two; -- texts' | 1
+SELECT $$a 5 b$$ = 'a 5 b', $$a 6 b$$ = 'a 5 b';
+-- true | false
+CREATE VIEW quoted AS SELECT $$it's$$ AS s;
+SELECT s FROM quoted;
+-- 'it''s'
+SELECT $$it's;
+-- error: ProgrammingError: syntax error at line 1, column 8: this string does not end
+SELECT $$a
+b$$, none;
+-- error: ProgrammingError: column 'none' does not exist (line 2, column 6)
+SELECT 0b101, -0b11, 0b1_0, 0x1F;
+-- 5 | -3 | 2 | 31
+SELECT 0b12;
+-- error: ProgrammingError: column '0b12' does not exist (line 1, column 8)
+SELECT b'101';
+-- error: NotSupportedError: a constant b'...' is not supported (line 1, column 8)

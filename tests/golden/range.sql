@@ -155,3 +155,16 @@ SELECT * FROM (VALUES (1)) AS t (a), range(t.a);
 -- 1 | 0
 EXPLAIN SELECT i FROM range(1, 10, 4) AS r (i);
 -- has: SeriesRows: 1 to 10 by 4
+
+SELECT * FROM generate_series(4, 6) WITH ORDINALITY;
+-- 4 | 1
+-- 5 | 2
+-- 6 | 3
+SELECT a, b FROM range(4, 6) WITH ORDINALITY AS r (a, b) WHERE b > 1;
+-- 5 | 2
+SELECT * FROM (VALUES (1), (2)) AS t (n), generate_series(1, t.n) WITH ORDINALITY AS g (x, o);
+-- 1 | 1 | 1
+-- 2 | 1 | 1
+-- 2 | 2 | 2
+SELECT * FROM (VALUES (1)) AS t (n) WITH ORDINALITY;
+-- error: ProgrammingError: syntax error at line 1, column 37: unexpected 'WITH'

@@ -27,19 +27,22 @@ _MOST_ARGUMENTS = 2
 
 
 def series_as_unnest(node: exp.Expr) -> exp.Expr:
-    """Return range(1, t.n), a series of columns, as unnest(range(1, t.n))."""
+    """Return range(1, t.n), which has columns or WITH ORDINALITY, as unnest(range(1, t.n))."""
     call = node.this
     if not isinstance(node, exp.Table) or not isinstance(call, exp.Anonymous):
         return node
     name = call.name.lower()
-    if name not in ("range", "generate_series") or call.find(exp.Column) is None:
+    if name not in ("range", "generate_series"):
         return node
-    require_only(node, "this", "alias", "joins", "sample")
+    counts = node.args.get("ordinality")
+    if not counts and call.find(exp.Column) is None:
+        return node
+    require_only(node, "this", "alias", "joins", "sample", "ordinality")
     alias = node.args.get("alias") or exp.TableAlias()
     if alias.this is None:
         alias.set("this", exp.to_identifier(name))
     joins, sample = node.args.get("joins"), node.args.get("sample")
-    return exp.Unnest(expressions=[call], alias=alias, joins=joins, sample=sample)
+    return exp.Unnest(expressions=[call], alias=alias, joins=joins, sample=sample, offset=counts)
 
 
 def is_json_call(node: exp.Expr) -> bool:
