@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raydb.kernels.motif.common_keys import CommonKeys
 from raydb.kernels.motif.conditions import NONE, NULL_KEY, with_equal_twins
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from raydb.kernels.motif.common_keys import Test
     from raydb.kernels.motif.conditions import Conditions, Operator
     from raydb.kernels.motif.graph import TemporalGraph
     from raydb.kernels.motif.loops.exact_lists import Lists, Pattern, State
     from raydb.kernels.motif.shape import Motif, Ties
-
-# A key of an edge beside one of another, see condition_loops: key, edge, key, how.
-Test: TypeAlias = tuple[int, int, int, int]
 
 
 def prepare(
@@ -122,7 +121,8 @@ def _pattern(
 def _tests(motif: Motif, asked: Conditions) -> tuple[NDArray[np.int64], list[list[Test]]]:
     """Return the keys, and what those of each edge are compared with, in the order of the keys.
 
-    A comparison within an edge becomes a key of its own, 1 where it holds.
+    A comparison within an edge becomes a key of its own, 1 where it holds. Keys of an edge that
+    stand for each other are one.
     """
     from raydb.kernels.motif.loops import condition_loops as loops  # noqa: PLC0415  (numba: 0.3 s)
 
@@ -133,19 +133,23 @@ def _tests(motif: Motif, asked: Conditions) -> tuple[NDArray[np.int64], list[lis
         "<>": (loops.DIFFERENT, loops.DIFFERENT),
     }
     keys = np.empty((0, 0), np.int64) if asked.keys is None else asked.keys
-    held: list[NDArray[np.bool_]] = []
+    common = CommonKeys(list(keys))
     tests: list[list[Test]] = [[] for _ in motif.edges]
     for each in asked.comparisons:
         asks, asks_turned = codes[each.operator]
         if each.edge == each.other_edge:
-            tests[each.edge].append((len(keys) + len(held), -1, 0, loops.EQUAL))
-            held.append(_holds(keys[each.key], each.operator, keys[each.other_key]))
+            tests[each.edge].append((len(common.keys), -1, 0, loops.EQUAL))
+            held = _holds(keys[each.key], each.operator, keys[each.other_key])
+            common.keys.append(held.astype(np.int64))
         else:
             tests[each.edge].append((each.key, each.other_edge, each.other_key, asks))
             tests[each.other_edge].append((each.other_key, each.edge, each.key, asks_turned))
-    if held:
-        keys = np.concatenate([keys, np.array(held, np.int64)])
-    return np.ascontiguousarray(keys), [sorted(rows, key=itemgetter(0, 3)) for rows in tests]
+    roots = [edge for edge, group in enumerate(motif.groups) if group == 0]
+    for edge, rows in enumerate(tests):
+        # The only root is bound before all edges that it is compared with.
+        fewest = rows if [edge] == roots else common.with_fewest(rows)
+        tests[edge] = sorted(fewest, key=itemgetter(0, 3))
+    return np.array(common.keys, np.int64) if common.keys else keys, tests
 
 
 def _holds(

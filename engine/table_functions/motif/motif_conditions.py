@@ -214,12 +214,17 @@ def _as_integers(values: Values) -> Values | None:
             return None
         words = np.frombuffer(whole.buffers()[1], np.int64).reshape(-1, 2)
         low, high = words[whole.offset : whole.offset + len(whole)].T
-        is_known = whole.is_valid()
+        is_known = whole.is_valid() if whole.null_count else None
         # Most values of many digits have few all the same.
-        is_long = (low >> 63 != high) & is_known.to_numpy(zero_copy_only=False)
+        is_long = low >> 63 != high
+        if is_known is not None:
+            is_long &= is_known.to_numpy(zero_copy_only=False)
         if is_long.any():
             return None
-        return pc.if_else(is_known, pa.array(low), pa.scalar(None, pa.int64()))
+        plain = pa.array(low)
+        return (
+            plain if is_known is None else pc.if_else(is_known, plain, pa.scalar(None, pa.int64()))
+        )
     if pa.types.is_uint64(kind):
         return None
     if pa.types.is_date32(kind):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from plain_matches import Edge, find_matches, graph_of, motif_of, random_edges, random_motif
 
+from raydb.kernels.motif.common_keys import CommonKeys
 from raydb.kernels.motif.conditions import NULL_KEY, Comparison, Conditions
 from raydb.kernels.motif.estimate import estimate, sample_instances
 from raydb.kernels.motif.exact import Split, count_exact, count_split, enumerate_instances
@@ -53,7 +54,12 @@ def random_conditions(rng: np.random.Generator, motif: Motif, count: int) -> Con
     keys = rng.integers(0, 6, (2, count))
     if rng.random() < 0.2:
         keys = rng.choice([-LARGEST, 1 - LARGEST, 0, LARGEST - 1, LARGEST], (2, count))
-    keys[rng.random((2, count)) < 0.1] = NULL_KEY
+    if rng.random() < 0.4:
+        # Both stand for one value, some so large that no common multiple is a key.
+        scales = rng.choice([1, 2, 3, 9, 10, 2**31, 2**60], (2, 1))
+        keys = keys[:1] * scales + rng.integers(-5, 6, (2, 1))
+        keys[:, rng.random(count) < 0.1] = NULL_KEY
+    keys[rng.random((2, count)) < 0.1 * rng.integers(2)] = NULL_KEY
     comparisons = tuple(
         Comparison(
             *(int(rng.integers(edge_count)), int(rng.integers(2))),
@@ -166,7 +172,7 @@ def test_random_conditions_on_random_motifs(ties: Ties) -> None:
 )
 def test_shapes_in_busier_graphs(text: str) -> None:
     motif, total = motif_of(text), 0
-    for seed in range(12):
+    for seed in range(20):
         rng = np.random.default_rng([SEED, seed])
         drawn = rng.integers(0, [6, 6, 40], (36, 3)).tolist()
         edges = [tuple(edge) for edge in drawn]
@@ -266,3 +272,30 @@ def test_intervals_cover_the_count_as_often_as_they_say() -> None:
             covered += found.ci_low <= exact <= found.ci_high
             total += 1
     assert 0.92 <= covered / total <= 0.98, covered / total
+
+
+@pytest.mark.parametrize(
+    ("scales", "more", "keys_left"),
+    [
+        ((9, 11), 0, 1),
+        ((1, 1), 7, 1),
+        ((1, 10), -3, 1),
+        ((-1, 2), 0, 2),
+        ((2**40, 2**41 + 1), 0, 2),
+    ],
+)
+def test_keys_that_differ_by_a_factor_are_one(scales, more, keys_left):
+    """Backward ones are none, and neither are those whose common multiple is too large."""
+    values = np.array([3, 7, -2, 0, 7, 90])
+    keys = [values * scales[0], values * scales[1] + more, np.arange(6), np.arange(6) * 5]
+    for each in keys[:3]:
+        each[3] = NULL_KEY
+    common = CommonKeys(keys)
+    tests = [(0, 1, 2, 0), (1, 1, 3, 1), (0, -1, 0, 4)]
+    found = common.with_fewest(tests)
+    assert len({key for key, edge, *_ in found if edge >= 0}) == keys_left
+    assert found[2] == tests[2]
+    for (key, _, other_key, _), (own, _, other, _) in zip(tests[:2], found[:2], strict=True):
+        before = np.sign(keys[key][:, None].astype(float) - keys[other_key])
+        after = np.sign(common.keys[own][:, None].astype(float) - common.keys[other])
+        np.testing.assert_array_equal(before, after)

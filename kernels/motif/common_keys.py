@@ -1,0 +1,112 @@
+"""Keys of an edge that differ by a factor become one, so that its ranges are one range.
+
+    9 * e1.amount <= 10 * e2.amount,      e2.amount <=      e1.amount    two keys of e2
+    9 * e1.amount <= 10 * e2.amount, 10 * e2.amount <= 10 * e1.amount    one
+
+Their numbers tell that two keys do, whatever these stand for.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from raydb.kernels.motif.conditions import NULL_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+# A key of an edge beside one of another, see condition_loops: key, edge (-1 for none), key, how.
+Test: TypeAlias = tuple[int, int, int, int]
+
+# What keys are multiplied by, and what is then added.
+_Line: TypeAlias = tuple[int, int]
+
+_MOST = 2**62
+
+
+class CommonKeys:
+    """Keys, each with a number of every edge, to which those are appended that tests need."""
+
+    def __init__(self, keys: Sequence[NDArray[np.int64]]) -> None:
+        self.keys = list(keys)
+        self._made: dict[tuple[int, _Line], int | None] = {}
+
+    def with_fewest(self, tests: Sequence[Test]) -> list[Test]:
+        """Return the tests of an edge by as few of its keys as can stand for all."""
+        found = list(tests)
+        own = sorted({key for key, edge, *_ in tests if edge >= 0})
+        while own:
+            one, rest = own[0], []
+            for other in own[1:]:
+                changed = self._by_one(found, one, other)
+                if changed is None:
+                    rest.append(other)
+                else:
+                    found, one = changed
+            own = rest
+        return found
+
+    def _by_one(self, tests: Sequence[Test], one: int, other: int) -> tuple[list[Test], int] | None:
+        """Return tests in which one key stands for two, and that key; None where none does."""
+        lines = _lines(self.keys[one], self.keys[other])
+        if lines is None:
+            return None
+        common, found = self._place_of(one, lines[0]), []
+        for key, edge, other_key, asked in tests:
+            if edge < 0 or key not in (one, other):
+                found.append((key, edge, other_key, asked))
+                continue
+            compared = self._place_of(other_key, lines[key == other])
+            if common is None or compared is None:
+                return None
+            found.append((common, edge, compared, asked))
+        return None if common is None else (found, common)
+
+    def _place_of(self, key: int, line: _Line) -> int | None:
+        """Return where a key is once it is changed, None where a number would be too large."""
+        if line == (1, 0):
+            return key
+        if (key, line) not in self._made:
+            factor, more = line
+            numbers = self.keys[key]
+            is_known = numbers != NULL_KEY
+            fits = _largest(numbers[is_known]) * factor + abs(more) < _MOST
+            self._made[key, line] = len(self.keys) if fits else None
+            if fits:
+                self.keys.append(np.where(is_known, numbers * factor + more, NULL_KEY))
+        return self._made[key, line]
+
+
+def _lines(one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[_Line, _Line] | None:
+    """Return what makes the same of two keys, both in their order; None where nothing does.
+
+    >>> _lines(np.array([9, 27]), np.array([10, 30]))
+    ((10, 0), (9, 0))
+    """
+    is_known = one != NULL_KEY
+    if not np.array_equal(is_known, other != NULL_KEY) or not is_known.any():
+        return None
+    if not is_known.all():
+        one, other = one[is_known], other[is_known]
+    first, last = int(one.argmin()), int(one.argmax())
+    runs = [int(keys[last]) - int(keys[first]) for keys in (one, other)]
+    if 0 in runs:
+        runs = [1, 1]
+    shared = gcd(*runs)
+    factor, other_factor = runs[1] // shared, runs[0] // shared
+    more = int(other[first]) * other_factor - int(one[first]) * factor
+    largest = _largest(one) * factor + abs(more), _largest(other) * other_factor
+    if factor <= 0 or max(largest) >= _MOST:
+        return None
+    if not np.array_equal(one * factor + more, other * other_factor):
+        return None
+    return (factor, more), (other_factor, 0)
+
+
+def _largest(keys: NDArray[np.int64]) -> int:
+    return max(abs(int(keys.min(initial=0))), abs(int(keys.max(initial=0))))
