@@ -388,8 +388,8 @@ def test_test_dependencies_are_those_imported() -> None:
     # An extra of our own has the name of what it brings.
     declared = requirement_names([re.sub(r"raydb\[(\w+)\]", r"\1", each) for each in requirements])
     runtime = requirement_names(PROJECT["project"]["dependencies"])
-    programs = {"import-linter", "ipykernel", "mypy", "pytest-xdist", "ruff", "tpchgen-cli"}
-    programs |= {"cluster", "text", "ui"}  # Their tests import nothing of them.
+    programs = {"flask-cors", "import-linter", "ipykernel", "mypy", "pytest-xdist", "ruff"}
+    programs |= {"tpchgen-cli", "cluster", "text", "ui"}  # Their tests import nothing of them.
     stubs = {"types-openpyxl"}
     # What is for devices, a cluster and torch imports what a machine with them has.
     modules = {name for file in files for name in (file.stem, file.parent.name)}
