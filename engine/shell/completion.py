@@ -30,9 +30,8 @@ from raydb.engine.shell.schema import (
     columns_by_relation,
     has_external_access,
 )
-from raydb.engine.shell.script import Scanner
 from raydb.engine.table_functions.registered import TABLE_FUNCTIONS
-from raydb.keywords import KEYWORDS, quoted
+from raydb.keywords import KEYWORDS, Scanner, quoted
 from raydb.names import fold, index_names
 from raydb.values import dataclass
 

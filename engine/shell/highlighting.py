@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from prompt_toolkit.lexers import Lexer
 
-from raydb.engine.shell.script import Scanner
-from raydb.keywords import KEYWORDS
+from raydb.keywords import KEYWORDS, Scanner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,82 +14,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from raydb.keywords import Scanner
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What begins a piece that may hold a ';'. A dollar quote has no name before it, as in a$$b.
-_OPENER = re.compile(r"--|/\*|(?<!\w)[eE]'|'|\"|;|(?<![\w$])\$(?:[A-Za-z_]\w*)?\$")
-_REST = {
-    "'": re.compile(r"(?:[^']|'')*+'"),
-    "e'": re.compile(r"(?:[^'\\]|\\.|'')*+'", re.DOTALL),
-    '"': re.compile(r'(?:[^"]|"")*+"'),
-}
-_LINE_END = re.compile(r"[\r\n]")
-_COMMENT_EDGE = re.compile(r"/\*|\*/")
 _WORD = re.compile(r"\w+|\(")
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
-
-
-class Scanner:
-    """Splits text into strings, quoted names, comments, ';' and the code between them.
-
-    opener: what begins the piece that the text so far leaves open ("'", "e'", '"', "/*" or a
-    dollar quote), empty between pieces. Comments may be nested, as in PostgreSQL.
-    """
-
-    def __init__(self) -> None:
-        self.opener = ""
-        self._depth = 0
-
-    def scan(self, text: str) -> Iterator[tuple[str, str]]:
-        """Yield the pieces of more text with their kinds: string, name, comment, end or code."""
-        place = 0
-        while place < len(text):
-            if not self.opener:
-                found = _OPENER.search(text, place)
-                start = len(text) if found is None else found.start()
-                if start > place:
-                    yield "code", text[place:start]
-                if found is None:
-                    return
-                if found[0] == ";":
-                    yield "end", ";"
-                    place = found.end()
-                    continue
-                self.opener = "e'" if found[0] == "E'" else found[0]
-                place = start
-                end = self._end(text, found.end())
-            else:
-                end = self._end(text, place)
-            kind = {'"': "name", "--": "comment", "/*": "comment"}.get(self.opener, "string")
-            if end is None:
-                yield kind, text[place:]
-                return
-            yield kind, text[place:end]
-            self.opener, place = "", end
-
-    def _end(self, text: str, place: int) -> int | None:
-        """Return where the open piece ends in a text, None if it goes on after it."""
-        if self.opener == "--":
-            ended = _LINE_END.search(text, place)
-            return len(text) if ended is None else ended.start()
-        if self.opener == "/*":
-            return self._comment_end(text, place)
-        if self.opener.startswith("$"):
-            closed = text.find(self.opener, place)
-            return None if closed < 0 else closed + len(self.opener)
-        ended = _REST[self.opener].match(text, place)
-        return None if ended is None else ended.end()
-
-    def _comment_end(self, text: str, place: int) -> int | None:
-        self._depth = self._depth or 1
-        for edge in _COMMENT_EDGE.finditer(text, place):
-            self._depth += 1 if edge[0] == "/*" else -1
-            if self._depth == 0:
-                return edge.end()
-        return None
 
 
 @dataclass(frozen=True, slots=True)

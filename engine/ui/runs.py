@@ -21,10 +21,11 @@ from raydb import errors
 from raydb.engine.session.python_values import sql_types
 from raydb.engine.session.settings import TEMP_DIRECTORY
 from raydb.engine.shell.error_display import place_of
-from raydb.engine.shell.script import Piece, Scanner, is_query, read_script
+from raydb.engine.shell.script import Piece, is_query, read_script
 from raydb.engine.ui.rows_file import RowsFile
 from raydb.engine.ui.windows import shown_columns
 from raydb.errors import NotSupportedError, OperationalError
+from raydb.keywords import Scanner
 from raydb.names import fold
 from raydb.planner.expressions.aggregates import AGGREGATES
 from raydb.storage.temporary_files import TemporaryFolder

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from raydb.engine.shell.completion import complete_sql, read_vocabulary
 from raydb.engine.shell.history import open_history
-from raydb.engine.shell.script import Scanner
+from raydb.keywords import Scanner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -128,7 +128,7 @@ def _based_number(parser: PostgresParser, token: Token) -> exp.Expr:
     if parser.sql[token.start] == "0":
         if len(token.text) > _MOST_DIGITS:
             raise ProgrammingError("a number has more than 38 digits")
-        number = exp.Literal(this=str(int(token.text, base)), is_string=False)
+        number = exp.Literal(this=str(int(token.text.lstrip("_"), base)), is_string=False)
         return parser.expression(number, token)
     return parser.expression(string(this=token.text), token)
 

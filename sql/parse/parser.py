@@ -167,10 +167,10 @@ def _analyze(reader: TokenReader) -> ast.Analyze:
     if reader.peek() is None:
         return ast.Analyze()
     table = reader.relation("the name of a table")
-    described = ast.Describe(table, select_columns(table, None, reader.place), reader.place)
-    if reader.at_any("("):
-        reader.names("the name of a column")
-    return ast.Analyze(described)
+    columns = reader.names("the name of a column") if reader.at_any("(") else None
+    return ast.Analyze(
+        ast.Describe(None, select_columns(table, columns, reader.place), reader.place)
+    )
 
 
 def _summarize(reader: TokenReader) -> ast.Select:

@@ -10,6 +10,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import TokenError
 
 from raydb.errors import Error, ProgrammingError
+from raydb.keywords import Scanner
 from raydb.names import Unquoted, fold, is_same
 from raydb.running import null_order
 from raydb.sql.parse.dialect import (
@@ -17,7 +18,7 @@ from raydb.sql.parse.dialect import (
     identifier_tokens,
     parse_tokens,
 )
-from raydb.sql.parse.dollar_quotes import CLOSED, split
+from raydb.sql.parse.dollar_quotes import split
 from raydb.sql.parse.nodes import MOST_NESTED, nodes_of, note_words, refuse_deep_tokens
 from raydb.sql.parse.rewritten_tokens import (
     CLOSING,
@@ -48,7 +49,7 @@ _NAME_TOKENS = identifier_tokens()
 _GLUED = re.compile(r"(?<!\w)\.?[0-9][0-9_.]*[^\W0-9]")
 _EMPTY = re.compile(r"(?:[,(/\r\n]|select)\s*,", re.IGNORECASE)
 _BEFORE_NO_COMMA = (TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT)
-_OPENERS = {"'": "string", '"': "quoted name", "/*": "comment", "$$": "string"}
+_OPENED = {'"': "quoted name", "/*": "comment"}
 
 
 def tokenize(text: str) -> tuple[tuple[Token, ...], ...]:
@@ -131,13 +132,15 @@ def _refuse_glued(text: str, tokens: list[Token]) -> None:
 
 def _unreadable(text: str) -> ProgrammingError:
     """Describe text that does not split into tokens: mostly a string that does not end."""
-    rest = CLOSED.sub(lambda match: " " * len(match[0]), text)
-    found = re.search(r"'|\"|/\*|\$\$", rest)
-    if found is None:
+    scanner, start, place = Scanner(), 0, 0
+    for _, piece in scanner.scan(text):
+        start, place = place, place + len(piece)
+    if scanner.opener in ("", "--"):
         return ProgrammingError("syntax error: the statement holds a malformed constant")
-    line, column = _position(text, found.start())
+    line, column = _position(text, start)
+    what = _OPENED.get(scanner.opener, "string")
     return ProgrammingError(
-        f"syntax error at line {line}, column {column}: this {_OPENERS[found[0]]} does not end"
+        f"syntax error at line {line}, column {column}: this {what} does not end"
     )
 
 

@@ -83,6 +83,16 @@ SELECT $$it's;
 SELECT $$a
 b$$, none;
 -- error: ProgrammingError: column 'none' does not exist (line 2, column 6)
+SELECT 'b'$$a$$, $$a$$'b', '$$'$$a$$'$$', $$a$$ 'b';
+-- 'ba' | 'ab' | '$$a$$' | 'ab'
+SELECT /* /* */ ' */ $$it's$$, 'b';
+-- 'it''s' | 'b'
+SELECT $tag$abc;
+-- error: ProgrammingError: syntax error at line 1, column 8: this string does not end
+SELECT $é$x$é$, date $$2026-01-02$$;
+-- 'x' | 2026-01-02
+SELECT 0b_1, 0x_1F;
+-- 1 | 31
 SELECT 0b101, -0b11, 0b1_0, 0x1F;
 -- 5 | -3 | 2 | 31
 SELECT 0b12;

@@ -166,5 +166,21 @@ SELECT * FROM (VALUES (1), (2)) AS t (n), generate_series(1, t.n) WITH ORDINALIT
 -- 1 | 1 | 1
 -- 2 | 1 | 1
 -- 2 | 2 | 2
+SELECT x, n FROM generate_series(9, 1, -3) WITH ORDINALITY AS g (x, n) ORDER BY n DESC;
+-- 3 | 3
+-- 6 | 2
+-- 9 | 1
+SELECT * FROM range(3) WITH ORDINALITY LIMIT 2;
+-- 0 | 1
+-- 1 | 2
+SELECT x, n FROM generate_series(1, 9000000000000000000) WITH ORDINALITY AS g (x, n) LIMIT 1;
+-- error: DataError: generate_series() would have 9000000000000000000 rows, which is more than fit in memory (line 1, column 18)
+SELECT * FROM range(DATE '2026-01-01', DATE '2026-01-03', INTERVAL 1 DAY) WITH ORDINALITY;
+-- 2026-01-01T00:00:00 | 1
+-- 2026-01-02T00:00:00 | 2
+SELECT * FROM generate_series(1, NULL) WITH ORDINALITY;
+-- (no rows)
+SELECT * FROM range(1, 2, 3, 4) WITH ORDINALITY;
+-- error: ProgrammingError: range() takes 1 to 3 arguments, not 4 (line 1, column 15)
 SELECT * FROM (VALUES (1)) AS t (n) WITH ORDINALITY;
 -- error: ProgrammingError: syntax error at line 1, column 37: unexpected 'WITH'

@@ -5,6 +5,8 @@ CREATE TABLE s.u (a INTEGER);
 ANALYZE;
 ANALYZE t;
 ANALYZE VERBOSE t (a, b);
+ANALYZE t (a, nope);
+-- error: ProgrammingError: column 'nope' does not exist in 't' (line 1, column 15)
 ANALYZE s.u;
 ANALYZE u;
 -- error: ProgrammingError: table 'u' does not exist (line 1, column 9)

@@ -56,8 +56,16 @@ LONG = {
     "some brackets": "SELECT {}1{}".format("(" * 30, ")" * 30),
 }
 
+# What may begin a string or a comment, and does not end: each is looked at once.
+OPEN = {
+    "a": "SELECT " + " ".join(f"$a{number}$" for number in range(100_000)),
+    "b": "SELECT $$a$$ " + "/* " * 300_000,
+    "c": "SELECT 1 " + "/* " * 300_000,
+    "d": "SELECT $$a$$ " + "$b " * 100_000 + "'",
+}
 
-def check(texts: dict[str, str], answer: str) -> None:
+
+def answers(texts: dict[str, str]) -> list[str]:
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         input=json.dumps(texts),
@@ -66,7 +74,12 @@ def check(texts: dict[str, str], answer: str) -> None:
         check=False,
         timeout=300,
     )
-    assert ran.stdout.splitlines() == [f"{name}: {answer}" for name in texts], ran.returncode
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.splitlines()
+
+
+def check(texts: dict[str, str], answer: str) -> None:
+    assert answers(texts) == [f"{name}: {answer}" for name in texts]
 
 
 def test_deep_texts_are_refused() -> None:
@@ -75,3 +88,9 @@ def test_deep_texts_are_refused() -> None:
 
 def test_long_texts_are_read() -> None:
     check(LONG, "read")
+
+
+def test_texts_with_many_open_ends_are_refused() -> None:
+    found = answers(OPEN)
+    assert len(found) == len(OPEN)
+    assert all(each.endswith("does not end") for each in found), found

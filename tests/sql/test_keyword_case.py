@@ -37,6 +37,10 @@ def differences(one, other, where=""):
             if len(one) != len(other):
                 return [where]
             pairs = [("", *pair) for pair in zip(one, other, strict=True)]
+        case dict():
+            if one.keys() != other.keys():
+                return [where]
+            pairs = [("", value, other[key]) for key, value in one.items()]
         case pa.Schema():
             pairs = [("", [str(field) for field in one], [str(field) for field in other])]
         case str() if one.lower() == other.lower():

@@ -1,6 +1,7 @@
 """Calls in FROM that are lists of each row before them, taken apart as unnest() does.
 
 FROM t, range(1, t.n)    FROM t, unnest(range(1, t.n)) AS range (range)
+FROM range(2, 9) WITH ORDINALITY    a query over the series that numbers its rows
 FROM t, json_each(t.j)   the elements of a list of structs, whose fields are the columns
 """
 
@@ -27,7 +28,7 @@ _MOST_ARGUMENTS = 2
 
 
 def series_as_unnest(node: exp.Expr) -> exp.Expr:
-    """Return range(1, t.n), which has columns or WITH ORDINALITY, as unnest(range(1, t.n))."""
+    """Return range(1, t.n), a series of columns, as unnest(range(1, t.n)), and one that counts."""
     call = node.this
     if not isinstance(node, exp.Table) or not isinstance(call, exp.Anonymous):
         return node
@@ -35,14 +36,41 @@ def series_as_unnest(node: exp.Expr) -> exp.Expr:
     if name not in ("range", "generate_series"):
         return node
     counts = node.args.get("ordinality")
-    if not counts and call.find(exp.Column) is None:
+    is_constant = call.find(exp.Column) is None
+    if is_constant and not counts:
         return node
     require_only(node, "this", "alias", "joins", "sample", "ordinality")
     alias = node.args.get("alias") or exp.TableAlias()
     if alias.this is None:
         alias.set("this", exp.to_identifier(name))
     joins, sample = node.args.get("joins"), node.args.get("sample")
-    return exp.Unnest(expressions=[call], alias=alias, joins=joins, sample=sample, offset=counts)
+    if not is_constant:
+        return exp.Unnest(
+            expressions=[call], alias=alias, joins=joins, sample=sample, offset=counts
+        )
+    if not alias.args.get("columns"):
+        alias.set("columns", [alias.this.copy(), exp.to_identifier("ordinality")])
+    return exp.Subquery(this=_counted(call), alias=alias, joins=joins, sample=sample)
+
+
+def _counted(call: exp.Anonymous) -> exp.Select:
+    """Return the query of the values of a series and of their numbers, from 1."""
+    value, arguments = exp.column("value"), call.expressions
+    number: exp.Expr = exp.Window(this=exp.Anonymous(this="row_number"))
+    if all(_is_integer(each) for each in arguments):  # No row has to be counted.
+        first = arguments[0] if len(arguments) > 1 else exp.Literal.number(0)
+        step = next(iter(arguments[2:]), exp.Literal.number(1))
+        offset = exp.Sub(this=value, expression=first)
+        times = exp.IntDiv(this=offset, expression=step)
+        number = exp.Add(this=times, expression=exp.Literal.number(1))
+    alias = exp.TableAlias(this=exp.to_identifier("series"), columns=[exp.to_identifier("value")])
+    source = exp.From(this=exp.Table(this=call, alias=alias))
+    return exp.Select(expressions=[value, number], from_=source)
+
+
+def _is_integer(node: exp.Expr) -> bool:
+    literal = node.this if isinstance(node, exp.Neg) else node
+    return isinstance(literal, exp.Literal) and not literal.is_string and literal.name.isdigit()
 
 
 def is_json_call(node: exp.Expr) -> bool:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raydb.engine.shell.script import Scanner, ScriptReader, is_complete, read_script
+from raydb.engine.shell.script import ScriptReader, is_complete, read_script
+from raydb.keywords import Scanner
 
 
 @pytest.mark.parametrize(
