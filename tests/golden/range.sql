@@ -182,5 +182,9 @@ SELECT * FROM generate_series(1, NULL) WITH ORDINALITY;
 -- (no rows)
 SELECT * FROM range(1, 2, 3, 4) WITH ORDINALITY;
 -- error: ProgrammingError: range() takes 1 to 3 arguments, not 4 (line 1, column 15)
+SELECT n FROM range(-9223372036854775807, 9223372036854775807, 9000000000000000000) WITH ORDINALITY AS g (x, n);
+-- 1
+-- 2
+-- 3
 SELECT * FROM (VALUES (1)) AS t (n) WITH ORDINALITY;
 -- error: ProgrammingError: syntax error at line 1, column 37: unexpected 'WITH'

@@ -26,3 +26,13 @@ LOAD;
 -- error: ProgrammingError: syntax error at line 1, column 5: the statement ends too early, expected a name
 PREPARE p AS ANALYZE;
 -- error: NotSupportedError: PREPARE of ANALYZE is not supported
+install JSON;
+load httpfs;
+analyze T;
+INSTALL json FROM;
+-- error: ProgrammingError: syntax error at line 1, column 18: the statement ends too early
+INSTALL 5;
+-- error: ProgrammingError: syntax error at line 1, column 9: unexpected '5', expected a name
+BEGIN;
+ANALYZE t;
+COMMIT;

@@ -165,9 +165,9 @@ def _lends(lender: Lender, table: Table, part: Part, first: int) -> bool:
 
 
 def _has_place(index: Deferred[Ivf]) -> NDArray[np.bool_]:
-    arrays = index.rest if isinstance(index, Merged) else index.get()
-    found = np.zeros(arrays.row_count, np.bool_)
-    found[arrays.row_ids] = True
+    ivf = index.rest if isinstance(index, Merged) else index.get()
+    found = np.zeros(ivf.row_count, np.bool_)
+    found[ivf.row_ids] = True
     return found
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from raydb.sql.bind.binding import Binding
 
 _MOST_ARGUMENTS = 2
+_DIGITS = 18
 
 
 def series_as_unnest(node: exp.Expr) -> exp.Expr:
@@ -58,8 +59,8 @@ def _counted(call: exp.Anonymous) -> exp.Select:
     value, arguments = exp.column("value"), call.expressions
     number: exp.Expr = exp.Window(this=exp.Anonymous(this="row_number"))
     if all(_is_integer(each) for each in arguments):  # No row has to be counted.
-        first = arguments[0] if len(arguments) > 1 else exp.Literal.number(0)
-        step = next(iter(arguments[2:]), exp.Literal.number(1))
+        first = arguments[0].copy() if len(arguments) > 1 else exp.Literal.number(0)
+        step = arguments[2].copy() if arguments[2:] else exp.Literal.number(1)
         offset = exp.Sub(this=value, expression=first)
         times = exp.IntDiv(this=offset, expression=step)
         number = exp.Add(this=times, expression=exp.Literal.number(1))
@@ -69,8 +70,10 @@ def _counted(call: exp.Anonymous) -> exp.Select:
 
 
 def _is_integer(node: exp.Expr) -> bool:
+    """Tell whether this is an integer whose difference from another one is a BIGINT."""
     literal = node.this if isinstance(node, exp.Neg) else node
-    return isinstance(literal, exp.Literal) and not literal.is_string and literal.name.isdigit()
+    is_number = isinstance(literal, exp.Literal) and not literal.is_string
+    return is_number and literal.name.isdigit() and len(literal.name) <= _DIGITS
 
 
 def is_json_call(node: exp.Expr) -> bool:
