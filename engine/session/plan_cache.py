@@ -297,11 +297,11 @@ class PlanCache:
         self._query_bytes = 0
 
     def search(self, key: Hashable) -> OpenSearch | None:
-        """Return the search of a text with a vector as a parameter."""
+        """Return the search of a text with any vector."""
         return self._searches.get(key)
 
     def keep_search(self, key: Hashable, search: OpenSearch) -> None:
-        """Keep the search of a text with a vector as a parameter."""
+        """Keep the search of a text with any vector."""
         self._searches[key] = search
         if len(self._searches) > MAX_SHAPES:
             self._searches.popitem(last=False)
@@ -321,14 +321,15 @@ class PlanCache:
 
 @dataclass(frozen=True, slots=True)
 class VectorQuestion:
-    """A text with a vector among its parameters. key: both but for the numbers of the vector.
+    """A text with a vector in it or among its parameters. key: both but for the vector's numbers.
 
-    parameter: which one it is, by its name or its number from 1.
+    origin: which parameter it is, by its name or its number from 1, or which constant, from 0.
+    vector: its numbers (d), or the constant as it is written.
     """
 
     key: Hashable
-    parameter: str
-    vector: NDArray[Any]
+    origin: str | int
+    vector: NDArray[Any] | str
 
 
 def vector_question(
@@ -348,6 +349,17 @@ def vector_question(
     if vector is None or key is None:
         return None
     return VectorQuestion((key, name, vector.dtype.str, len(vector)), str(name), vector)
+
+
+def text_question(shape: sql.Shape, options: PlannerOptions) -> VectorQuestion | None:
+    """Return what a search is kept by; None where not one constant alone may be a vector."""
+    constants = shape.constants
+    places = [place for place, text in enumerate(constants) if text.startswith(("[", "'["))]
+    if len(places) != 1:
+        return None
+    (place,) = places
+    others = constants[:place], constants[place + 1 :]
+    return VectorQuestion((shape.key, others, options), place, constants[place])
 
 
 def _as_vector(value: Any) -> NDArray[Any] | None:

@@ -27,6 +27,7 @@ from raydb.engine.session.plan_cache import (
     PreparedPlan,
     VectorQuestion,
     plan_key,
+    text_question,
     vector_question,
 )
 from raydb.engine.session.plan_runner import Stream
@@ -64,7 +65,7 @@ CALL_COST = 3e6
 
 @dataclass(frozen=True, slots=True)
 class Caching:
-    """What the plan of a text is kept by, its template, and a search for a vector as a parameter.
+    """What the plan of a text is kept by, its template, and a search for any vector.
 
     None for what is not kept.
     """
@@ -98,14 +99,17 @@ class Queries:
             return self._run_again(prepared, key, context)
         if self.cluster is not None:
             return Caching(key)  # Workers bind texts as they are.
+        shape = sql.shape_of(text)
         question = None
         if key is None and context.parameters:
             question = vector_question(text, context.parameters, context.settings.planner)
-            if question and (search := self.cache.search(question.key)):
-                found = search.rows(question.vector, context)
-                if found is not None:
-                    return Result.of_lazy(found, search.names, search.types)
-        caching = Caching(key, sql.shape_of(text), question)
+        elif shape is not None and not context.parameters:
+            question = text_question(shape, context.settings.planner)
+        if question and (search := self.cache.search(question.key)):
+            found = search.asked(question.vector, context)
+            if found is not None:
+                return Result.of_lazy(found, search.names, search.types)
+        caching = Caching(key, shape, question)
         filled = self.cache.filled(caching.shape, context.parameters)
         if filled is None:
             return caching
@@ -162,7 +166,7 @@ class Queries:
             self.cache.expect(self._changes.newest(context))
             self.cache.keep_plan(caching.key, prepared)
         question, search = caching.question, prepared.search
-        if question and search and search.search.parameter == question.parameter:
+        if question and search and search.search.origin == question.origin:
             self.cache.expect(self._changes.newest(context))
             self.cache.keep_search(question.key, search.search)
         return result

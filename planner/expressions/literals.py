@@ -233,6 +233,8 @@ def convert(literal: Literal, data_type: pa.DataType) -> Literal | None:
     value = literal.value
     if value is None or literal.type == data_type:
         return Literal(value, data_type)
+    if type(value) is Vector:
+        return _convert_list(literal, data_type) if is_list(data_type) else None
     if is_bare_string(literal):
         value = _read(literal, data_type)
         if is_number(data_type):

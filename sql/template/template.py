@@ -22,6 +22,7 @@ from raydb.errors import Error
 from raydb.planner.expressions.literals import constant, vector_literal
 from raydb.planner.expressions.nodes import Attribute, Column, Literal
 from raydb.planner.expressions.slots import Hole, Slot, SlotLiteral
+from raydb.planner.expressions.vector_value import Vector
 from raydb.planner.optimizer import optimize
 from raydb.planner.plan.common_tables import Contents, contents
 from raydb.planner.plan.nodes import Constants, Scan
@@ -181,18 +182,29 @@ class Template:
             self._optimized = _OptimizedPlan(bound, found, literals, catalog())
         return self._optimized.fill(literals)
 
-    def parameter_of(self, hole: Hole) -> str | None:
-        """Return the parameter whose vector is in a hole as it is, or rounded to FLOAT.
+    def origin_of(self, hole: Hole) -> str | int | None:
+        """Return the parameter, or which constant, whose vector is in a hole, rounded to FLOAT.
 
         None where it is also somewhere else, or read by the binder or the rules.
         """
         assert self._optimized is not None
-        for name, (slot, _) in self._parameters.items():
+        origins: dict[str | int, Slot | None]
+        origins = {name: slot for name, (slot, _) in self._parameters.items()}
+        origins |= {place: slot for place, (slot, _) in enumerate(self._constants)}
+        for origin, slot in origins.items():
             holes = [] if slot is None or slot.is_pinned else self._optimized.holes[slot]
             if any(each is hole.slot for each in holes):
                 is_rounded = len(holes) == _ROUNDED and hole.slot is holes[1]
-                return name if is_rounded and not any(each.is_pinned for each in holes) else None
+                return origin if is_rounded and not any(each.is_pinned for each in holes) else None
         return None
+
+    def rounded(self, place: int, text: str) -> Vector | None:
+        """Return the rounded vector of a constant that `origin_of` has told, as it is written."""
+        slot, _ = self._constants[place]
+        assert slot is not None
+        values = slot.replay(_literal(text))
+        value = None if values is None else values[1].value
+        return value if isinstance(value, Vector) else None
 
     def _replay(
         self, constants: Sequence[str], parameters: Parameters

@@ -52,6 +52,7 @@ def asked(con, text, vector):
         con.execute(text, (vector.tolist(),)).fetchall(),
         con.execute(text.replace("?", "$q"), {"q": vector}).fetchall(),
         con.execute(by_text).fetchall(),
+        con.execute(text.replace("?", f"'{vector.tolist()}'")).fetchall(),
         [tuple(row) for row in zip(*(con_values(column) for column in table.columns), strict=True)],
     ]
 
@@ -100,10 +101,12 @@ def test_a_known_text_is_neither_bound_nor_planned(monkeypatch):
     rng = fill(con)
     text = "SELECT id, distance FROM vector_search(t, emb, ?, k => ?, nprobe => 3) ORDER BY rank"
     written = "SELECT id FROM vector_search(t, emb, {}, k => 3)"
+    quoted = written.format("'{}'")
     for vector in rng.normal(size=(3, WIDTH)):
         con.execute(text, (vector, 4))
         con.execute(text, (vector, 6))
         con.execute(written.format(vector.tolist()))
+        con.execute(quoted.format(vector.tolist()))
 
     def fail(*_, **__):
         raise AssertionError("a known search is planned")
@@ -112,10 +115,12 @@ def test_a_known_text_is_neither_bound_nor_planned(monkeypatch):
         for name in ("plan_query", "choose_plan"):
             patched.setattr(queries, name, fail)
         patched.setattr(queries.plan_runner, "run", fail)
+        patched.setattr(queries.PlanCache, "filled", fail)
         for vector in rng.normal(size=(3, WIDTH)):
             assert len(con.execute(text, (vector, 4)).fetchall()) == 4
             assert len(con.execute(text, (vector.tolist(), 6)).fetchall()) == 6
             assert len(con.execute(written.format(vector.tolist())).fetchall()) == 3
+            assert len(con.execute(quoted.format(vector.tolist())).fetchall()) == 3
     assert len(con.execute(text, (vector.astype("f4"), 5)).fetchall()) == 5
 
 
@@ -169,3 +174,45 @@ def test_searches_of_a_kept_plan_are_watched():
     assert len(told) == 1
     assert "not like those of its calibration" in str(told[0][1])
     assert con.execute("SELECT searched FROM index_calibrations()").fetchall() == [(600,)]
+
+
+@pytest.mark.parametrize("quote", ["", "'"])
+def test_a_constant_that_is_no_such_vector_is_told_as_before(quote):
+    con = raydb.connect()
+    rng = fill(con)
+    plain = con.duplicate()
+    plain.execute("SET plan_cache = 'off'")
+    text = f"SELECT id FROM vector_search(t, emb, {quote}{{}}{quote}, k => 3)"
+    for vector in rng.normal(size=(4, WIDTH)):
+        con.execute(text.format(vector.tolist()))
+    start = "[" + "1, " * (WIDTH - 1)
+    for given in (
+        f"{start}NULL]",
+        f"{start}1e39]",
+        f"{start}nan]",
+        f"{start}x]",
+        f"{start}1, 1]",
+        f"[{start}1]]",
+        f"{start}]",
+    ):
+        answers = []
+        for each in (con, con, plain):
+            try:
+                answers.append(each.execute(text.format(given)).fetchall())
+            except raydb.Error as error:
+                answers.append((type(error), str(error)))
+        assert answers[0] == answers[1] == answers[2], given
+        assert quote == "" or isinstance(answers[0], tuple)
+
+
+def test_other_constants_are_other_searches():
+    con = raydb.connect()
+    rng = fill(con)
+    text = "SELECT id, '{}' FROM vector_search(t, emb, {}, k => {}) ORDER BY rank LIMIT {}"
+    for vector in rng.normal(size=(4, WIDTH)):
+        for word, k, count in (("a", 5, 4), ("a", 5, 2), ("a", 6, 4), ("[1]", 5, 4), ("b", 5, 4)):
+            rows = con.execute(text.format(word, vector.tolist(), k, count)).fetchall()
+            wanted = con.execute(text.format(word, "?", k, count), [vector]).fetchall()
+            assert rows == wanted
+            assert len(rows) == count
+            assert {each for _, each in rows} == {word}

@@ -57,13 +57,20 @@ _MAX_K = 1024
 class OpenSearch:
     """A query that is one search, for any vector.
 
-    first: its plan with some vector. parameter: what gives the vector, None for the text.
+    first: its plan with some vector. template: that of its text.
+    origin: the parameter or the constant that is the vector, None where it is more than that.
     """
 
     def __init__(
-        self, first: PreparedPlan, steps: _Steps, hole: Hole, table: Table, parameter: str | None
+        self,
+        first: PreparedPlan,
+        steps: _Steps,
+        hole: Hole,
+        table: Table,
+        template: sql.Template,
     ) -> None:
-        self.parameter = parameter
+        self.origin = template.origin_of(hole)
+        self._template = template
         self.names, self.types = first.names, first.types
         self.steps, self.table = steps, table
         self._first, self._hole = first, hole
@@ -77,12 +84,22 @@ class OpenSearch:
         """About the bytes that it takes: columns are the table's."""
         return PLAN_BYTES
 
-    def plan(self, filling: sql.Filling) -> PreparedPlan:
-        """Return the plan with another vector."""
+    def plan(self, filling: sql.Filling) -> PreparedPlan | None:
+        """Return the plan with another vector; None for an array with NULL in it."""
         literal = filling.literals[self._hole.slot][self._hole.place]
+        if not isinstance(literal.value, Vector):
+            return None
         plan = _with_vector(self._first.plan, literal)
         search = FilledSearch(self, literal.value.numbers)
         return replace(self._first, plan=plan, search=search)
+
+    def asked(self, vector: NDArray[Any] | str, context: StatementContext) -> FoundRows | None:
+        """Return the rows nearest to what its origin is now; None as in `rows`."""
+        if isinstance(vector, str):
+            assert isinstance(self.origin, int)
+            rounded = self._template.rounded(self.origin, vector)
+            return None if rounded is None else self.rows(rounded.numbers, context)
+        return self.rows(vector, context)
 
     def rows(self, vector: NDArray[Any], context: StatementContext) -> FoundRows | None:
         """Return the rows nearest to a vector (d); None where the general path is to say why."""
@@ -218,7 +235,7 @@ def prepare_search(
     table = tables[steps.search.right.table]
     if steps.search.options.k > table.live_count:
         return None
-    return OpenSearch(first, steps, hole, table, filled.template.parameter_of(hole))
+    return OpenSearch(first, steps, hole, table, filled.template)
 
 
 def _only_hole(plan: Plan) -> Hole | None:
