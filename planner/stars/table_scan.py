@@ -9,7 +9,7 @@ row id.
 from __future__ import annotations
 
 from math import ceil, prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -39,7 +39,7 @@ from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -48,8 +48,10 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes.node import Calls, Items
     from raydb.storage.tables.table import ForeignKey, TableDefinition
 
-    # A column, an expression, or what else is asked of one.
-    _Asked: TypeAlias = str | Expression | tuple[str, Expression]
+    # A column, an expression, what else is asked of one, or predicates.
+    _Asked: TypeAlias = str | Expression | tuple[str, Expression] | tuple[Expression, ...]
+
+T = TypeVar("T")
 
 # Below this many rows the general path takes a few milliseconds, and less to get ready.
 MIN_ROWS = 100_000
@@ -333,14 +335,25 @@ def _count_left(attribute: Attribute, star: Star, table: TableInfo) -> int:
 
 def _passing(attribute: Attribute, star: Star, table: TableInfo) -> NDArray[np.bool_]:
     """Return for which rows of its table's sample the predicates hold that ask that table alone."""
-    passing = np.ones(len(table.sample[attribute.name]), np.bool_)
-    for predicate in star.predicates:
-        asked = attributes_of(predicate)
-        if {each.path for each in asked} != {attribute.path} or may_raise(predicate):
-            continue
-        inputs: dict[Expression, pa.Array] = {each: table.sample[each.name] for each in asked}
+    asking = [
+        predicate
+        for predicate in star.predicates
+        if {each.path for each in attributes_of(predicate)} == {attribute.path}
+        and not may_raise(predicate)
+    ]
+    row_count = len(table.sample[attribute.name])
+    return _guess(tuple(asking), table, lambda: _passing_all(asking, table, row_count))
+
+
+def _passing_all(
+    predicates: Sequence[Expression], table: TableInfo, row_count: int
+) -> NDArray[np.bool_]:
+    passing = np.ones(row_count, np.bool_)
+    for predicate in predicates:
+        inputs: dict[Expression, pa.Array]
+        inputs = {each: table.sample[each.name] for each in attributes_of(predicate)}
         if all(values.type == each.type for each, values in inputs.items()):
-            mask = evaluate(predicate, inputs, len(passing))
+            mask = evaluate(predicate, inputs, row_count)
             passing &= pc.fill_null(mask, False).to_numpy(zero_copy_only=False)
     return passing
 
@@ -358,8 +371,7 @@ def share_left(star: Star, catalog: CatalogInfo) -> float:
 
 # What was guessed of a table's columns and expressions: a plan asks some times, and so does the
 # next one.
-_guesses: WeakKeyDictionary[TableInfo, dict[_Asked, tuple[int | None]]]
-_guesses = WeakKeyDictionary()
+_guesses: WeakKeyDictionary[TableInfo, dict[_Asked, tuple[Any]]] = WeakKeyDictionary()
 _MOST_GUESSES = 256
 
 
@@ -376,14 +388,14 @@ def _sampled_count(expression: Expression, fact: TableInfo) -> int | None:
     return _guess(expression, fact, lambda: _count_in_sample(expression, fact))
 
 
-def _guess(asked: _Asked, table: TableInfo, count: Callable[[], int | None]) -> int | None:
-    """Return what is known of a column or an expression of a table, counted the first time."""
+def _guess(asked: _Asked, table: TableInfo, make: Callable[[], T]) -> T:
+    """Return what is known of columns or expressions of a table, made the first time."""
     known = _guesses.setdefault(table, {})
-    found = known.get(asked)
+    found: tuple[T] | None = known.get(asked)
     if found is None:
         if len(known) >= _MOST_GUESSES:
             known.clear()
-        found = known[asked] = (count(),)
+        found = known[asked] = (make(),)
     return found[0]
 
 
