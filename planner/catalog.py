@@ -81,7 +81,7 @@ class NewerRows:
     count: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class BvhInfo:
     """A built BVH. `levels` says where an attribute is encoded: (hierarchy, level).
 

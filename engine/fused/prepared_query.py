@@ -7,26 +7,22 @@ described and ordered, and what is accumulated are the same for all constants.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from raydb.engine.fused.delta import FetchedRows
 from raydb.engine.fused.post_aggregate import PostAggregate
 from raydb.engine.fused.row_fast_path import (
     MAX_GROUPS,
-    PartKey,
     find_row_steps,
-    known_key,
+    part_sources,
     total_sources,
 )
+from raydb.engine.fused.run import StarJobs
 from raydb.engine.session.plan_cache import PreparedPlan
-from raydb.kernels.backends.aggregates import WIDE
-from raydb.kernels.backends.cpu.cpu_backend import CpuBackend
-from raydb.kernels.backends.cpu.runs import runs_of
-from raydb.kernels.backends.cpu.states import find_states
 from raydb.planner.expressions.nodes import expressions_of
 from raydb.planner.plan.nodes import Aggregate, Star
 from raydb.planner.prepared_star import filled_predicates, has_holes, prepare_star
+from raydb.planner.stars.codes.by_loop import MAX_CODES
 from raydb.planner.stars.delta import MIN_SCANNED, DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.storage.enums import has_enums
@@ -36,14 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from raydb import sql
-    from raydb.engine.fused.row_fast_path import RowFastPath, RowSteps, Source
-    from raydb.kernels.backends.cpu.cpu_backend import CpuJob
-    from raydb.kernels.backends.cpu.runs import Runs
-    from raydb.kernels.backends.cpu.states import CpuStates
+    from raydb.engine.fused.row_fast_path import RowFastPath, RowSteps
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.expressions.nodes import Column
     from raydb.planner.plan.nodes import PhysicalPlan, Plan
-    from raydb.planner.prepared_star import FilledStar, PreparedStar
+    from raydb.planner.prepared_star import PreparedStar
 
 
 # A Python object, where it lies, and its rank.
@@ -51,33 +43,6 @@ VALUE_BYTES = 72
 
 # A number, or a short text, that is fetched for a row.
 FETCHED_BYTES = 16
-
-
-class StarJobs:
-    """What jobs on the CPU for a star have in common whatever its constants are."""
-
-    def __init__(self, job: FusedScanAggregate) -> None:
-        self._bvh = job.index.with_checked_rows()
-        self._backend = CpuBackend()
-        self._functions = [(each.function, each.measure) for each in job.job.accumulators]
-        self._states = {by_runs: self._find_states(by_runs=by_runs) for by_runs in (False, True)}
-
-    def prepare(self, filled: FilledStar) -> CpuJob:
-        """Return the job of some constants, ready to be launched."""
-        job = filled.plan.job
-        runs = runs_of(self._bvh, job, filled.runs)
-        return self._backend.prepare_runs(runs, job.group_count, partial(self._states_of, runs))
-
-    def _states_of(self, runs: Runs, *, by_runs: bool) -> CpuStates:
-        """Return the states of all rows, unless fewer rows make them narrower."""
-        states = self._states[by_runs]
-        if any(state.kind in WIDE for state in states.states):
-            return self._find_states(by_runs=by_runs, row_count=runs.row_count)
-        return states
-
-    def _find_states(self, *, by_runs: bool, row_count: int | None = None) -> CpuStates:
-        row_count = self._bvh.row_count if row_count is None else row_count
-        return find_states(self._functions, self._bvh.measures, row_count, by_runs=by_runs)
 
 
 class PreparedQuery:
@@ -95,44 +60,33 @@ class PreparedQuery:
         self._jobs = StarJobs(job)
         self._row_steps: RowSteps | None = None
         if not any(map(has_enums, first.types)):
-            self._row_steps = find_row_steps(first.plan, first.plan.columns)
+            self._row_steps = find_row_steps(first.plan)
         self._totals = total_sources(job)
-        self._keys = [[known_key(values) for values in key.values] for key in star.keys]
 
     @property
     def size_bytes(self) -> int:
         """About the bytes that it takes."""
-        values = sum(len(key.values) for keys in self._keys for key in keys if key is not None)
-        return self._star.size_bytes + values * VALUE_BYTES
+        return self._star.size_bytes + self._star.value_count * VALUE_BYTES
 
     def plan(self, filling: sql.Filling) -> PreparedPlan | None:
         """Return the plan with other literals, its job prepared; None where it may be another."""
-        filled = self._star.fill(filling.literals)
-        if filled is None:
+        job = self._star.fill(filling.literals)
+        if job is None:
             return None
-        job = filled.plan
         return PreparedPlan(
             _with_jobs(self._first.plan, {self._job: job}),
             self._first.names,
             self._first.types,
             PostAggregate(job, self._steps, self._names),
-            jobs={job: self._jobs.prepare(filled)},
-            row_fast_path=self._row_fast_path(filled),
+            jobs={job: self._jobs.prepare(job)},
+            row_fast_path=self._row_fast_path(job),
         )
 
-    def _row_fast_path(self, filled: FilledStar) -> RowFastPath | None:
-        """Return how rows come straight from the job, as `prepare_row_fast_path` does."""
-        job = filled.plan
+    def _row_fast_path(self, job: FusedScanAggregate) -> RowFastPath | None:
+        """Return how rows come straight from the job, as `first_row_path` does."""
         if self._row_steps is None or job.job.group_count > MAX_GROUPS:
             return None
-        sources: dict[Column, Source] = dict(self._totals)
-        for part, chosen, keys in zip(job.parts, filled.chosen, self._keys, strict=True):
-            if not len(chosen):
-                return None
-            for column, key in zip(part.columns, keys, strict=True):
-                if key is not None:
-                    sources[column] = PartKey(key, part.stride, chosen)
-        return self._row_steps.over(job, sources)
+        return self._row_steps.over(job, {**self._totals, **part_sources(job, MAX_CODES)})
 
 
 class PreparedWithNewer:
@@ -163,10 +117,9 @@ class PreparedWithNewer:
 
     def plan(self, filling: sql.Filling) -> PreparedPlan | None:
         """Return the plan with other literals, its job prepared; None where it may be another."""
-        filled = self._star.fill(filling.literals)
-        if filled is None:
+        job, delta = self._star.fill(filling.literals), self._parts.delta
+        if job is None:
             return None
-        job, delta = filled.plan, self._parts.delta
         predicates = filled_predicates(self._open_star, filling.literals)
         star = replace(delta.star, predicates=predicates)
         scan = None if delta.scan is None else replace(delta.scan, star=star)
@@ -176,7 +129,7 @@ class PreparedWithNewer:
             self._first.names,
             self._first.types,
             None,
-            jobs={job: self._jobs.prepare(filled)},
+            jobs={job: self._jobs.prepare(job)},
             deltas={newer: self._rows} if self._keeps_rows else {},
         )
 

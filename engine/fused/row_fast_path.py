@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from raydb.kernels.backends.backend import FusedResult
     from raydb.planner.plan.nodes import PhysicalPlan
+    from raydb.planner.stars.codes.encoded import KeyTuples
 
 # A plan keeps a Python object for each key of so many groups: 32 KiB a column.
 MAX_GROUPS = 4096
@@ -73,7 +75,7 @@ class PartKey:
 
     of_tuples: GroupKey
     stride: int
-    chosen: NDArray[np.int32]
+    chosen: NDArray[np.integer[Any]]
 
     @property
     def ranks(self) -> NDArray[np.int64] | None:
@@ -284,11 +286,9 @@ class RowSteps:
         return RowFastPath(job, found, groups, rest, self.count, self.offset)
 
 
-def find_row_steps(plan: PhysicalPlan, names: tuple[Column, ...]) -> RowSteps | None:
-    """Return what becomes of the columns of a plan's fused job, None where rows do not come so.
-
-    names: the plan's columns.
-    """
+def find_row_steps(plan: PhysicalPlan) -> RowSteps | None:
+    """Return what becomes of the columns of a plan's fused job, None where rows do not come so."""
+    names = plan.columns
     nodes: list[Project | Limit | Sort] = []
     while not isinstance(plan, FusedScanAggregate):
         if not isinstance(plan, Project | Limit | Sort):
@@ -321,19 +321,45 @@ def find_row_steps(plan: PhysicalPlan, names: tuple[Column, ...]) -> RowSteps | 
     return RowSteps(tuple(held[column] for column in names), tuple(keys or ()), count, offset)
 
 
-def prepare_row_fast_path(plan: PhysicalPlan, names: tuple[Column, ...]) -> RowFastPath | None:
+def prepare_row_fast_path(
+    plan: PhysicalPlan, keys: Callable[[FusedScanAggregate], dict[Column, Source]]
+) -> RowFastPath | None:
     """Return how a plan's rows come straight from its fused job; None where they do not.
 
-    names: the plan's columns.
+    keys: `part_sources` for one run, `key_sources` for more.
     """
-    steps = find_row_steps(plan, names)
+    steps = find_row_steps(plan)
     if steps is None:
         return None
     while not isinstance(plan, FusedScanAggregate):
         (plan,) = plan.sources
     if plan.job.group_count > MAX_GROUPS:
         return None
-    return steps.over(plan, {**key_sources(plan), **total_sources(plan)})
+    return steps.over(plan, {**keys(plan), **total_sources(plan)})
+
+
+# The keys of tuples that queries share.
+_shared_keys: WeakKeyDictionary[KeyTuples, tuple[GroupKey | None, ...]] = WeakKeyDictionary()
+
+
+def part_sources(plan: FusedScanAggregate, most: int = MAX_GROUPS) -> dict[Column, Source]:
+    """Return the keys of a fused job by the parts of a group's number, where queries share them.
+
+    most: of how many tuples Python objects are made.
+    """
+    sources: dict[Column, Source] = {}
+    for part in plan.parts:
+        shared, chosen = part.shared, part.chosen
+        if shared is None or chosen is None or not len(chosen):
+            continue
+        if shared not in _shared_keys:
+            if shared.count > most:
+                continue
+            _shared_keys[shared] = tuple([known_key(values) for values in shared.values])
+        for column, key in zip(part.columns, _shared_keys[shared], strict=True):
+            if key is not None:
+                sources[column] = PartKey(key, part.stride, chosen)
+    return sources
 
 
 def key_sources(plan: FusedScanAggregate) -> dict[Column, Source]:

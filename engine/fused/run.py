@@ -7,6 +7,7 @@ rows are located first, filtered and grouped further, and then accumulated.
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -16,8 +17,11 @@ import pyarrow.compute as pc
 from raydb.engine.fused.fold_values import Groups, count_values, finish, fold_values, renumber
 from raydb.engine.fused.gather import fold_gathered, read_chosen
 from raydb.engine.fused.table_scan import Image
-from raydb.kernels.backends.aggregates import AGGREGATES
+from raydb.kernels.backends.aggregates import AGGREGATES, WIDE
 from raydb.kernels.backends.backend import Accumulator, FusedResult
+from raydb.kernels.backends.cpu.cpu_backend import CpuBackend
+from raydb.kernels.backends.cpu.runs import runs_of
+from raydb.kernels.backends.cpu.states import find_states
 from raydb.kernels.backends.fallback import prepare_job
 from raydb.kernels.bvh.bvh import Measure, narrow_measure
 from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
@@ -32,6 +36,9 @@ if TYPE_CHECKING:
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.fused.table_job import TableJob
     from raydb.kernels.backends.backend import PreparedJob
+    from raydb.kernels.backends.cpu.cpu_backend import CpuJob
+    from raydb.kernels.backends.cpu.runs import Runs
+    from raydb.kernels.backends.cpu.states import CpuStates
     from raydb.planner.expressions.nodes import AggregateCall, Column, Expression
     from raydb.planner.stars.fused_scan import FusedScanAggregate
     from raydb.storage.tables.table import Table
@@ -41,7 +48,38 @@ T = TypeVar("T")
 
 def prepare_fused(plan: FusedScanAggregate) -> PreparedJob:
     """Return what every run of the plan needs, to be made once."""
-    return prepare_job(plan.backends, plan.index, plan.job)
+    if plan.runs is None or plan.backends != ("cpu",) or plan.job.sieved:
+        return prepare_job(plan.backends, plan.index, plan.job)
+    return StarJobs(plan).prepare(plan)
+
+
+class StarJobs:
+    """What jobs on the CPU whose runs are known have in common, whatever a star's constants are."""
+
+    def __init__(self, plan: FusedScanAggregate) -> None:
+        self._bvh = plan.index.with_checked_rows()
+        self._backend = CpuBackend()
+        self._functions = [(each.function, each.measure) for each in plan.job.accumulators]
+        self._states: dict[bool, CpuStates] = {}
+
+    def prepare(self, plan: FusedScanAggregate) -> CpuJob:
+        """Return the job of some constants, ready to be launched."""
+        assert plan.runs is not None
+        runs = runs_of(self._bvh, plan.job, plan.runs)
+        states_of = partial(self._states_of, runs)
+        return self._backend.prepare_runs(runs, plan.job.group_count, states_of)
+
+    def _states_of(self, runs: Runs, *, by_runs: bool) -> CpuStates:
+        """Return the states of all rows, unless fewer rows make them narrower."""
+        if by_runs not in self._states:
+            self._states[by_runs] = self._find_states(self._bvh.row_count, by_runs=by_runs)
+        states = self._states[by_runs]
+        if any(state.kind in WIDE for state in states.states):
+            return self._find_states(runs.row_count, by_runs=by_runs)
+        return states
+
+    def _find_states(self, row_count: int, *, by_runs: bool) -> CpuStates:
+        return find_states(self._functions, self._bvh.measures, row_count, by_runs=by_runs)
 
 
 class TimedJob:

@@ -1,7 +1,7 @@
 """Runs of plans: their rows at once or block by block, and EXPLAIN.
 
 run(prepared, context)                  all rows, as a result
-repeat(prepared, context)               the same of a plan that ran before
+repeat(prepared, context)               the same of a plan that is kept
 stream(prepared, context)               the rows as they are asked for
 explain(prepared, context, ...)         what runs, and with ANALYZE how long it took
 """
@@ -18,7 +18,7 @@ from raydb.engine.context.memory import parse_limit
 from raydb.engine.fused.jobs import JobRun
 from raydb.engine.fused.post_aggregate import FEW_ROWS
 from raydb.engine.fused.row_fast_path import fast_rows
-from raydb.engine.fused.run import decode_groups
+from raydb.engine.fused.run import decode_groups, prepare_fused
 from raydb.engine.operators.run import Sources, run_plan, stream_plan
 from raydb.engine.operators.trace import Trace
 from raydb.engine.session.rejects import keep_rejects
@@ -81,7 +81,7 @@ def run(prepared: PreparedPlan, context: StatementContext) -> Result:
 
 
 def repeat(prepared: PreparedPlan, context: StatementContext) -> Result:
-    """Return all rows of a plan that ran before, straight from what it finds if that is known."""
+    """Return all rows of a plan, straight from what it finds if that is known."""
     if prepared.search is not None:
         found = prepared.search.rows(context)
         if found is not None:
@@ -90,6 +90,8 @@ def repeat(prepared: PreparedPlan, context: StatementContext) -> Result:
     if fast_path is None or post_aggregate is None:
         return run(prepared, context)
     job = fast_path.job
+    if job not in prepared.jobs:
+        prepared.jobs[job] = prepare_fused(job)
     groups = prepared.jobs[job].launch()
     context.usage.note((job.bvh,))
     context.warnings.extend(prepared.jobs[job].warnings())

@@ -19,7 +19,7 @@ from raydb import sql
 from raydb.engine.context.cluster_settings import SEGMENT_ROWS
 from raydb.engine.fused.post_aggregate import prepare_post_aggregate
 from raydb.engine.fused.prepared_query import prepare_query
-from raydb.engine.fused.row_fast_path import prepare_row_fast_path
+from raydb.engine.fused.row_fast_path import key_sources, part_sources, prepare_row_fast_path
 from raydb.engine.session import plan_runner
 from raydb.engine.session.plan_cache import (
     MAX_PREPARED,
@@ -46,16 +46,18 @@ from raydb.storage.formats.copy import write_rows
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from raydb.engine.cluster.cluster import Cluster
     from raydb.engine.context.statement_context import StatementContext
+    from raydb.engine.fused.row_fast_path import RowFastPath, Source
     from raydb.engine.session.changes import Changes
     from raydb.engine.table_functions.vector.prepared_search import OpenSearch
     from raydb.planner import PlannerOptions
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column
     from raydb.planner.plan.nodes import PhysicalPlan
+    from raydb.planner.stars.fused_scan import FusedScanAggregate
     from raydb.storage.tables.table import Table
 
 
@@ -160,6 +162,8 @@ class Queries:
         self, prepared: PreparedPlan, caching: Caching, context: StatementContext
     ) -> Result:
         """Run a plan for the first time, and keep it with what its jobs have made."""
+        if prepared.row_fast_path is None:
+            prepared = replace(prepared, row_fast_path=_fast_path(prepared, part_sources))
         result = plan_runner.repeat(prepared, context)
         if caching.key is not None:
             # Planning may have gone on with a snapshot whose BVHs leave deleted rows out.
@@ -179,8 +183,8 @@ class Queries:
             fast_path = prepared.row_fast_path
             if fast_path is not None:
                 fast_path = fast_path.of_all_groups()
-            elif not any(map(has_enums, prepared.types)):
-                fast_path = prepare_row_fast_path(prepared.plan, prepared.plan.columns)
+            else:
+                fast_path = _fast_path(prepared, key_sources)
             prepared = replace(prepared, row_fast_path=fast_path, has_repeated=True)
             self.cache.keep_plan(key, prepared)
         return plan_runner.repeat(prepared, context)
@@ -360,6 +364,15 @@ def _prepare_search(
     from raydb.engine.table_functions.vector.prepared_search import prepare_search  # noqa: PLC0415
 
     return prepare_search(filled, filling, prepared, context.all_databases.tables)
+
+
+def _fast_path(
+    prepared: PreparedPlan, keys: Callable[[FusedScanAggregate], dict[Column, Source]]
+) -> RowFastPath | None:
+    """Return how rows come straight from the plan's job; those of enums are not what they show."""
+    if any(map(has_enums, prepared.types)):
+        return None
+    return prepare_row_fast_path(prepared.plan, keys)
 
 
 def _prepared(

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from raydb.kernels.backends.backend import Accumulator, FusedJob
+    from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
     from raydb.kernels.bvh.bvh import Bvh
     from raydb.planner.catalog import NewerRows
     from raydb.planner.expressions.nodes import Column, Expression
     from raydb.planner.plan.nodes import Star
     from raydb.planner.plan.nodes.node import Calls, Items
+    from raydb.planner.stars.codes.encoded import KeyTuples
 
 # Weight of a scanned attribute against a grouped or aggregated one (section 4.5, alpha): a
 # predicate outside of Z makes every row of the cells be read, a measure outside of X only those
@@ -61,6 +62,7 @@ class GroupPart:
     columns: those of the keys, or of the aggregates whose arguments are made keys.
     tuples: for each of `columns` its value in every key tuple, of which `chosen` has those of the
         parts; None where all are parts.
+    shared: the key tuples where other queries have them too.
     """
 
     columns: tuple[Column, ...]
@@ -68,6 +70,7 @@ class GroupPart:
     stride: int
     count: int
     chosen: NDArray[np.integer[Any]] | None = None
+    shared: KeyTuples | None = None
 
     @property
     def values(self) -> tuple[pa.Array, ...]:
@@ -76,6 +79,25 @@ class GroupPart:
             return self.tuples
         chosen = pa.array(self.chosen)
         return tuple([each.take(chosen) for each in self.tuples])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class JobCells:
+    """The cells of a star's job, and what the groups of their rows are made of.
+
+    The fields are those of `FusedJob` and `FusedScanAggregate`.
+    """
+
+    intervals: NDArray[np.int64]
+    maps: tuple[CodeMap, ...]
+    group_count: int
+    row_count: int
+    parts: tuple[GroupPart, ...]
+    key_count: int
+    value_parts: tuple[GroupPart, ...] = ()
+    residual_predicates: tuple[Expression, ...] = ()
+    residual_keys: Items = ()
+    runs: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -95,6 +117,8 @@ class FusedScanAggregate(GroupedRows):
     sieve_obstacle: why the totals that the BVH keeps of its cells are of no use, if so.
     newer: the rows that the job does not read because the BVH does not hold them.
     star: what it answers; None where its constants were filled in later.
+    runs: int64, shape (3, run_count), the job's runs where they are known; some of their rows may
+        be deleted.
     """
 
     explain_name = "FusedScanAggregate"
@@ -123,6 +147,7 @@ class FusedScanAggregate(GroupedRows):
     estimated_cells: int | None = None
     sieve_obstacle: str | None = None
     star: Star | None = None
+    runs: NDArray[np.int64] | None = None
 
     @property
     def details(self) -> dict[str, Any]:

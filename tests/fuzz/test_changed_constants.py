@@ -1,7 +1,7 @@
 """Random queries whose constants change: a plan from the cache answers as one that is made anew.
 
-Between them tables and BVHs change, by this connection and by another one. A star that is filled is
-compared with the one that is planned: the same cells, maps, groups and runs.
+Between them tables and BVHs change, by this connection and by another one. A star that the compiled
+loop finds, be it planned or filled, is compared with arrays: the same cells, maps, groups and runs.
 
 RAYDB_FUZZ_SEED chooses other queries and RAYDB_FUZZ_CASES how many.
 """
@@ -26,12 +26,15 @@ from stars import random_rows as random_star_rows
 import raydb
 from raydb.engine.fused.prepared_query import PreparedQuery, PreparedWithNewer
 from raydb.engine.session.plan_cache import PlanCache
+from raydb.kernels.backends.backend import FusedJob
 from raydb.kernels.backends.cpu import warm
 from raydb.kernels.backends.cpu.cpu_backend import CpuJob
 from raydb.kernels.backends.cpu.runs import find_runs
 from raydb.planner.plan.nodes import Aggregate, Star
-from raydb.planner.stars.fuse import fuse
-from raydb.planner.stars.fused_scan import FusedScanAggregate
+from raydb.planner.stars import fuse as fuse_module
+from raydb.planner.stars.codes.by_arrays import find_by_arrays
+from raydb.planner.stars.codes.by_loop import find_by_loop
+from raydb.planner.stars.fused_scan import JobCells
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,6 +160,14 @@ def _counted(monkeypatch: pytest.MonkeyPatch) -> None:
             check_job(prepared, delta.star, query._star._bvh)
         return prepared
 
+    def check_found(star: Star, bvh: BvhInfo) -> JobCells | None:
+        found = find_by_loop(star, bvh)
+        if found is not None:
+            outcomes["found by the loop"] += 1
+            check_cells(found, find_by_arrays(star, bvh, {}))
+        return found
+
+    monkeypatch.setattr(fuse_module, "find_by_loop", check_found)
     monkeypatch.setattr(PreparedQuery, "plan", check)
     monkeypatch.setattr(PreparedWithNewer, "plan", check_with_newer)
 
@@ -171,26 +182,40 @@ def star_of(filling: sql.Filling) -> Star:
 
 
 def check_job(prepared: PreparedPlan, star: Star, bvh: BvhInfo) -> None:
-    """Compare the job of a star that was filled with the one that is planned."""
-    planned = fuse(star, bvh, ("cpu",), "")
-    assert isinstance(planned, FusedScanAggregate)
+    """Compare the job of a star that was filled with the one that is found by arrays."""
+    planned = find_by_arrays(star, bvh, {})
     ((filled, job),) = prepared.jobs.items()
-    assert filled.job.intervals.tolist() == planned.job.intervals.tolist()
-    assert list(map(looked_up, filled.job.maps)) == list(map(looked_up, planned.job.maps))
-    assert filled.parts == () or filled.key_count == planned.key_count
-    assert (filled.job.group_count, filled.estimated_rows) == (
-        planned.job.group_count,
-        planned.estimated_rows,
+    cells = JobCells(
+        filled.job.intervals,
+        filled.job.maps,
+        filled.job.group_count,
+        filled.estimated_rows,
+        filled.parts,
+        filled.key_count,
     )
-    for mine, theirs in zip(filled.parts, planned.parts, strict=True):
+    check_cells(cells, planned)
+    assert isinstance(job, CpuJob)
+    by_arrays = FusedJob(planned.intervals, planned.maps, planned.group_count, ())
+    assert job.runs.table.tolist() == find_runs(bvh.index, by_arrays).table.tolist()
+
+
+def check_cells(found: JobCells, by_arrays: JobCells) -> None:
+    assert found.intervals.tolist() == by_arrays.intervals.tolist()
+    assert list(map(looked_up, found.maps)) == list(map(looked_up, by_arrays.maps))
+    assert counts(found) == counts(by_arrays)
+    assert not by_arrays.residual_predicates
+    assert not by_arrays.residual_keys
+    for mine, theirs in zip(found.parts, by_arrays.parts, strict=True):
         assert (mine.columns, mine.stride, mine.count) == (
             theirs.columns,
             theirs.stride,
             theirs.count,
         )
         assert list(map(str, mine.values)) == list(map(str, theirs.values))
-    assert isinstance(job, CpuJob)
-    assert job.runs.table.tolist() == find_runs(planned.index, planned.job).table.tolist()
+
+
+def counts(cells: JobCells) -> tuple[int, int, int]:
+    return cells.group_count, cells.row_count, cells.key_count
 
 
 def looked_up(code_map: CodeMap) -> tuple[Any, ...]:
@@ -260,4 +285,5 @@ def test_many_plans_come_from_templates() -> None:
     assert outcomes["filled"] >= 0.1 * asked, outcomes
     # It is these that are prepared, of which another process may have run most.
     assert outcomes["prepared"] >= outcomes["plain stars"], outcomes
+    assert outcomes["found by the loop"] >= outcomes["plain stars"], outcomes
     assert outcomes["with newer rows"] >= 0.001 * asked, outcomes

@@ -65,7 +65,10 @@ TINY_LIMITS = {
     "raydb.planner.stars.fused_scan.DENSE_GROUPS": 3,
     "raydb.planner.top_rows.MIN_ROWS": 0,
     "raydb.planner.top_rows._MANY": 1.0,
-    "raydb.planner.stars.fuse.cell_intervals": functools.partial(cell_intervals, limit=3),
+    "raydb.planner.stars.codes.by_arrays.cell_intervals": functools.partial(
+        cell_intervals, limit=3
+    ),
+    "raydb.planner.stars.fuse.find_by_loop": lambda *_: None,
 }
 
 SCANS = {

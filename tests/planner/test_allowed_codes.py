@@ -15,8 +15,8 @@ import pytest
 from raydb.kernels.bvh.encode import Hierarchy
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Attribute, Call, Expression, Literal
-from raydb.planner.stars import allowed_codes as module
-from raydb.planner.stars.allowed_codes import allowed_codes
+from raydb.planner.stars.codes import allowed_codes as module
+from raydb.planner.stars.codes.allowed_codes import allowed_codes
 
 COMPARISONS = ("equal", "less", "less_equal", "greater", "greater_equal")
 TEXTS = ["", "a", "A", "ab", "é", "z", "�", "\U0001f600", None]

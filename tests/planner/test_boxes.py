@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from raydb.planner.expressions.nodes import Attribute, Call, Expression, conjunction
-from raydb.planner.stars.boxes import MAX_BOXES, joint_intervals, narrow_boxes
+from raydb.planner.stars.codes.boxes import MAX_BOXES, joint_intervals, narrow_boxes
 
 RADICES = (3, 4, 5)
 

@@ -1,0 +1,1 @@
+"""What expressions are over the codes of a BVH: masks, key tuples, cells and groups."""

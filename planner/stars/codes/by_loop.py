@@ -1,0 +1,289 @@
+"""The cells, groups and runs of a star on a BVH by one compiled loop, where the BVH encodes it all.
+
+A comparison of a level with constants becomes ranges of ranks, by binary search among the level's
+values; a predicate of another form, as LIKE, a mask over codes. What the loop reads of a BVH for
+some keys is made once.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from raydb.kernels.backends.backend import CodeMap
+from raydb.kernels.backends.cpu.warm import frozen, star_loops
+from raydb.planner.expressions.nodes import Attribute
+from raydb.planner.stars.codes.allowed_codes import (
+    comparisons,
+    rank_ranges,
+    ranked_values,
+    ranks_of,
+)
+from raydb.planner.stars.codes.encoded import (
+    hierarchy_of,
+    number_keys,
+    predicate_mask,
+)
+from raydb.planner.stars.fused_scan import GroupPart, JobCells
+from raydb.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from raydb.kernels.bvh.bvh import Bvh
+    from raydb.planner.catalog import BvhInfo
+    from raydb.planner.expressions.nodes import Column, Expression, Literal
+    from raydb.planner.plan.nodes import Star
+    from raydb.planner.plan.nodes.node import Items
+    from raydb.planner.stars.codes.encoded import KeyTuples
+
+# Over more codes than these, planning takes no longer than the pass over them.
+MAX_CODES = 2**16
+
+# Of a BVH what is kept for so many tuples of keys.
+MOST_KEYED = 32
+
+# What a comparison with NULL lets pass: without a row it would not be asked.
+_NO_RANKS = ((0, 0),)
+
+# What `star_loops` says of a hierarchy, and of the whole.
+_BY_CELL, _DROPS, _DONE = 1, 3, 0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Compared:
+    """A comparison: `head` are its predicate, its hierarchy, and where its level's ranks begin."""
+
+    head: tuple[int, int, int]
+    function: str
+    values: Sequence[Any]
+    literal: Literal
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Conditions:
+    """The predicates of a star, each over one hierarchy: comparisons, and all others.
+
+    ranks: int32, those of the levels that are compared. others: with the hierarchy of each.
+    """
+
+    ranks: NDArray[np.int32]
+    compared: tuple[Compared, ...]
+    others: tuple[tuple[Expression, int], ...]
+
+    def table(self, value_of: Callable[[Literal], Literal]) -> NDArray[np.int64]:
+        """Return the table of comparisons: predicate, hierarchy, ranks, first rank and end.
+
+        value_of: returns what stands in the place of a literal.
+        """
+        rows = [
+            (*each.head, first, end)
+            for each in self.compared
+            for first, end in rank_ranges(each.function, each.values, value_of(each.literal))
+            or _NO_RANKS
+        ]
+        return np.array(rows, np.int64).reshape(-1, 5)
+
+
+class KeyedBvh:
+    """A BVH as the loop reads it for some keys.
+
+    tuples: those of the keys, in the order of the parts of a group number. places: of each part
+    the keys that it is made of.
+    """
+
+    def __init__(
+        self,
+        index: Bvh,
+        tuples: Sequence[KeyTuples],
+        places: Sequence[Sequence[int]],
+    ) -> None:
+        self.tuples = tuple(tuples)
+        self._places = places
+        hierarchies = index.hierarchies
+        tuple_counts = {each.hierarchy: each.count for each in tuples}
+        counts = (
+            [each.code_count for each in hierarchies],
+            [each.scan_count for each in hierarchies],
+            [tuple_counts.get(number, 0) for number in range(len(hierarchies))],
+        )
+        # Where the codes, the coordinates and the tuples of each hierarchy begin, and all end.
+        self._firsts = [list(accumulate(each, initial=0)) for each in counts]
+        pairs = zip(self._firsts, counts, strict=True)
+        columns = [column for first, count in pairs for column in (first[:-1], count)]
+        tuple_codes = {each.hierarchy: each.codes for each in tuples}
+        codes = [
+            (each.scan_codes, tuple_codes.get(number, np.zeros_like(each.scan_codes)))
+            for number, each in enumerate(hierarchies)
+        ]
+        none = np.empty(0, np.int64)
+        self._arrays = (
+            np.array([*columns, index.strides], np.int64).T.copy(),
+            np.array([each.hierarchy for each in tuples], np.int64),
+            np.stack([np.concatenate(each) for each in zip(*codes, strict=True)]),
+        )
+        self._cells = (
+            frozen(none if index.cells is None else index.cells),
+            frozen(index.offsets),
+        )
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of its arrays."""
+        arrays: list[Any] = [*self._arrays, *(each for some in self.tuples for each in some.values)]
+        return sum(int(array.nbytes) for array in arrays)
+
+    @property
+    def code_count(self) -> int:
+        """How many codes all hierarchies have."""
+        return self._firsts[0][-1]
+
+    def columns(self, keys: Items) -> tuple[tuple[Column, ...], ...]:
+        """Return the columns of each part of a group number."""
+        return tuple([tuple([keys[place][0] for place in some]) for some in self._places])
+
+    def codes_of(self, hierarchy: int) -> slice:
+        """Return where the codes of a hierarchy lie among those of all."""
+        return slice(self._firsts[0][hierarchy], self._firsts[0][hierarchy + 1])
+
+    def find(
+        self,
+        columns: Sequence[tuple[Column, ...]],
+        ranks: NDArray[np.int32],
+        compared: NDArray[np.int64],
+        allowed: NDArray[np.bool_],
+    ) -> JobCells | None:
+        """Return the cells and groups of a star; None where there are too many, or no loop yet.
+
+        compared: the table of comparisons, of which `ranks` are. allowed: the codes that pass all
+        other predicates; it is changed.
+        """
+        loops = star_loops()
+        if loops is None:
+            return None
+        state, ways, parts, axis_parts, chosen, counts, runs, intervals, groups, rows = (
+            loops.find_star_runs(*self._arrays, ranks, compared, allowed, *self._cells)
+        )
+        if state != _DONE:
+            return None
+        maps = self._maps(ways.tolist(), parts, axis_parts)
+        made = self._parts(columns, chosen, counts.tolist())
+        return JobCells(intervals, maps, groups, rows, made, groups, runs=runs)
+
+    def _maps(
+        self, ways: Sequence[int], parts: NDArray[np.int64], axis_parts: NDArray[np.int64]
+    ) -> tuple[CodeMap, ...]:
+        """Return what the job looks up, as `find_by_arrays` does."""
+        codes, axes, _ = self._firsts
+        maps = []
+        for number, way in enumerate(ways):
+            if way == _BY_CELL:
+                groups = axis_parts[axes[number] : axes[number + 1]]
+                maps.append(CodeMap(number, by_cell=True, groups=groups, filters=False))
+            elif way:
+                groups = parts[codes[number] : codes[number + 1]]
+                maps.append(CodeMap(number, by_cell=False, groups=groups, filters=way == _DROPS))
+        return tuple(maps)
+
+    def _parts(
+        self,
+        columns: Sequence[tuple[Column, ...]],
+        chosen: NDArray[np.int32],
+        counts: Sequence[int],
+    ) -> tuple[GroupPart, ...]:
+        """Return what group numbers are made of, as `find_by_arrays` does."""
+        parts, stride = [], 1
+        for names, tuples in zip(columns, self.tuples, strict=True):
+            first, count = self._firsts[2][tuples.hierarchy], counts[tuples.hierarchy]
+            some = chosen[first : first + count]
+            parts.append(GroupPart(names, tuples.values, stride, max(count, 1), some, tuples))
+            stride *= parts[-1].count
+        return tuple(parts)
+
+
+def find_by_loop(star: Star, bvh: BvhInfo) -> JobCells | None:
+    """Return the cells and groups of a star; None where the BVH does not encode it all."""
+    if star_loops() is None:
+        return None
+    keyed, conditions = keyed_bvh(star.keys, bvh), split_conditions(star.predicates, bvh)
+    if keyed is None or conditions is None:
+        return None
+    allowed = np.ones(keyed.code_count, np.bool_)
+    for predicate, hierarchy in conditions.others:
+        mask = predicate_mask(predicate, hierarchy, bvh)
+        if mask is None:
+            return None
+        allowed[keyed.codes_of(hierarchy)] &= mask
+    compared = conditions.table(lambda literal: literal)
+    return keyed.find(keyed.columns(star.keys), conditions.ranks, compared, allowed)
+
+
+def split_conditions(predicates: Sequence[Expression], bvh: BvhInfo) -> Conditions | None:
+    """Part predicates by what they become; None where one is not over one hierarchy."""
+    ranks: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
+    first_ranks: dict[tuple[int, int], int] = {}
+    compared: list[Compared] = []
+    others: list[tuple[Expression, int]] = []
+    for place, predicate in enumerate(predicates):
+        number = hierarchy_of(predicate, bvh)
+        if number is None:
+            return None
+        hierarchy = bvh.index.hierarchies[number]
+        found = comparisons(predicate)
+        levels = [bvh.levels[each[1]] for each in found or ()]
+        values = [ranked_values(hierarchy, level) for _, level in levels]
+        if not found or None in values:
+            others.append((predicate, number))
+            continue
+        for (function, _, literal), level, some in zip(found, levels, values, strict=True):
+            if level not in first_ranks:
+                first_ranks[level] = sum(map(len, ranks))
+                ranks.append(ranks_of(hierarchy, level[1]))
+            assert some is not None
+            head = (place, number, first_ranks[level])
+            compared.append(Compared(head, function, some, literal))
+    return Conditions(np.concatenate(ranks), tuple(compared), tuple(others))
+
+
+_keyed: WeakKeyDictionary[BvhInfo, dict[tuple[Attribute, ...], KeyedBvh]] = WeakKeyDictionary()
+
+
+def keyed_bvh(keys: Items, bvh: BvhInfo) -> KeyedBvh | None:
+    """Return a BVH as the loop reads it for some keys; None where it does not encode one of them.
+
+    None, too, where it has too many codes or no rows. Keys that are attributes are kept.
+    """
+    asked = tuple([key for _, key in keys if isinstance(key, Attribute)])
+    if len(asked) < len(keys):
+        return _make_keyed(keys, bvh)
+    known = _keyed.setdefault(bvh, {})
+    found = known.get(asked)
+    if found is None:
+        found = _make_keyed(keys, bvh)
+        if len(known) >= MOST_KEYED:
+            known.clear()
+        if found is not None:
+            known[asked] = found
+    return found
+
+
+def _make_keyed(keys: Items, bvh: BvhInfo) -> KeyedBvh | None:
+    index = bvh.index
+    numbers = [hierarchy_of(key, bvh) for _, key in keys]
+    # An index without rows is a model of one.
+    if None in numbers or not index.row_count:
+        return None
+    if sum(each.code_count for each in index.hierarchies) > MAX_CODES:
+        return None
+    if index.placed is not None:
+        index.placed.get()
+    tuples = number_keys(keys, bvh)
+    if tuples is None:
+        return None
+    places = [[n for n, each in enumerate(numbers) if each == some.hierarchy] for some in tuples]
+    return KeyedBvh(index, tuples, places)
