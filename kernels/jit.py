@@ -33,6 +33,8 @@ from typing import TYPE_CHECKING, Any
 
 import llvmlite
 import numba
+from llvmlite import binding
+from numba.core import config
 from numba.core.caching import NullCache
 from numba.core.codegen import JITCodeLibrary as _JITCodeLibrary
 from numba.core.compiler import Compiler as _NumbaCompiler
@@ -135,6 +137,15 @@ def toolchain() -> str:
     versions = (numba.__version__, llvmlite.__version__, sys.version, platform.machine())
     found.update(repr((versions, cpu_target.target_context.codegen().magic_tuple())).encode())
     return found.hexdigest()[:24]
+
+
+def has_feature(name: str) -> bool:
+    """Tell whether loops are compiled for a feature of processors, by which they are kept, too."""
+    # numba makes its settings while it is imported; its types do not name them.
+    chosen = getattr(config, "CPU_FEATURES")  # noqa: B009
+    if chosen is not None:
+        return f"+{name}" in chosen.split(",")
+    return bool(binding.get_host_cpu_features().get(name))
 
 
 def _keeping(**options: Any) -> Any:

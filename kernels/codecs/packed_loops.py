@@ -5,7 +5,7 @@ Every index is unsigned, as in `fsst_loops`: LLVM makes one load of eight bytes 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -49,6 +49,33 @@ def _loads(data: NDArray[np.uint8], width: np.uint64, first: np.uint64, count: i
         return np.uint64(0 if width else count)
     whole = (np.uint64(len(data) - 8) << np.uint64(3) | np.uint64(7)) // width + np.uint64(1)
     return np.uint64(min(max(int(whole) - int(first), 0), count))
+
+
+class Stream(NamedTuple):
+    """Packed integers of 0 to 57, or 64, bits, from a byte on, and the line that they are above."""
+
+    place: np.uint64
+    width: np.uint64
+    reference: np.uint64
+    step: np.uint64
+    fraction: np.uint64
+
+
+@inlined
+def packed_at(data: NDArray[np.uint8], stream: Stream, number: np.uint64) -> np.uint64:
+    """Return a packed integer; 8 bytes from its first byte on are there."""
+    at = number * stream.width
+    word: np.uint64 = load(data, stream.place + (at >> np.uint64(3))) >> (at & np.uint64(7))
+    if stream.width < 64:
+        word &= (np.uint64(1) << stream.width) - np.uint64(1)
+    return word
+
+
+@inlined
+def line_at(stream: Stream, number: np.uint64) -> np.uint64:
+    """Return what a packed integer is added to."""
+    rise = number * stream.fraction >> np.uint64(32)
+    return stream.reference + number * stream.step + rise
 
 
 @compiled

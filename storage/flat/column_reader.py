@@ -27,19 +27,23 @@ from raydb.storage.flat.chunk import (
     read_rows,
 )
 from raydb.storage.flat.encodings import ENCODINGS
+from raydb.storage.flat.encodings.bits import loops_for
 from raydb.storage.flat.encodings.dictionary import DICTIONARY
 from raydb.storage.flat.encodings.encoding import OFFSET_BYTES, Piece
+from raydb.storage.flat.encodings.integers import NUMBERS_RUN
 from raydb.storage.flat.encodings.references import REFERENCES
+from raydb.storage.flat.encodings.scanner import scanner_of, slices_of
 from raydb.storage.flat.encodings.taker import taker_of
 from raydb.storage.flat.encodings.texts import arrays_of, is_narrow, narrow_texts
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Flags, Kind
 from raydb.storage.flat.metadata.column import chunk_lengths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from raydb.kernels.codecs.rows.entries import Slices
     from raydb.storage.flat.encodings.encoding import Chunk, Gather
     from raydb.storage.flat.metadata.column import Column
     from raydb.storage.flat.zone_map import Bounds
@@ -52,17 +56,23 @@ _MANY_ROWS = 2**20
 
 
 class _Run(NamedTuple):
-    """Chunks that are decoded in one call, or a single one. numbers, is_whole: of each piece."""
+    """Chunks that are decoded in one call, or a single one. numbers, is_whole: of each piece.
+
+    slices: the pieces of several chunks of numbers.
+    """
 
     key: object
     pieces: list[Piece]
     numbers: NDArray[np.int64]
     is_whole: NDArray[np.bool_]
+    slices: Slices | None
 
     @staticmethod
     def of(pieces: list[Piece], key: object) -> _Run:
         numbers = np.array([piece.number for piece in pieces], np.int64)
-        return _Run(key, pieces, numbers, np.array([piece.is_whole for piece in pieces]))
+        is_whole = np.array([piece.is_whole for piece in pieces])
+        are_numbers = key is NUMBERS_RUN and len(pieces) > 1
+        return _Run(key, pieces, numbers, is_whole, slices_of(pieces) if are_numbers else None)
 
 
 class ColumnReader:
@@ -228,6 +238,9 @@ class ColumnReader:
         first = run.pieces[0]
         if run.key is None:
             return arrays_of(read_rows(first.chunk, slice(first.start, first.stop)))
+        slices, scan = run.slices, self._scanner if run.slices is not None else None
+        if slices is not None and scan is not None and loops_for(slices.row_count) is not None:
+            return [scan(run.pieces, slices)]
         known = self._sizes[run.numbers]
         sizes = np.where(run.is_whole, known, -1)
         array = first.chunk.encoding.decode_run(run.pieces, sizes, bool((known >= 0).all()))
@@ -334,6 +347,11 @@ class ColumnReader:
     def _taker(self) -> Gather | None:
         """The function for rows of all chunks, if one loop reads all of their encodings."""
         return taker_of(self.column)
+
+    @cached_property
+    def _scanner(self) -> Callable[[Sequence[Piece], Slices], Any] | None:
+        """The function for chunks of numbers that follow each other, if one loop reads all."""
+        return scanner_of(self.column)
 
     @cached_property
     def bounds(self) -> list[Bounds | None]:

@@ -98,7 +98,10 @@ class Target(NamedTuple):
 
 
 class Form(IntEnum):
-    """How chunks keep numbers: packed, above a line, by a stride, one a run, with exceptions."""
+    """How chunks keep numbers: packed, above a line, by a stride, one a run, with exceptions.
+
+    RUNS and CODES are of codes of entries.
+    """
 
     PACKED = 0
     STRIDE = 1
@@ -106,9 +109,10 @@ class Form(IntEnum):
     RUNS_LINE = 3
     RUNS = 4
     RUN_ENDS = 5
-    PATCHED = 6
-    ALP = 7
-    ALP_RUNS = 8
+    CODES = 6
+    PATCHED = 7
+    ALP = 8
+    ALP_RUNS = 9
 
 
 class Packed(NamedTuple):
@@ -120,6 +124,35 @@ class Packed(NamedTuple):
     references: NDArray[np.int64]
     row_counts: NDArray[np.int64]
     firsts: NDArray[np.int64]
+
+
+class Slices(NamedTuple):
+    """Rows of chunks, an array each: the chunk, the first and the one behind the last.
+
+    to: the row of all of them to which the first one goes.
+    """
+
+    chunks: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    to: NDArray[np.int64]
+
+    @property
+    def row_count(self) -> int:
+        """How many rows these are."""
+        return int(self.to[-1] + self.stops[-1] - self.starts[-1])
+
+
+class Coded(NamedTuple):
+    """The bytes of entries: of those that chunks share, then room for those of one chunk.
+
+    places, counts: of each chunk, where its own entries lie, and how many they are.
+    """
+
+    entries: NDArray[np.uint8]
+    shared_count: int
+    places: NDArray[np.int64]
+    counts: NDArray[np.int64]
 
 
 class Places(NamedTuple):
@@ -177,6 +210,14 @@ def take_loops() -> ModuleType:
     from raydb.kernels.codecs.rows import take_loops  # noqa: PLC0415  (numba takes 0.24 s)
 
     return take_loops
+
+
+@cache
+def scan_loops() -> ModuleType:
+    """Return the loop that reads whole chunks of numbers."""
+    from raydb.kernels.codecs.rows import scan_loops  # noqa: PLC0415  (numba takes 0.24 s)
+
+    return scan_loops
 
 
 @cache

@@ -12,11 +12,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numba  # noqa: F401  (all of it, before a part: see kernels/compiling.py)
-from llvmlite import binding, ir
-from numba.core import cgutils, config, types
+from llvmlite import ir
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from raydb.kernels.jit import compiled, leaf, not_inlined
+from raydb.kernels.jit import compiled, has_feature, leaf, not_inlined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,17 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def _has_avx512() -> bool:
-    """Tell whether numba compiles for AVX-512; its cache keeps loops by the same features."""
-    # numba makes its settings while it is imported; its types do not name them.
-    chosen = getattr(config, "CPU_FEATURES")  # noqa: B009
-    if chosen is not None:
-        return "+avx512f" in chosen.split(",")
-    return bool(binding.get_host_cpu_features().get("avx512f"))
-
-
 # Half as many accumulators fit into the 16 registers of processors without AVX-512.
-LANES = 16 if _has_avx512() else 8
+LANES = 16 if has_feature("avx512f") else 8
 BLOCK_ROWS = 4
 BLOCK_QUERIES = LANES // BLOCK_ROWS
 

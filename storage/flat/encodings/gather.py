@@ -180,7 +180,12 @@ def join_items(
 
 def payload_places(column: Column) -> NDArray[np.int64]:
     """Return where the payload of each chunk begins in the file."""
-    places = _aligned(column.entries, "validity_length", "index_length")
+    return section_places(column, "validity_length", "index_length")
+
+
+def section_places(column: Column, *before: str) -> NDArray[np.int64]:
+    """Return where the section of each chunk behind some others begins in the file."""
+    places = _aligned(column.entries, *before)
     places += column.entries["offset"].astype(np.int64)
     return places
 

@@ -59,7 +59,10 @@ def taker_of(column: Column) -> Gather | None:
     is_coded = codes == {DICTIONARY.code} and not column.entries["dictionary_count"].any()
     if not is_coded and not codes <= _FORMS.get(column.kind, {}).keys():
         return None
-    packed = _packed(column)
+    # A constant has a payload where it is a decimal of two words.
+    if (column.entries["payload_length"][column.entries["encoding"] == CONSTANT.code] > 0).any():
+        return None
+    packed = packed_of(column)
     validity_of, data = validity_gather(column), column.file.bytes_
     kind, data_type = column.kind, column.field.type
     is_text = kind is Kind.BYTES
@@ -79,11 +82,13 @@ def taker_of(column: Column) -> Gather | None:
     return take
 
 
-def _packed(column: Column) -> Packed:
+def packed_of(column: Column) -> Packed:
+    """Return the chunks of a column as the loops take them."""
     entries, codes = column.entries, column.entries["encoding"]
     forms = np.zeros(256, np.uint8)
     for code, form in _FORMS.get(column.kind, {}).items():
         forms[code] = form
+    forms[DICTIONARY.code] = Form.CODES
     found = forms[codes]
     are_in_runs = entries["flags"] & Flags.RUNS > 0
     found[(codes == DICTIONARY.code) & are_in_runs] = Form.RUNS
@@ -98,3 +103,9 @@ def _packed(column: Column) -> Packed:
         entries["row_count"].astype(np.int64),
         entries["first_row"].astype(np.int64),
     )
+
+
+def are_scanned(column: Column) -> bool:
+    """Tell whether the loops know all chunks that are decoded with others."""
+    known = {*_FORMS.get(column.kind, {}), DICTIONARY.code, CONSTANT.code, VERBATIM.code}
+    return known.issuperset(np.flatnonzero(np.bincount(column.entries["encoding"])).tolist())

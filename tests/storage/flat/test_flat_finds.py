@@ -122,6 +122,7 @@ def test_days_decimals_and_floats(tmp_path: Path) -> None:
             "ratio": pa.array(random.random(ROWS), mask=mask),
             "same": pa.array(np.where(np.arange(ROWS) < 1500, 7, np.arange(ROWS)), mask=mask),
             "none": pa.nulls(ROWS, pa.int16()),
+            "large": pa.array([10**25] * 600 + list(range(ROWS - 600)), pa.decimal128(38)),
         }
     )
     flat = stored(table, tmp_path, chunk_rows=100)

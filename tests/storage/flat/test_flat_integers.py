@@ -12,7 +12,7 @@ from test_flat_round_trip import check_everything, stored
 
 from raydb.errors import OperationalError
 from raydb.kernels.codecs import packed_loops
-from raydb.storage.flat import open_table, write_stream, zone_map
+from raydb.storage.flat import column_reader, open_table, write_stream, zone_map
 from raydb.storage.flat.encodings import bits, integers, runs, survey
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ ROWS = 20_003
 @pytest.fixture(params=["compiled", "numpy"])
 def _loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     found = packed_loops if request.param == "compiled" else None
-    for module in (bits, integers, runs):
+    for module in (bits, column_reader, integers, runs):
         monkeypatch.setattr(module, "loops_for", lambda _count: found)
     if found is None:
         for module in (survey, zone_map):
