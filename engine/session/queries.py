@@ -9,7 +9,7 @@ differs from such a text in constants or parameters at its bound plan.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.names import table_called
 from raydb.engine.statements.write import bind_write
 from raydb.errors import ProgrammingError
+from raydb.kernels.stored.deferred import Deferred
 from raydb.planner import choose_plan, plan_query
 from raydb.planner.plan.common_tables import contents
 from raydb.planner.plan.nodes import Aggregate, Plan, SearchRows
@@ -324,7 +325,8 @@ class Queries:
     def _plan_filled(self, filled: sql.Filled, context: StatementContext) -> PreparedPlan:
         """Plan a query of a known shape, from as far on as its constants allow."""
         template, options = filled.template, context.settings.planner
-        catalog = cache(partial(self._ready_catalog, template, context))
+        # Not `functools.cache`, which takes as long as to fill the template.
+        catalog = Deferred(partial(self._ready_catalog, template, context)).get
         filling = filled.optimized(catalog)
         reads_clock = "now" in template.contents.kinds
         if filling is None:
