@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import uuid
@@ -87,6 +88,12 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     """Rewrite answers in one process: tests that run at once would write the same pages."""
     if config.getoption("--golden-update"):
         config.option.numprocesses = 0
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is there for all tests out of collections of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_report_header() -> str:
