@@ -15,14 +15,12 @@ import threading
 import time
 import uuid
 from concurrent.futures import FIRST_COMPLETED, wait
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-import pyarrow as pa
-import xxhash
-
 import raydb
+from raydb.engine.cluster.calls import Call, Run, all_lost, in_order, said, take
 from raydb.engine.cluster.messages import (
     Asked,
     NotSharedError,
@@ -30,23 +28,24 @@ from raydb.engine.cluster.messages import (
     encode_parameters,
     identity_of,
 )
+from raydb.engine.cluster.placement import Placement, assign, place
 from raydb.engine.cluster.pruning import segments_of
 from raydb.engine.context.cluster_settings import SEGMENT_COPIES, WORKER_TIMEOUT
 from raydb.engine.context.memory import parse_limit
 from raydb.engine.context.progress import report
-from raydb.engine.operators.relation import column_name
 from raydb.engine.session.settings import MEMORY_LIMIT, THREADS
 from raydb.errors import OperationalError
 from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.planner.catalog import CATALOG
 from raydb.planner.segments.nodes import SegmentScan
-from raydb.room import size_text, too_small
 from raydb.storage.durable.refusals import forked
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from concurrent.futures import Future
+
+    import pyarrow as pa
 
     from raydb.engine.cluster.engine import Engine
     from raydb.engine.cluster.messages import Answer
@@ -64,10 +63,11 @@ _SENT = ("timezone", "default_null_order", "nanoseconds", "nprobe", "ef_search")
 _QUIET_S = 1.0
 
 # A worker is slow that takes so many times what nearly all calls of a question have taken, of which
-# so many are known and so many kept; and no sooner than that.
+# so many are known and so many kept; and no sooner than that, with and without copies: another one
+# that has its own is done as soon, and where a worker was killed it takes 0.1 s to hear of that.
 _SLOW_TIMES, _SLOW_SHARE = 3, 0.95
 _FEWEST_TIMES, _MOST_TIMES = 4, 64
-_SLOW_S = 0.1
+_SLOW_S, _SLOW_COPIED_S = 0.1, 0.03
 
 # A statement that ends more workers ends others, too.
 _MOST_ENDED = 3
@@ -90,44 +90,6 @@ class Found:
     said: str
 
 
-@dataclass(eq=False, slots=True)
-class _Call:
-    """A call under way.
-
-    sign: when the worker was last heard of; asked: the question whether it lives. other: the call
-    of the same segments at another worker.
-    """
-
-    worker: str
-    name: str
-    numbers: list[int]
-    answer: Future[bytes]
-    begin: float = field(default_factory=time.monotonic)
-    sign: float = field(default_factory=time.monotonic)
-    asked: Future[bytes] | None = None
-    other: _Call | None = None
-
-
-@dataclass(slots=True)
-class _Run:
-    """The calls of one scan.
-
-    left: the segments that were not answered yet, by number. lost: workers that are not asked any
-    more, and why. slow: workers beside which others were asked. ended: how many connections to
-    workers have broken.
-    """
-
-    segments: Sequence[tuple[int, int]]
-    left: set[int]
-    calls: list[_Call] = field(default_factory=list)
-    groups: dict[int, pa.Table] = field(default_factory=dict)
-    lost: dict[str, str] = field(default_factory=dict)
-    slow: list[str] = field(default_factory=list)
-    times: dict[str, float] = field(default_factory=dict)
-    received: int = 0
-    ended: int = 0
-
-
 class Cluster:
     """The workers of a connection and its duplicates.
 
@@ -142,6 +104,7 @@ class Cluster:
         self._joining = threading.Lock()
         # What a scan reads, as long as its plan is kept: a plan is right for one version only.
         self._read: WeakKeyDictionary[Segmented, tuple[str, Segments]] = WeakKeyDictionary()
+        self._placed: WeakKeyDictionary[Segmented, Placement] = WeakKeyDictionary()
         # Of which rows and segments a question has copies, and at which workers.
         self._copied: dict[str, tuple[str, int, tuple[str, ...]]] = {}
         # What calls of a question have taken, in seconds.
@@ -208,22 +171,28 @@ class Cluster:
             identity, segments = self._segments_of(scan, tables, context)
         except NotSharedError as reason:
             return str(reason)
-        run = _Run(segments.ranges, set(segments.left))
+        run = Run(scan.question in self._times)
         question = self._question(scan, identity, context)
 
-        def begin(worker: str, numbers: list[int]) -> _Call:
-            name = uuid.uuid4().hex
-            parts = tuple((number, *run.segments[number]) for number in numbers)
-            asked = replace(question, call=name, segments=parts)
-            return _Call(worker, name, numbers, self.engine.call(worker, asked.encode()))
+        def begin(given: Mapping[str, list[int]]) -> list[Call]:
+            names, questions = {worker: uuid.uuid4().hex for worker in given}, {}
+            for worker, numbers in given.items():
+                pieces = ((number, run.placed.pieces[number]) for number in numbers)
+                parts = tuple((number, piece.first, piece.stop) for number, piece in pieces)
+                asked = replace(question, call=names[worker], segments=parts)
+                questions[worker] = asked.encode()
+            answers = self.engine.call(questions)
+            return [Call(each, names[each], given[each], answers[each]) for each in given]
 
-        def ask(worker: str, numbers: list[int]) -> None:
-            run.calls.append(begin(worker, numbers))
+        def ask(given: Mapping[str, list[int]]) -> None:
+            run.calls += begin(given)
 
         try:
             report(_STEP, 0.0)
-            if run.left:
-                self._give(segments.left, run, scan, ask)
+            if segments.left:
+                run.placed = self._place(scan, segments, self._left(run, scan))
+                run.left = set(range(len(run.placed.pieces)))
+                ask(run.placed.given)
             while run.calls:
                 declined = self._hear(run, scan, context, ask)
                 if declined:
@@ -233,8 +202,8 @@ class Cluster:
                 self.engine.end(call.worker, call.name)
         assert not run.left, run.left
         if context.settings[SEGMENT_COPIES] > 1 and isinstance(scan, SegmentScan):
-            self._copy(scan, segments, run, begin)
-        return Found(_in_order(run.groups, scan), _said(run, segments))
+            self._copy(scan, run, begin)
+        return Found(in_order(run.groups, scan), said(run, segments))
 
     def _segments_of(
         self, scan: Segmented, tables: Mapping[str, Table], context: StatementContext
@@ -267,23 +236,31 @@ class Cluster:
             scan.is_exact,
         )
 
-    def _copy(self, scan: Segmented, segments: Segments, run: _Run, begin: Any) -> None:
+    def _place(self, scan: Segmented, segments: Segments, workers: Mapping[str, str]) -> Placement:
+        """Return which worker scans what."""
+        found = self._placed.get(scan)
+        if found is None or found.workers != workers:
+            may_cut = isinstance(scan, SegmentScan) and scan.is_exact
+            found = place(segments, workers, scan.bvh or scan.fact, may_cut=may_cut)
+            self._placed[scan] = found
+        return found
+
+    def _copy(self, scan: Segmented, run: Run, begin: Any) -> None:
         """Let workers make now what they would be asked for where another one was lost.
 
         Nobody waits for it: what does not fit there is made when it is asked for.
         """
-        workers = self.engine.workers()
+        workers = run.placed.workers
         made = self._read[scan][0], scan.segment_rows, tuple(workers)
         if self._copied.get(scan.question) == made or run.lost or len(workers) < 2:
             return
         if len(self._copied) >= _MOST_KEPT:
             self._copied.clear()
         self._copied[scan.question] = made
-        what = scan.bvh or scan.fact
-        for lost, numbers in assign(segments.left, workers, what).items():
+        self._times.pop(scan.question, None)  # The next calls wait for what is made now.
+        for lost, numbers in run.placed.given.items():
             others = {each: name for each, name in workers.items() if each != lost}
-            for worker, own in assign(numbers, others, what).items():
-                begin(worker, own)
+            begin(_among(numbers, others, run, scan))
 
     def _shares(self, context: StatementContext) -> dict[str, str]:
         """Return the settings of a worker that say how much it may use of its machine.
@@ -300,19 +277,19 @@ class Cluster:
             "threads": f"{max(context.settings[THREADS] // count, 1)}",
         }
 
-    def _give(self, numbers: Iterable[int], run: _Run, scan: Segmented, ask: Any) -> None:
-        """Ask those workers that are left some segments; wait for one where there is none."""
+    def _left(self, run: Run, scan: Segmented) -> Mapping[str, str]:
+        """Return the workers that are left; wait for one where there is none."""
         if run.ended > _MOST_ENDED:
-            raise _all_lost(run, scan, "the query may be what ends them")
+            raise all_lost(run, scan, "the query may be what ends them")
         until = time.monotonic() + _RESTART_S
         asked: dict[str, Future[bytes]] = {}
         while True:
             known = self.engine.workers(anew=bool(run.lost))
             left = {each: name for each, name in known.items() if each not in run.lost}
             if left:
-                break
+                return left
             if time.monotonic() > until or not (known or run.lost):
-                raise _all_lost(run, scan, "no other one has come")
+                raise all_lost(run, scan, "no other one has come")
             for worker in known:  # One that was silent may be heard again.
                 if worker not in asked:
                     asked[worker] = self.engine.about(worker)
@@ -320,13 +297,12 @@ class Cluster:
                     run.lost.pop(worker, None)
             check_interrupt()
             time.sleep(WAIT_S)
-        for worker, own in assign(list(numbers), left, scan.bvh or scan.fact).items():
-            ask(worker, own)
 
-    def _hear(self, run: _Run, scan: Segmented, context: StatementContext, ask: Any) -> str:
+    def _hear(self, run: Run, scan: Segmented, context: StatementContext, ask: Any) -> str:
         """Wait a moment, and take what workers have said; return why one does not answer."""
         check_interrupt()
-        wait([call.answer for call in run.calls], WAIT_S, FIRST_COMPLETED)
+        slow = _SLOW_S if context.settings[SEGMENT_COPIES] == 1 else _SLOW_COPIED_S
+        wait([call.answer for call in run.calls], min(WAIT_S, slow / 2), FIRST_COMPLETED)
         patience = context.settings[WORKER_TIMEOUT] / 1000
         for call in list(run.calls):
             if call not in run.calls:  # Another one has answered in its place.
@@ -347,14 +323,15 @@ class Cluster:
                     raise OperationalError(f"worker {call.worker} has answered other segments")
                 self._drop(call.other, run)
                 self._tell(answer, context)
-                _take(answer, call, len(data), run, context)
-                self._note(scan.question, time.monotonic() - call.begin)
-                report(_STEP, 1 - len(run.left) / len(run.segments))
+                take(answer, call, len(data), run, context)
+                # At first columns are read, which says little of other times.
+                self._note(scan.question, *[time.monotonic() - call.begin] * run.is_known)
+                report(_STEP, 1 - len(run.left) / len(run.placed.pieces))
             elif self._is_quiet(call, patience):
                 run.calls.remove(call)
                 self.engine.end(call.worker, call.name)
                 self._lose(call, f"no sign of life for {patience:g} s", run, scan, ask)
-            elif self._is_slow(call, scan.question):
+            elif self._is_slow(call, scan.question, slow):
                 self._ask_beside(call, run, scan, ask)
         return ""
 
@@ -363,28 +340,28 @@ class Cluster:
         known = context.warnings
         known.extend([each for each in answer.warnings if each not in known])
 
-    def _lose(self, call: _Call, why: str, run: _Run, scan: Segmented, ask: Any) -> None:
+    def _lose(self, call: Call, why: str, run: Run, scan: Segmented, ask: Any) -> None:
         run.lost[call.worker] = why
         if call.other is None:
-            self._give(call.numbers, run, scan, ask)
+            ask(_among(call.numbers, self._left(run, scan), run, scan))
         else:
             call.other.other = None
 
-    def _note(self, question: str, seconds: float) -> None:
-        """Remember what a call has taken."""
+    def _note(self, question: str, *seconds: float) -> None:
+        """Remember a question, and what calls of it have taken."""
         if question not in self._times and len(self._times) >= _MOST_KEPT:
             self._times.clear()
-        self._times[question] = (*self._times.get(question, ()), seconds)[-_MOST_TIMES:]
+        self._times[question] = (*self._times.get(question, ()), *seconds)[-_MOST_TIMES:]
 
-    def _is_slow(self, call: _Call, question: str) -> bool:
+    def _is_slow(self, call: Call, question: str, least: float) -> bool:
         """Tell whether a call takes much longer than others of its question."""
         times = sorted(self._times.get(question, ()))
         if call.other is not None or len(times) < _FEWEST_TIMES:
             return False
         usual = times[min(int(_SLOW_SHARE * len(times)), len(times) - 1)]
-        return time.monotonic() - call.begin > max(_SLOW_TIMES * usual, _SLOW_S)
+        return time.monotonic() - call.begin > max(_SLOW_TIMES * usual, least)
 
-    def _ask_beside(self, call: _Call, run: _Run, scan: Segmented, ask: Any) -> None:
+    def _ask_beside(self, call: Call, run: Run, scan: Segmented, ask: Any) -> None:
         """Ask a worker that has nothing to do the segments of a call, where there is one."""
         busy = {each.worker for each in run.calls}
         free = {
@@ -393,18 +370,18 @@ class Cluster:
             if worker not in busy and worker not in run.lost
         }
         if free:
-            (worker,) = assign(call.numbers[:1], free, scan.bvh or scan.fact)
-            ask(worker, call.numbers)
+            (worker,) = _among(call.numbers[:1], free, run, scan)
+            ask({worker: call.numbers})
             call.other, run.calls[-1].other = run.calls[-1], call
             run.slow.append(call.worker)
 
-    def _drop(self, call: _Call | None, run: _Run) -> None:
+    def _drop(self, call: Call | None, run: Run) -> None:
         """End a call whose segments another worker has answered."""
         if call is not None:
             run.calls.remove(call)
             self.engine.end(call.worker, call.name)
 
-    def _is_quiet(self, call: _Call, patience: float) -> bool:
+    def _is_quiet(self, call: Call, patience: float) -> bool:
         """Tell whether a worker has given no sign of life for so many seconds."""
         now = time.monotonic()
         if call.asked is not None and call.asked.done():
@@ -416,70 +393,9 @@ class Cluster:
         return now - call.sign > patience
 
 
-def assign(numbers: Sequence[int], workers: Mapping[str, str], what: str) -> dict[str, list[int]]:
-    """Return which worker scans which segments: as many each, and mostly the same as before.
-
-    Each segment goes to the worker that its hash likes most and that has room (rendezvous
-    hashing with bounded loads), so that few move where a worker comes or goes.
-    """
-    most = -(-len(numbers) // len(workers))
-    given: dict[str, list[int]] = {}
-    for number in numbers:
-        free = [each for each in workers if len(given.get(each, ())) < most]
-        liking = {
-            each: xxhash.xxh64_intdigest(f"{what}/{number}/{workers[each]}".encode())
-            for each in free
-        }
-        best = max(free, key=liking.__getitem__)
-        given.setdefault(best, []).append(number)
-    return given
-
-
-def _take(answer: Answer, call: _Call, size: int, run: _Run, context: StatementContext) -> None:
-    """Keep the groups of a call, unless those of all calls are too many."""
-    assert run.left.issuperset(call.numbers), "each segment is answered once"
-    run.left.difference_update(call.numbers)
-    run.groups |= answer.groups
-    run.received += size
-    run.times[call.worker] = answer.ms
-    limit = context.memory_limit()
-    if limit is not None and run.received > limit:
-        raise too_small(run.received, "putting together the groups of the workers", limit)
-
-
-def _in_order(groups: Mapping[int, pa.Table], scan: Segmented) -> pa.Table:
-    """Return the groups in the order of segments, so that nothing depends on who was first."""
-    names = [column_name(column) for column in scan.columns]
-    types = [column.type for column in scan.columns]
-    found = [pa.table([pa.array([], kind) for kind in types], names=names)]
-    for number in sorted(groups):
-        table = groups[number]
-        if table.schema.types != types:
-            raise OperationalError(
-                f"a worker has sent columns of {table.schema.types}, and {types} were asked for"
-            )
-        found.append(table.rename_columns(names))
-    return pa.concat_tables(found)
-
-
-def _said(run: _Run, segments: Segments) -> str:
-    read, count = len(segments.left), len(segments.ranges)
-    said = f"{len(run.times)} workers, {read} of {count} segments read"
-    said += f", {count - read} pruned" if read < count else ""
-    if not run.times:
-        return said
-    slowest = max(run.times, key=run.times.__getitem__)
-    lost = f", lost {', '.join(run.lost)}" if run.lost else ""
-    lost += f", slow {', '.join(run.slow)}" if run.slow else ""
-    return (
-        f"{said}, {size_text(run.received)} received,"
-        f" slowest {slowest} with {run.times[slowest]:.3f} ms{lost}"
-    )
-
-
-def _all_lost(run: _Run, scan: Segmented, why: str) -> OperationalError:
-    listed = "; ".join(f"{worker}: {reason}" for worker, reason in run.lost.items())
-    return OperationalError(
-        f"segments of '{scan.fact}' have no worker left, {why}"
-        + (f" (lost {listed})" if listed else "")
-    )
+def _among(
+    numbers: Iterable[int], workers: Mapping[str, str], run: Run, scan: Segmented
+) -> dict[str, list[int]]:
+    """Return which of some workers scans which of some pieces."""
+    pieces = {number: run.placed.pieces[number] for number in numbers}
+    return assign(pieces, workers, scan.bvh or scan.fact)

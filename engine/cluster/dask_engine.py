@@ -13,13 +13,13 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import time
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
-    from concurrent.futures import Future
 
 # How long the list of workers is believed.
 _FRESH_S = 1.0
@@ -44,6 +44,8 @@ class DaskEngine:
         self._loop = client.loop.asyncio_loop
         self._workers: Mapping[str, str] = {}
         self._asked = 0.0
+        # A loop keeps no tasks.
+        self._asking: set[asyncio.Task[None]] = set()
         try:
             client.register_plugin(RayDBPlugin())
         except Exception as error:
@@ -67,9 +69,29 @@ class DaskEngine:
             self._asked = time.monotonic()
         return self._workers
 
-    def call(self, worker: str, question: bytes) -> Future[bytes]:
-        """Ask a worker; the future fails with OSError where it is lost."""
-        return self._run(self._client.rpc(worker).raydb_call(question=question))
+    def call(self, questions: Mapping[str, bytes]) -> dict[str, Future[bytes]]:
+        """Ask workers; a future fails with OSError where its worker is lost."""
+        answers: dict[str, Future[bytes]] = {worker: Future() for worker in questions}
+
+        def ask() -> None:
+            for worker, question in questions.items():
+                task = self._loop.create_task(self._answered(worker, question, answers[worker]))
+                self._asking.add(task)
+                task.add_done_callback(self._asking.discard)
+
+        # The loop's thread takes the interpreter for each thing that it is given to do, so it is
+        # given all at once.
+        self._loop.call_soon_threadsafe(ask)
+        return answers
+
+    async def _answered(self, worker: str, question: bytes, answer: Future[bytes]) -> None:
+        try:
+            answer.set_result(await self._client.rpc(worker).raydb_call(question=question))
+        except asyncio.CancelledError:
+            answer.cancel()
+            raise
+        except Exception as error:  # noqa: BLE001  (whoever waits for the answer raises it)
+            answer.set_exception(error)
 
     def end(self, worker: str, call: str) -> None:
         """Tell a worker that nobody waits for a call."""

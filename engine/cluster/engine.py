@@ -18,8 +18,8 @@ class Engine(Protocol):
     def workers(self, *, anew: bool = False) -> Mapping[str, str]:
         """Return the names of the workers by their addresses; anew: as they are at this moment."""
 
-    def call(self, worker: str, question: bytes) -> Future[bytes]:
-        """Ask a worker; the future fails with OSError where it is lost."""
+    def call(self, questions: Mapping[str, bytes]) -> Mapping[str, Future[bytes]]:
+        """Ask workers; a future fails with OSError where its worker is lost."""
 
     def end(self, worker: str, call: str) -> None:
         """Tell a worker that nobody waits for a call; what goes wrong with that does not matter."""

@@ -14,7 +14,7 @@ import decimal
 import hashlib
 import json
 import re
-from dataclasses import fields
+from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class NotSharedError(Exception):
     """Why nothing tells what a scan reads from other versions of it."""
 
 
-PROTOCOL = 3
+PROTOCOL = 4
 """The number of what is said here; only equal ones understand each other."""
 
 # Types of parameters that are sent, by their names, and how a value comes from its text.
@@ -209,13 +209,18 @@ class Answer:
     """What a worker has said: groups by the numbers of the first of their segments.
 
     declined: why it does not answer, '' where it does. ms: how long it took there. warnings: what
-    it has to tell beside.
+    it has to tell beside. traffic: what it has asked of object stores, as `Traffic` counts it.
     """
 
     groups: Mapping[int, pa.Table]
     ms: float = 0.0
     declined: str = ""
     warnings: Sequence[str] = ()
+    traffic: Mapping[str, int] = field(default_factory=dict)
+
+
+# What is said of an answer beside its groups.
+_TOLD = ("ms", "warnings", "traffic")
 
 
 def encode_answer(answer: Answer) -> bytes:
@@ -227,7 +232,8 @@ def encode_answer(answer: Answer) -> bytes:
             writer.write_table(rows)
         streams.append(sink.getvalue())
     sizes = [[number, each.size] for number, each in zip(answer.groups, streams, strict=True)]
-    said = {"groups": sizes, "ms": answer.ms, "warnings": answer.warnings}
+    told = {each: getattr(answer, each) for each in _TOLD}
+    said = {"groups": sizes, **told}
     return b"".join([json.dumps(said).encode(), b"\n", *streams])
 
 
@@ -265,4 +271,4 @@ def decode_answer(data: bytes, worker: str) -> Answer:
         if table is None or start + size > len(rest):
             raise OperationalError(f"worker {worker} has sent rows that cannot be read")
         groups[number], start = table, start + size
-    return Answer(groups, said["ms"], warnings=said["warnings"])
+    return Answer(groups, **{each: said[each] for each in _TOLD})

@@ -45,16 +45,29 @@ _MOST_KEYS = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """Ranges of rows or places, first and behind the last, and the numbers of those to read."""
+    """Ranges of rows or places, first and behind the last, and the numbers of those to read.
+
+    read: the rows or places that may pass, as ascending ranges.
+    """
 
     ranges: Ranges
     left: Sequence[int]
+    read: NDArray[np.int64]
+
+    def passing(self, bounds: Sequence[int]) -> NDArray[np.int64]:
+        """Return how many rows may pass from each bound to the next one."""
+        sizes = self.read[:, 1] - self.read[:, 0]
+        behind = np.cumsum(sizes)
+        before = np.append(0, np.stack([behind - sizes, behind], axis=1))
+        passing = np.interp(bounds, np.append(0, self.read), before)
+        counts: NDArray[np.int64] = np.diff(passing).astype(np.int64)
+        return counts
 
 
 def segments_of(scan: SegmentScan | SegmentRows, tables: Mapping[str, Table]) -> Segments:
     """Return the segments of a scan."""
     if isinstance(scan, SegmentRows) and scan.slices:
-        return Segments(ranges_of(scan.slices, 1), range(scan.slices))
+        return Segments(ranges_of(scan.slices, 1), range(scan.slices), np.array([[0, scan.slices]]))
     job = scan.scan if isinstance(scan, SegmentScan) else None
     if isinstance(job, FusedScanAggregate):
         offsets, entries = job.index.offsets, job.index.entries(job.job.intervals)
@@ -69,12 +82,12 @@ def segments_of(scan: SegmentScan | SegmentRows, tables: Mapping[str, Table]) ->
             found = _compared_ranges(comparisons, fact)
         read = np.array(found, np.int64).reshape(-1, 2)
         ranges = ranges_of(fact.row_count, scan.segment_rows)
-    return Segments(ranges, _overlapping(ranges, read))
+    read = read[read[:, 1] > read[:, 0]]
+    return Segments(ranges, _overlapping(ranges, read), read)
 
 
 def _overlapping(ranges: Ranges, read: NDArray[np.int64]) -> list[int]:
     """Return the numbers of the ranges that have a row of those that are read; both ascend."""
-    read = read[read[:, 1] > read[:, 0]]
     bounds: NDArray[np.int64] = np.array(ranges, np.int64).reshape(-1, 2)
     firsts = np.searchsorted(read[:, 1], bounds[:, 0], side="right")
     lasts = np.searchsorted(read[:, 0], bounds[:, 1], side="left")

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import field, replace
+from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -197,7 +197,8 @@ class Worker:
             if identity != asked.identity:
                 raise DeclinedError("it sees another version of the rows")
             groups = _run(asked, scan, opened, context)
-            return Answer(groups, warnings=list(dict.fromkeys(context.warnings)))
+            warnings = list(dict.fromkeys(context.warnings))
+            return Answer(groups, warnings=warnings, traffic=asdict(running.traffic))
         finally:
             opened.session.databases.release()
             opened.turn.release()

@@ -67,12 +67,13 @@ class Counted:
         # Workers of this machine share its threads.
         self.is_local = True
 
-    def call(self, worker: str, question: bytes) -> Any:
-        self.calls += 1
-        self.sent += len(question)
-        answer = self.engine.call(worker, question)
-        answer.add_done_callback(self._count)
-        return answer
+    def call(self, questions: Mapping[str, bytes]) -> Any:
+        self.calls += len(questions)
+        self.sent += sum(map(len, questions.values()))
+        answers = self.engine.call(questions)
+        for answer in answers.values():
+            answer.add_done_callback(self._count)
+        return answers
 
     def _count(self, answer: Any) -> None:
         self.received += len(answer.result())

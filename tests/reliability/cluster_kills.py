@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 ROWS = 2_000_000
 TIMEOUT_MS = 500
+WARM = 4
 BEGIN = f"""
     CREATE TABLE d (k INTEGER PRIMARY KEY, name VARCHAR, day DATE);
     INSERT INTO d SELECT range, 'n' || (range % 97), DATE '2026-01-01' + (range % 500)::INTEGER
@@ -41,7 +42,8 @@ BEGIN = f"""
 QUERIES = (
     "SELECT name, count(*), sum(v), max(id) FROM f JOIN d USING (k) WHERE v < {v} GROUP BY name",
     "SELECT day, sum(x), avg(v) FROM f JOIN d USING (k) WHERE id % 7 < {n} GROUP BY day",
-    "SELECT v, count(DISTINCT k), min(x) FROM f WHERE v >= {v} GROUP BY v HAVING count(*) > 1",
+    "SELECT name, count(DISTINCT v), min(x) FROM f JOIN d USING (k) WHERE v >= {v} GROUP BY name"
+    " HAVING count(*) > 1",
     "SELECT count(*), sum(v), sum(x) FROM f JOIN d USING (k) WHERE name > 'n{n}' AND v <> {v}",
 )
 ENDS = "segments of 'f' have no worker left"
@@ -112,6 +114,8 @@ class Run:
         expected = sorted(self.alone.execute(text).fetchall())
         self.con.execute(f"SET segment_rows = {ROWS // rng.randint(2, 12) + 1}")
         chosen = rng.choice(self.workers())
+        explained = self.con.execute(f"EXPLAIN {text}").fetchall()
+        assert any("workers answer 1 of 1" in line for (line,) in explained), text
         if self.copies > 1:
             self._warm(text)
         start = time.monotonic()
@@ -135,8 +139,9 @@ class Run:
         return True
 
     def _warm(self, text: str) -> None:
-        """Ask a query, and wait until workers have made what they keep for it."""
-        self.con.execute(text).fetchall()
+        """Ask a query as often as in use, and wait until workers have made what they keep."""
+        for _ in range(WARM):
+            self.con.execute(text).fetchall()
         end = time.monotonic() + PATIENCE_S
         while self.con.execute("SELECT sum(calls) FROM workers()").fetchone()[0]:
             if time.monotonic() > end:

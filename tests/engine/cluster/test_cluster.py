@@ -298,9 +298,12 @@ def test_a_database_in_an_object_store(stored):
             raydb.connect(stored) as writer,
             raydb.connect(stored, read_only=True, cluster=local.client, config=config) as con,
         ):
+            query = "SELECT count(*), sum(a), sum(b) FROM t"
+            said = "\n".join(line for (line,) in con.execute(f"EXPLAIN ANALYZE {query}").fetchall())
+            counts = r" ms, of the object store \d+ requests in \d+ trips, .* received"
+            assert re.search(counts, said), said
             for number in range(3):
                 writer.execute("INSERT INTO t VALUES (?, ?)", (number, number))
-                query = "SELECT count(*), sum(a), sum(b) FROM t"
                 assert "SegmentScan" in explained(con, query)
                 cursor = con.execute(query)
                 assert same(cursor.fetchall(), writer.execute(query).fetchall(), True)

@@ -30,7 +30,10 @@ class Held:
         self.calls, self.asked, self.ended = [], [], []
         self.held, self.broken = {}, set()
 
-    def call(self, worker, question):
+    def call(self, questions):
+        return {worker: self._call(worker, question) for worker, question in questions.items()}
+
+    def _call(self, worker, question):
         asked = Asked.parse(question)
         if self.limit:
             asked = replace(asked, settings={**asked.settings, "memory_limit": self.limit})
@@ -38,7 +41,7 @@ class Held:
         is_held = worker in self.held
         self.asked.append(asked)
         self.calls.append((worker, asked.call))
-        answer = self.engine.call(worker, asked.encode())
+        answer = self.engine.call({worker: asked.encode()})[worker]
         if not is_held:
             return answer
         late = Future()
