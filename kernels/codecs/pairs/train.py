@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raydb.kernels.backends.cpu.threads import run_parts
 from raydb.kernels.codecs.onpair import BYTES, LONGEST_ENTRY, MAX_ENTRIES, PairTable, Tree, parse
 
 if TYPE_CHECKING:
@@ -52,8 +53,11 @@ class _Entries:
     ) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
         """Return the codes of items and where they end."""
         tree = Tree.of(self.texts, self.lengths[: self.count])
-        codes, bounds = parse(tree, data, offsets)
-        return codes, bounds[1:]
+        count = len(offsets) - 1
+        halves = [offsets[: count // 2 + 1], offsets[count // 2 :]]
+        found = run_parts(lambda part: parse(tree, data, part), halves)
+        (codes, bounds), (more, ends) = found
+        return np.concatenate([codes, more]), np.concatenate([bounds[1:], ends[1:] + bounds[-1]])
 
     def add(
         self, codes: NDArray[np.uint16], ends: NDArray[np.uint32], wanted: int, least: int
