@@ -8,6 +8,7 @@ import numpy as np
 
 from raydb.kernels.codecs.rows.entries import Coded, Slices, in_slices, scan_loops
 from raydb.storage.flat.encodings.alp import SCALES
+from raydb.storage.flat.encodings.dictionary import DICTIONARY
 from raydb.storage.flat.encodings.gather import section_places
 from raydb.storage.flat.encodings.integers import run_validity
 from raydb.storage.flat.encodings.taker import are_scanned, packed_of
@@ -30,7 +31,9 @@ def scanner_of(column: Column) -> Callable[[Sequence[Piece], Slices], Any] | Non
     if not are_scanned(column):
         return None
     packed, data = packed_of(column), column.file.bytes_
-    counts = column.entries["dictionary_count"].astype(np.int64)
+    # Of a chunk in another encoding the count is a claim that nobody has verified.
+    are_coded = column.entries["encoding"] == DICTIONARY.code
+    counts = np.where(are_coded, column.entries["dictionary_count"], 0).astype(np.int64)
     dictionaries = section_places(column, "validity_length", "index_length", "payload_length")
     kind, is_wide = column.kind, column.kind is Kind.DECIMAL
     shared = np.empty(0, np.uint8)

@@ -69,10 +69,12 @@ class _Stride(IntegerEncoding):
         check_packed(column, entry, len(packed), entry.row_count, min(column.bits, 64))
         if column.kind is Kind.DECIMAL:
             most = entry.reference + stride * (2**entry.width - 1)
-            limit = min(10**column.field.type.precision, 2**63)
-            if not -limit < entry.reference <= most < limit:
+            # The least of 64 bits is one below where the greatest ends.
+            least = -(10**column.field.type.precision)
+            limit = min(-least, 2**63)
+            if not least < entry.reference <= most < limit:
                 steps = int(unpack_line(packed, entry.width, entry.row_count, *_UNSIGNED).max())
-                if not -limit < entry.reference <= entry.reference + stride * steps < limit:
+                if not least < entry.reference <= entry.reference + stride * steps < limit:
                     expected = f"decimals of {column.field.type.precision} digits"
                     raise bad_chunk(column, entry, place, expected, f"a stride of {stride}")
         return None, (stride, packed)

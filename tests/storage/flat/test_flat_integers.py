@@ -176,3 +176,12 @@ def test_what_does_not_hold_is_named(
     path.write_bytes(model.to_bytes())
     with open_table(path) as flat, pytest.raises(OperationalError, match=f"expected .*{expected}"):
         flat.scan()
+
+
+def test_the_least_decimal_of_64_bits_comes_back(tmp_path: Path) -> None:
+    least = -(2**63)
+    values = pa.array([least, least + 1000, least, least + 5000] * 8)
+    table = pa.table({"d": values.cast(pa.decimal128(19))})
+    for encoding in ("stride", "frame", "line", "runs", "run_length", "patched"):
+        flat = stored(table, tmp_path, encodings={"d": encoding}, chunk_rows=8)
+        assert flat.scan().equals(table), encoding

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -206,6 +207,23 @@ def test_what_is_wrong_is_named_before_the_loop_runs(encoding: str, tmp_path: Pa
             # A forged integer is cut to its type.
             items = np.array([flat.item(row, "n") for row in range(4500, ROWS, 37)])
             assert (items.astype(np.int32) == found.column(0).to_numpy()[4500::37]).all()
+
+
+def test_entries_that_a_chunk_without_codes_claims_take_no_memory(tmp_path: Path) -> None:
+    from flat_model import parse
+
+    table = pa.table({"n": np.arange(ROWS) % 97})
+    path = tmp_path / "table.flat"
+    stored(table, tmp_path, encodings={"n": "frame"}, chunk_rows=1000)
+    model = parse(path)
+    model.columns[0].chunks[3].lies["dictionary_count"] = 2**26
+    path.write_bytes(model.to_bytes())
+    tracemalloc.start()
+    with open_table(path) as flat:
+        assert flat.scan().equals(table)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 2**24
 
 
 _WITHOUT_SHUFFLES = """
