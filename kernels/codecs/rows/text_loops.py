@@ -23,11 +23,11 @@ from raydb.kernels.memory_loops import word_at
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raydb.kernels.codecs.rows.entries import Entries, Indexed, Places, Span, Target
+    from raydb.kernels.codecs.rows.entries import Entries, Places, Span, Target
 
 _ESCAPE = 255
 _HALF_BYTES = COPIED_BYTES // 2
-_UNKNOWN_BIT = np.uint64(63)
+_UNKNOWN_BIT, _LAST_BYTE = np.uint64(63), np.uint64(0xFF)
 # What is told in place of a size where codes are wrong.
 BAD_CODE, BAD_ROW = -1, -2
 
@@ -53,16 +53,11 @@ _copy_block, _copy_half, _copy_word = _copier(COPIED_BYTES), _copier(_HALF_BYTES
 
 @inlined
 def _copy_entry(
-    data: NDArray[np.uint8],
-    start: np.int64,
-    size: np.int64,
-    out: NDArray[np.uint8],
-    to: np.int64,
-    limit: np.int64,
+    source: np.int64, size: np.int64, out: NDArray[np.uint8], to: np.int64, limit: np.int64
 ) -> None:
-    """Copy some bytes; there are 32 more in `data`, and nothing from `limit` on is written."""
+    """Copy some bytes; 32 more are behind them, and nothing from `limit` on is written."""
     if to + max(size, np.int64(COPIED_BYTES)) <= limit:
-        source, target = data.ctypes.data + start, out.ctypes.data + to
+        target = out.ctypes.data + to
         _copy_block(source, target)
         done = np.int64(COPIED_BYTES)
         while done < size:
@@ -72,7 +67,7 @@ def _copy_entry(
             done += np.int64(COPIED_BYTES)
     else:
         for byte in range(np.uint64(size)):
-            out[np.uint64(to) + byte] = data[np.uint64(start) + byte]
+            out[np.uint64(to) + byte] = np.uint8(word_at(source + np.int64(byte)) & _LAST_BYTE)
 
 
 @compiled
@@ -113,6 +108,7 @@ def spread_codes(
     of the first code of each row, and of that behind the last row's.
     """
     heads, texts = entries
+    source = texts.ctypes.data
     out, offsets, positions = target
     limit, mask = np.int64(span.limit), (np.uint64(1) << width) - np.uint64(1)
     to, row, out_row = np.int64(span.to), np.uint64(0), np.uint64(span.row)
@@ -125,7 +121,7 @@ def spread_codes(
                 positions[number] = to
                 head = heads[load(data, at >> np.uint64(3)) >> (at & np.uint64(7)) & mask]
                 size = np.int64(head & np.uint64(0xFFFFFFFF))
-                _copy_entry(texts, np.int64(head >> np.uint64(32)), size, out, to, limit)
+                _copy_entry(source + np.int64(head >> np.uint64(32)), size, out, to, limit)
                 to += size
                 at += width
             positions[count] = to
@@ -170,42 +166,46 @@ def read_codes(chunk: int, row: int, out: int) -> int:
 @compiled
 def take_codes(
     data: NDArray[np.uint8],
-    chunks: Indexed,
-    is_narrow: bool,
-    bits: int,
-    entries: Entries,
+    column: int,
     rows: NDArray[np.int64],
     numbers: NDArray[np.int64],
-    target: Target,
+    out: NDArray[np.uint8],
+    offsets: NDArray[np.int32] | NDArray[np.int64],
 ) -> int:
     """Write the texts of rows, given the chunk of each, and where they end.
 
-    is_narrow: whether indexes are narrow; else they are of u32. bits: of a code. Returns twice the
-    bytes, and one more where some of these are not ASCII, or BAD_CODE; nothing is written behind
-    the end of the target's data, which may be too short.
+    column: the address of seven words, which are handed over as in `read_codes`: the addresses of
+    the arrays of `Indexed` and of `Entries`, the bits of a code, and 1 where indexes are narrow,
+    0 where they are of u32. offsets: one more than rows. Returns twice the bytes, and one more
+    where some of these are not ASCII, or BAD_CODE; nothing is written behind the end of `out`,
+    which may be too short.
     """
-    heads, texts = entries
-    out, offsets, _ = target
-    width, limit, to = np.uint64(bits), np.int64(len(out)), np.int64(0)
+    indexes, payloads = np.int64(word_at(column)), np.int64(word_at(column + 8))
+    firsts, heads = np.int64(word_at(column + 16)), np.int64(word_at(column + 24))
+    texts, width = np.int64(word_at(column + 32)), word_at(column + 40)
+    is_narrow = word_at(column + 48) > np.uint64(0)
+    limit, to = np.int64(len(out)), np.int64(0)
     mask, all_heads = (np.uint64(1) << width) - np.uint64(1), np.uint64(0)
     half = np.uint64(0xFFFFFFFF)
+    offsets[0] = 0
     for item in range(np.uint64(len(rows))):
-        number = np.uint64(numbers[item])
-        row = np.uint64(rows[item] - chunks.firsts[number])
-        index = np.uint64(chunks.indexes[number])
+        place = numbers[item] << 3
+        row = np.uint64(rows[item]) - word_at(firsts + place)
+        index = word_at(indexes + place)
         if is_narrow:
             first = narrow_bound(data, index, row)
             last = narrow_bound(data, index, row + np.uint64(1))
         else:
             both = load(data, index + (row << np.uint64(2)))
             first, last = np.int64(both & half), np.int64(both >> np.uint64(32))
-        at = (np.uint64(chunks.payloads[number]) << np.uint64(3)) + np.uint64(first) * width
+        at = (word_at(payloads + place) << np.uint64(3)) + np.uint64(first) * width
         for _ in range(last - first):
-            head = heads[load(data, at >> np.uint64(3)) >> (at & np.uint64(7)) & mask]
+            code = load(data, at >> np.uint64(3)) >> (at & np.uint64(7)) & mask
+            head = word_at(heads + np.int64(code << np.uint64(3)))
             size = np.int64(head & half)
             all_heads |= head
             if to + size <= limit:
-                _copy_entry(texts, np.int64(head >> np.uint64(32)), size, out, to, limit)
+                _copy_entry(texts + np.int64(head >> np.uint64(32)), size, out, to, limit)
             to += size
             at += width
         offsets[item + np.uint64(1)] = to
@@ -250,7 +250,7 @@ def spread_rows(
         for _ in range(np.uint64(count - short)):
             head = heads[load(data, at >> np.uint64(3)) >> (at & np.uint64(7)) & mask]
             size = np.int64(head & np.uint64(0xFFFFFFFF))
-            _copy_entry(texts, np.int64(head >> np.uint64(32)), size, out, to, limit)
+            _copy_entry(source + np.int64(head >> np.uint64(32)), size, out, to, limit)
             to += size
             at += width
             out_row += np.uint64(1)

@@ -317,32 +317,39 @@ def _read(
 def _taker(column: Column, table: PairTable, flags: int, read: Gather) -> Gather:
     """Return what takes rows by one loop, and as `read` does where the loop does not."""
     data, chunks, entries = read_only(column.file.bytes_), indexed(column), table.decoded
+    addresses = [each.ctypes.data for each in (*chunks, *entries)]
+    words = np.array([*addresses, table.width, flags & Flags.NARROW > 0], np.int64)
+    place = words.ctypes.data
     data_type, is_text = column.field.type, column.is_text
-    is_narrow, is_large = flags & Flags.NARROW > 0, has_large_offsets(data_type)
+    is_large = has_large_offsets(data_type)
     read_validity, width = validity_gather(column), table.width
     code_bytes = int(column.entries["payload_length"].sum()) / max(column.header.row_count, 1)
     expected = int(2 * code_bytes * 8 / width * float(table.lengths.mean())) + 1
 
-    def take(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
+    def take(
+        rows: NDArray[np.int64],
+        numbers: NDArray[np.int64],
+        _held: Any = (words, chunks, entries),  # whose addresses the loop is given
+    ) -> Any:
         if not are_loops_loaded():
             return read(rows, numbers)
+        offsets: NDArray[Any]
         room = len(rows) * expected if len(rows) <= _FEW_ROWS else 0
         for _ in range(2):
             is_wide = is_large or room > MAX_PAYLOAD_BYTES
-            target = Target.of(len(rows), room + COPIED_BYTES, is_wide)
-            found = text_loops().take_codes(
-                data, chunks, is_narrow, width, entries, rows, numbers, target
-            )
+            offsets = np.empty(len(rows) + 1, np.int64 if is_wide else np.int32)
+            out = np.empty(room + COPIED_BYTES, np.uint8)
+            found = text_loops().take_codes(data, place, rows, numbers, out, offsets)
             size = found >> 1
-            if size <= len(target.data):
+            if size <= len(out):
                 break
             room = size
         if found < 0 or (found & 1 and is_text):
             return read(rows, numbers)
         validity = read_validity and read_validity(rows, numbers)
         if size > MAX_PAYLOAD_BYTES:
-            return text_array(data_type, target.offsets, target.data[:size], validity)
-        buffers = [validity, pa.py_buffer(target.offsets), pa.py_buffer(target.data)]
+            return text_array(data_type, offsets, out[:size], validity)
+        buffers = [validity, pa.py_buffer(offsets), pa.py_buffer(out)]
         return pa.Array.from_buffers(data_type, len(rows), buffers)
 
     return take
