@@ -1,6 +1,7 @@
 """Rows of any chunks of a column, taken in one pass by a compiled loop, whatever their encodings.
 
-Integers, decimals of 64 bits and floats, and texts in the codes of a dictionary of the column.
+Integers, decimals of 64 bits and floats, and what is in the codes of a dictionary of the column;
+of numbers also of a dictionary of the chunk.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from raydb.storage.flat.encodings.constant import CONSTANT
 from raydb.storage.flat.encodings.dictionary import DICTIONARY
 from raydb.storage.flat.encodings.entry_texts import texts_of
 from raydb.storage.flat.encodings.frame import FRAME
-from raydb.storage.flat.encodings.gather import payload_places, validity_gather
+from raydb.storage.flat.encodings.gather import payload_places, section_places, validity_gather
 from raydb.storage.flat.encodings.line import LINE
 from raydb.storage.flat.encodings.patched import PATCHED
 from raydb.storage.flat.encodings.run_length import RUN_LENGTH
@@ -56,7 +57,9 @@ def taker_of(column: Column) -> Gather | None:
     Their chunks have been verified when it is called.
     """
     codes = set(np.flatnonzero(np.bincount(column.entries["encoding"])).tolist())
-    is_coded = codes == {DICTIONARY.code} and not column.entries["dictionary_count"].any()
+    has_own = bool(column.entries["dictionary_count"].any())
+    has_words = column.kind not in (Kind.BYTES, Kind.DECIMAL)
+    is_coded = codes == {DICTIONARY.code} and (has_words or not has_own)
     if not is_coded and not codes <= _FORMS.get(column.kind, {}).keys():
         return None
     # A constant has a payload where it is a decimal of two words.
@@ -67,6 +70,7 @@ def taker_of(column: Column) -> Gather | None:
     kind, data_type = column.kind, column.field.type
     is_text = kind is Kind.BYTES
     dtype = np.dtype(np.uint32) if is_coded else np.dtype(f"<u{column.dtype.itemsize}")
+    decode = _own_entries(column) if has_own else lambda found, _: column.dictionary[found]
 
     def take(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
         # Texts are read from codes with 8 bytes behind them.
@@ -76,10 +80,30 @@ def taker_of(column: Column) -> Gather | None:
         validity = validity_of and validity_of(rows, numbers)
         if is_text:
             return texts_of(column, found, validity)
-        values = column.dictionary[found] if is_coded else found.view(column.dtype)
+        values = decode(found, numbers) if is_coded else found.view(column.dtype)
         return array_of(data_type, kind, values, validity)
 
     return take
+
+
+def _own_entries(column: Column) -> Gather:
+    """Return the function from codes and their chunks to numbers; chunks have own entries."""
+    data, counts = column.file.bytes_, column.entries["dictionary_count"].astype(np.int64)
+    places = section_places(column, "validity_length", "index_length", "payload_length")
+    shared = np.empty(0, column.dtype) if column.dictionary is None else column.dictionary
+    within = np.arange(column.dtype.itemsize)
+
+    def decode(codes: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
+        values = np.empty(len(codes), column.dtype)
+        is_own = codes >= len(shared)
+        values[~is_own] = shared[codes[~is_own]]
+        chunks = numbers[is_own]
+        entries = np.minimum(codes[is_own].astype(np.int64) - len(shared), counts[chunks] - 1)
+        starts = places[chunks] + entries * len(within)
+        values[is_own] = data[starts[:, None] + within].view(column.dtype)[:, 0]
+        return values
+
+    return decode
 
 
 def packed_of(column: Column) -> Packed:

@@ -39,9 +39,13 @@ def _in_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def check_slices(table: pa.Table, flat: FlatTable, seed: int) -> None:
-    """Compare all rows, and some that begin and end anywhere, with what was written."""
+    """Compare all rows, some that begin and end anywhere, and some that lie anywhere."""
     random = np.random.default_rng(seed)
     bounds = np.sort(random.integers(0, len(table) + 1, (6, 2)), axis=1).tolist()
+    rows = random.integers(0, len(table), 200)
+    taken = flat.take(rows)
+    taken.validate(full=True)
+    assert taken.equals(table.take(rows).combine_chunks())
     for name in table.column_names:
         column = table.column(name)
         assert flat.scan([name]).column(0).equals(column), name
