@@ -256,7 +256,7 @@ _keyed: WeakKeyDictionary[BvhInfo, dict[tuple[Attribute, ...], KeyedBvh]] = Weak
 def keyed_bvh(keys: Items, bvh: BvhInfo) -> KeyedBvh | None:
     """Return a BVH as the loop reads it for some keys; None where it does not encode one of them.
 
-    None, too, where it has too many codes or no rows. Keys that are attributes are kept.
+    None, too, where it has too many codes, none, or no rows. Keys that are attributes are kept.
     """
     asked = tuple([key for _, key in keys if isinstance(key, Attribute)])
     if len(asked) < len(keys):
@@ -275,8 +275,8 @@ def keyed_bvh(keys: Items, bvh: BvhInfo) -> KeyedBvh | None:
 def _make_keyed(keys: Items, bvh: BvhInfo) -> KeyedBvh | None:
     index = bvh.index
     numbers = [hierarchy_of(key, bvh) for _, key in keys]
-    # An index without rows is a model of one.
-    if None in numbers or not index.row_count:
+    # An index without rows is a model of one, and one without hierarchies has a single cell.
+    if None in numbers or not index.row_count or not index.hierarchies:
         return None
     if sum(each.code_count for each in index.hierarchies) > MAX_CODES:
         return None

@@ -211,3 +211,20 @@ def test_many_threads_ask_with_constants_of_their_own(con: raydb.Connection) -> 
     for connection in connections[1:]:
         connection.close()
     assert not wrong
+
+
+def test_a_bvh_without_hierarchies_has_one_cell():
+    warm.wait()
+    con = raydb.connect()
+    con.execute("CREATE TABLE log (who INTEGER, step INTEGER)")
+    con.execute("INSERT INTO log SELECT range % 7, range FROM range(1000)")
+    con.execute("CREATE BVH whole ON log (AGGREGATE (step))")
+    for text in ("SELECT sum(step), count(*) FROM log", "SELECT max(step) + {} FROM log"):
+        for number in range(5):
+            asked = text.format(number)
+            plan = "\n".join(line for (line,) in con.execute(f"EXPLAIN {asked}").fetchall())
+            assert "whole" in plan
+            found = con.execute(asked).fetchall()
+            assert found == ([(499500, 1000)] if "sum" in text else [(999 + number,)])
+    con.execute("INSERT INTO log VALUES (1, 5000)")
+    assert con.execute("SELECT sum(step), count(*) FROM log").fetchall() == [(504500, 1001)]
