@@ -14,6 +14,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
 import xxhash
 
 from raydb.values import dataclass
@@ -55,14 +56,17 @@ def place(segments: Segments, workers: Mapping[str, str], what: str, *, may_cut:
     what: the table or BVH. may_cut: whether the groups of a segment's parts are those of all of it.
     """
     may_cut &= len(workers) > 1 and len(segments.left) < _MANY_SEGMENTS * len(workers)
+    ends = np.array([segments.ranges[number] for number in segments.left], np.int64).reshape(-1, 2)
+    firsts, stops = ends[:, :1], ends[:, 1:]
+    eighths = firsts + (stops - firsts) * np.arange(_PIECES + 1) // _PIECES
+    # All are counted at once: ranges that are read may be many.
+    whole, parts = segments.passing(ends), segments.passing(eighths)
     cut = []
-    for number in segments.left:
-        first, stop = segments.ranges[number]
-        (rows,) = segments.passing([first, stop])
-        count = _PIECES if may_cut and rows >= _LEAST_CUT else 1
-        bounds = [first + (stop - first) * each // count for each in range(count + 1)]
-        passing = zip(pairwise(bounds), segments.passing(bounds).tolist(), strict=True)
-        cut += [Piece(number, *ends, rows) for ends, rows in passing]
+    for row, number in enumerate(segments.left):
+        is_cut = may_cut and whole[row, 0] >= _LEAST_CUT
+        bounds, rows = (eighths, parts) if is_cut else (ends, whole)
+        passing = zip(pairwise(bounds[row].tolist()), rows[row].tolist(), strict=True)
+        cut += [Piece(number, *own, count) for own, count in passing]
     pieces: list[Piece] = []
     owners: list[str] = []
     given = assign(dict(enumerate(cut)), workers, what)

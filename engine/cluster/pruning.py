@@ -54,8 +54,8 @@ class Segments:
     left: Sequence[int]
     read: NDArray[np.int64]
 
-    def passing(self, bounds: Sequence[int]) -> NDArray[np.int64]:
-        """Return how many rows may pass from each bound to the next one."""
+    def passing(self, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many rows may pass from each bound (.., n) to the next one, (.., n - 1)."""
         sizes = self.read[:, 1] - self.read[:, 0]
         behind = np.cumsum(sizes)
         before = np.append(0, np.stack([behind - sizes, behind], axis=1))

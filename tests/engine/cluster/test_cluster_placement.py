@@ -68,6 +68,20 @@ def test_each_row_that_may_pass_is_scanned_once(rows, ends, count, may_cut):
     assert sum(piece.rows for piece in placed.pieces) == pytest.approx(read, abs=len(found))
 
 
+def test_ranges_that_are_read_are_counted_together(monkeypatch):
+    calls = []
+    passing = Segments.passing
+    monkeypatch.setattr(Segments, "passing", lambda *each: calls.append(each) or passing(*each))
+    ends = np.arange(0, 8_000_000, 1000)
+    place(
+        segments_of(8_000_000, np.stack([ends, ends + 500], axis=1)),
+        workers_of(2),
+        "f",
+        may_cut=True,
+    )
+    assert len(calls) == 2, "what it costs for many ranges does not grow with the segments"
+
+
 def test_most_segments_stay_where_they_are_when_a_worker_comes():
     segments = segments_of(60_000_000, [[0, 60_000_000]])
     before, after = (
