@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pytest
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
 DECISIONS = ROOT / "docs" / "decisions"
@@ -27,29 +30,29 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 MODULE = re.compile(r"`((?:engine|kernels|planner|sql|storage|ssb|tests|docs)/[^`\s]*)`")
 
 
-def record_id(path: Path) -> str:
-    return path.stem
-
-
-@pytest.mark.parametrize("record", RECORDS, ids=record_id)
-def test_record_has_the_form(record: Path) -> None:
-    assert NUMBERED.fullmatch(record.name)
+def has_the_form(record: Path) -> bool:
     text = record.read_text(encoding="utf-8")
     lines = text.splitlines()
-    assert len(lines) <= MAX_LINES
-    assert max(map(len, lines)) <= MAX_COLUMNS
     title, nothing, status, *_ = lines
-    assert re.fullmatch(rf"# {record.name[:4]}\. .*[^.]", title)
-    assert not nothing
     found = STATUS.fullmatch(status)
-    assert found
-    assert found[1] == found[2]
-    assert found[1] != record.name[:4]
     _, *parts = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
     heads = parts[::2]
-    assert heads == [section for section in SECTIONS if section in heads]
-    assert heads[0] == "Decision"
-    assert all(part.strip() for part in parts[1::2])
+    return bool(
+        NUMBERED.fullmatch(record.name)
+        and len(lines) <= MAX_LINES
+        and max(map(len, lines)) <= MAX_COLUMNS
+        and re.fullmatch(rf"# {record.name[:4]}\. .*[^.]", title)
+        and not nothing
+        and found
+        and found[1] == found[2] != record.name[:4]
+        and heads == [section for section in SECTIONS if section in heads]
+        and heads[0] == "Decision"
+        and all(part.strip() for part in parts[1::2])
+    )
+
+
+def test_records_have_the_form() -> None:
+    assert not [record.name for record in RECORDS if not has_the_form(record)]
 
 
 def test_numbers_are_consecutive() -> None:
@@ -70,6 +73,7 @@ def test_index_lists_each_record_once() -> None:
             assert shown == title
 
 
+@functools.cache
 def anchors(page: Path) -> set[str]:
     """Return the names that the headings of a page can be linked by, as GitHub makes them."""
     text = re.sub(
@@ -79,18 +83,21 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_links_lead_somewhere(page: Path) -> None:
+def lost_links(page: Path) -> Iterator[str]:
+    """Yield what a page links or names that is not there."""
     text = re.sub(
         r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
     )
-    lost = []
     for target in LINK.findall(re.sub(r"`[^`\n]*`", "", text)):
         name, _, anchor = target.partition("#")
         if "://" in name:
             continue
         file = (page.parent / name).resolve() if name else page
         if not file.exists() or (anchor and anchor not in anchors(file)):
-            lost.append(target)
-    lost += [path for path in MODULE.findall(text) if not list(ROOT.glob(path.rstrip("/")))]
-    assert not lost
+            yield target
+    yield from (path for path in MODULE.findall(text) if not list(ROOT.glob(path.rstrip("/"))))
+
+
+def test_links_lead_somewhere() -> None:
+    lost = {page.relative_to(ROOT).as_posix(): list(lost_links(page)) for page in PAGES}
+    assert not {page: targets for page, targets in lost.items() if targets}

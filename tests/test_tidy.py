@@ -18,14 +18,14 @@ import sysconfig
 import tomllib
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 import raydb
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Sequence
 
 CHECKOUT = Path(__file__).parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -56,11 +56,70 @@ LARGE_FOLDERS = {"planner/rules", "storage/flat/encodings"}
 ROOT_PACKAGE = Path("engine/_root")
 
 
+class Source(NamedTuple):
+    """What the tests ask of a file: all of it is read at once, and its tree is not kept."""
+
+    lines: int
+    functions: list[tuple[str, int, int]]
+    "(name, lines, arguments) of each function, methods too"
+    imported: set[str]
+    "the top-level names that it imports"
+    imported_at_once: set[str]
+    "those of them that it imports outside of functions"
+    names_at_once: set[tuple[str, str]]
+    "(module, name) of each name that it imports when it is imported itself"
+
+
 @functools.cache
-def tree_of(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
+def read_source(file: Path) -> Source:
+    text = file.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    nodes = list(ast.walk(tree))
+    return Source(
+        text.count("\n"),
+        [
+            size_of(node)
+            for node in nodes
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        ],
+        packages_in(nodes, file),
+        packages_in(tree.body, file),
+        names_imported_at_once(tree),
+    )
 
 
+def size_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[str, int, int]:
+    assert node.end_lineno is not None
+    given = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+    arguments = [each for each in given if each.arg not in {"self", "cls"}]
+    return node.name, node.end_lineno - node.lineno + 1, len(arguments)
+
+
+def packages_in(nodes: Sequence[ast.AST], file: Path) -> set[str]:
+    names = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file} has a relative import"
+            names.add(str(node.module).partition(".")[0])
+    return names
+
+
+def names_imported_at_once(tree: ast.Module) -> set[tuple[str, str]]:
+    found: set[tuple[str, str]] = set()
+    waiting: list[ast.stmt] = list(tree.body)
+    for node in waiting:
+        if isinstance(node, ast.ImportFrom):
+            found |= {(str(node.module), alias.name) for alias in node.names}
+        elif isinstance(node, ast.If) and ast.unparse(node.test) != "TYPE_CHECKING":
+            waiting += [*node.body, *node.orelse]
+        elif isinstance(node, ast.Try | ast.With):
+            waiting += node.body
+    return found
+
+
+@functools.cache
 def package_folders() -> dict[str, Path]:
     """Return the folders with Python files by the name of the package that each one is."""
     found = {
@@ -214,23 +273,6 @@ def module_files() -> dict[str, Path]:
     }
 
 
-def run_time_imports(file: Path, known: Collection[str]) -> set[str]:
-    """Return the modules of the package that a file imports when it is imported itself."""
-    found: set[str] = set()
-    waiting: list[ast.stmt] = list(tree_of(file).body)
-    for node in waiting:
-        if isinstance(node, ast.ImportFrom):
-            found |= {
-                full if (full := f"{node.module}.{alias.name}") in known else str(node.module)
-                for alias in node.names
-            }
-        elif isinstance(node, ast.If) and ast.unparse(node.test) != "TYPE_CHECKING":
-            waiting += [*node.body, *node.orelse]
-        elif isinstance(node, ast.Try | ast.With):
-            waiting += node.body
-    return found & set(known)
-
-
 def test_no_two_files_import_each_other() -> None:
     """No circle of imports at run time, however long: every module may be the first.
 
@@ -239,7 +281,8 @@ def test_no_two_files_import_each_other() -> None:
     files = module_files()
     graph: dict[str, set[str]] = {}
     for name, file in files.items():
-        imported = run_time_imports(file, files.keys())
+        names = read_source(file).names_at_once
+        imported = {full if (full := f"{a}.{b}") in files else a for a, b in names} & files.keys()
         packages = {".".join(each.split(".")[:n]) for each in imported for n in range(2, 9)}
         around = {".".join(name.split(".")[:n]) for n in range(1, 9)}
         graph[name] = (imported | (packages & files.keys())) - around
@@ -252,26 +295,21 @@ def test_no_two_files_import_each_other() -> None:
 # Sizes and names
 
 
-def function_sizes(file: Path) -> Iterator[tuple[str, int, int]]:
-    """Yield (name, lines, arguments) of each function of a file, methods too."""
-    for node in ast.walk(tree_of(file)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert node.end_lineno is not None
-            given = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-            arguments = [each for each in given if each.arg not in {"self", "cls"}]
-            yield node.name, node.end_lineno - node.lineno + 1, len(arguments)
-
-
-@pytest.mark.parametrize("file", source_files(), ids=lambda f: str(f.relative_to(CHECKOUT)))
-def test_file_and_functions_are_small(file: Path) -> None:
-    assert file.read_text(encoding="utf-8").count("\n") <= MAX_LINES_A_FILE
-    name = file.relative_to(CHECKOUT).as_posix()
+def test_files_and_functions_are_small() -> None:
+    found = {file.relative_to(CHECKOUT).as_posix(): read_source(file) for file in source_files()}
+    assert not [name for name, source in found.items() if source.lines > MAX_LINES_A_FILE]
     large = {
-        function
-        for function, lines, arguments in function_sizes(file)
-        if lines > MAX_LINES_A_FUNCTION or arguments > MAX_ARGUMENTS
+        name: functions
+        for name, source in found.items()
+        if (
+            functions := {
+                function
+                for function, lines, arguments in source.functions
+                if lines > MAX_LINES_A_FUNCTION or arguments > MAX_ARGUMENTS
+            }
+        )
     }
-    assert large == HOT_LOOPS.get(name, set()), "a hot loop that is small now leaves the list"
+    assert large == HOT_LOOPS, "a hot loop that is small now leaves the list"
 
 
 def test_folders_are_small() -> None:
@@ -357,15 +395,9 @@ def imported_packages(files: list[Path], at_once: bool = False) -> set[str]:
 
     `at_once` leaves out what is imported inside of functions.
     """
-    names = set()
-    for file in files:
-        tree = tree_of(file)
-        for node in tree.body if at_once else ast.walk(tree):
-            if isinstance(node, ast.Import):
-                names |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                assert node.level == 0, f"{file} has a relative import"
-                names.add(str(node.module).partition(".")[0])
+    names: set[str] = set()
+    for source in map(read_source, files):
+        names |= source.imported_at_once if at_once else source.imported
     return names - set(sys.stdlib_module_names) - {"raydb"}
 
 
