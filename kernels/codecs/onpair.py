@@ -38,33 +38,34 @@ _LOOPS = "raydb.kernels.codecs.onpair_loops"
 class Tree(NamedTuple):
     """The entries as `onpair_loops` looks for the longest one.
 
-    first: uint32, shape (65536,): the node of two bytes, 0 for none. edges: uint64, shape
-    (2**bits, 2), a hash table. codes: int32, the entry that ends at each node, -1 for none.
+    first: uint32, shape (65536,): the node of two bytes above the code of the entry that they are,
+    0 for none. edges: uint64, shape (slot_count, 2).
     """
 
     first: NDArray[np.uint32]
     edges: NDArray[np.uint64]
-    codes: NDArray[np.int32]
 
     @staticmethod
-    def of(texts: NDArray[np.uint8], lengths: NDArray[np.uint8]) -> tuple[Tree, int]:
-        """Return the tree of entries, and the bits of its hash table."""
+    def of(texts: NDArray[np.uint8], lengths: NDArray[np.uint8]) -> Tree:
+        """Return the tree of entries."""
         from raydb.kernels.codecs import onpair_loops as loops  # noqa: PLC0415  (numba: 0.24 s)
 
-        nodes = int(lengths[BYTES:].sum()) + 1
-        bits = max(8, (2 * nodes).bit_length())
-        first, codes = np.zeros(2**16, np.uint32), np.full(nodes, -1, np.int32)
+        first, nodes = np.zeros(2**16, np.uint32), int(lengths[BYTES:].sum()) + 1
         plain = loops.Plain(
-            np.zeros(2**bits, np.uint32),
-            np.zeros(2**bits, np.uint32),
-            np.zeros(nodes, np.uint32),
-            np.zeros(nodes, np.uint32),
+            codes=np.zeros(nodes, np.uint16),
+            children=np.zeros(nodes, np.uint32),
+            siblings=np.zeros(nodes, np.uint32),
+            labels=np.zeros(nodes, np.uint8),
+            homes=np.zeros(nodes, np.uint32),
         )
-        count = loops.plant(first, codes, plain, bits, _read_only(texts), _read_only(lengths))
-        edge_bits = max(8, (2 * count).bit_length())
-        edges = np.zeros((2**edge_bits, 2), np.uint64)
-        loops.join_edges(plain, codes, edge_bits, edges)
-        return Tree(first, edges, codes), edge_bits
+        edge_count = loops.plant(first, plain, _read_only(texts), _read_only(lengths))
+        # A node of k edges fits into 256 slots of which fewer than 256 / (k + 1) are used. So those
+        # of 16 and fewer need edge_count / 15 times 256 slots at most, and others edge_count / 16.
+        # What is never used takes no memory.
+        slot_count = 256 * (edge_count // 7 + 2)
+        edges = np.zeros((slot_count, 2), np.uint64)
+        loops.place_edges(first, plain, np.zeros(slot_count, np.bool_), edges)
+        return Tree(first, edges)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +126,7 @@ class PairTable:
         return Entries.of(data, offsets, 1 << self.width)
 
     @cached_property
-    def tree(self) -> tuple[Tree, int]:
+    def tree(self) -> Tree:
         """The tree of the entries."""
         return Tree.of(self.texts, self.lengths)
 
@@ -216,14 +217,14 @@ def _decompress_few(
 
 
 def parse(
-    tree: tuple[Tree, int], data: NDArray[np.uint8], offsets: NDArray[np.int64]
+    tree: Tree, data: NDArray[np.uint8], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
     """Return the codes of all items by a tree of entries, and their offsets."""
     from raydb.kernels.codecs import onpair_loops as loops  # noqa: PLC0415  (numba takes 0.24 s)
 
     codes = np.empty(int(offsets[-1] - offsets[0]), np.uint16)
     bounds = np.zeros(len(offsets), np.uint32)
-    size = loops.parse_items(*tree, _read_only(data), offsets, codes, bounds[1:])
+    size = loops.parse_items(tree, _read_only(data), offsets, codes, bounds[1:])
     codes.resize(size, refcheck=False)  # Gives the memory back without a copy.
     return codes, bounds
 

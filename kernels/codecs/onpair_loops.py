@@ -1,9 +1,9 @@
 """The loops of pairs: a tree of entries, parsing by the longest one, decoding.
 
-The tree: node 0 is none; the nodes of two bytes are in `first`, edges from a node by a byte in a
-hash table. As few other texts share what follows it, an edge has further bytes, its label, and one
-look-up takes all of them. codes[node] is the entry that ends there, -1 for none. As in
-`fsst_loops`, every index is unsigned.
+The tree: a node is a number from 1 on, 0 is none, and its edge by a byte lies at `node ^ byte`, if
+that names the node (a double array: Aoe, 1989). Those of two bytes are in `first`. As few other
+texts share what follows it, an edge has further bytes, its label. As in `fsst_loops`, every index
+is unsigned.
 """
 
 from __future__ import annotations
@@ -20,116 +20,138 @@ if TYPE_CHECKING:
 
     from raydb.kernels.codecs.onpair import Tree
 
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
-_KEY, _NODE = np.uint64(0xFFFFFFFF), np.uint64(0xFFFFFF)
-_STAYS = np.uint32(1 << 16)
 LABEL_BYTES = 6
+CODE_BITS = 12
+_CODE = np.uint64((1 << CODE_BITS) - 1)
+_NODE = np.uint64(0xFFFFFF)
+_IS_FIRST = np.uint32(1 << 31)
 
 
 class Plain(NamedTuple):
-    """A tree with an edge a byte, of which that of longer edges is made.
+    """A tree with a node a byte, numbered from 1 on, of which that of longer edges is made.
 
-    keys, nexts: a hash table from `node << 8 | byte` to the node behind. children: of each node,
-    how many, or 2 and more where it is to stay. slots: that of its last child.
+    codes: the entry that ends at each node; children, siblings: its first child and the next one of
+    its parent, 0 for none; labels: the byte that leads to it. homes: where the tree has its number,
+    a slot of an edge or, with `_IS_FIRST`, a place of `first`; 0 where a label goes on.
     """
 
-    keys: NDArray[np.uint32]
-    nexts: NDArray[np.uint32]
+    codes: NDArray[np.uint16]
     children: NDArray[np.uint32]
-    slots: NDArray[np.uint32]
+    siblings: NDArray[np.uint32]
+    labels: NDArray[np.uint8]
+    homes: NDArray[np.uint32]
 
 
 @inlined
-def _slot_of(keys: NDArray[np.uint32], bits: int, key: np.uint32) -> np.uint64:
-    """Return the slot of a key other than 0, or the free one where it belongs."""
-    last = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
-    slot = (np.uint64(key) * _FACTOR) >> np.uint64(64 - bits)
-    while keys[slot] != 0 and keys[slot] != key:
-        slot = (slot + np.uint64(1)) & last
-    return slot
-
-
-@inlined
-def _edge_of(edges: NDArray[np.uint64], bits: int, key: np.uint64) -> np.uint64:
-    """Return the slot of a key other than 0, or the free one where it belongs."""
-    last = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
-    slot = (key * _FACTOR) >> np.uint64(64 - bits)
-    while (edges[slot, 0] & _KEY) != 0 and (edges[slot, 0] & _KEY) != key:
-        slot = (slot + np.uint64(1)) & last
-    return slot
+def _goes_on(plain: Plain, node: np.uint64) -> bool:
+    """Tell whether a node ends no entry and has one child."""
+    child = np.uint64(plain.children[node])
+    return child != 0 and plain.siblings[child] == 0 and plain.codes[node] == 0
 
 
 @compiled
 def plant(
     first: NDArray[np.uint32],
-    codes: NDArray[np.int32],
     plain: Plain,
-    bits: int,
     texts: NDArray[np.uint8],
     lengths: NDArray[np.uint8],
 ) -> int:
-    """Put the entries from 256 on, of two bytes or more, into an empty tree with an edge a byte.
+    """Put the entries from 256 on, of two bytes or more, into an empty plain tree.
 
-    Returns how many edges are needed where chains of nodes are joined.
+    first: filled with the nodes of two bytes. Returns how many edges there are at most where nodes
+    that go on are labels.
     """
-    keys, nexts, children, slots = plain
-    nodes = np.uint32(0)
+    codes, children, siblings, labels, homes = plain
+    count = np.uint32(0)
     for code in range(np.uint64(256), np.uint64(len(lengths))):
         pair = np.uint64(texts[code, 0]) | np.uint64(texts[code, 1]) << np.uint64(8)
-        node = first[pair]
-        if node == 0:
-            nodes += np.uint32(1)
-            node = nodes
-            first[pair] = node
-            children[np.uint64(node)] = _STAYS
+        if first[pair] == 0:
+            count += np.uint32(1)
+            first[pair] = count
+            homes[np.uint64(count)] = np.uint32(pair) | _IS_FIRST
+        node = np.uint64(first[pair])
         for place in range(np.uint64(2), np.uint64(lengths[code])):
-            key = node << np.uint32(8) | np.uint32(texts[code, place])
-            slot = _slot_of(keys, bits, key)
-            if keys[slot] == 0:
-                nodes += np.uint32(1)
-                keys[slot] = key
-                nexts[slot] = nodes
-                children[np.uint64(node)] += np.uint32(1)
-                slots[np.uint64(node)] = np.uint32(slot)
-            node = nexts[slot]
-        codes[np.uint64(node)] = np.int32(code)
+            byte, child = texts[code, place], np.uint64(children[node])
+            while child != 0 and labels[child] != byte:
+                child = np.uint64(siblings[child])
+            if child == 0:
+                count += np.uint32(1)
+                child = np.uint64(count)
+                labels[child] = byte
+                siblings[child], children[node] = children[node], count
+            node = child
+        codes[node] = np.uint16(code)
     edges = 0
-    for node in range(np.uint64(1), np.uint64(nodes) + np.uint64(1)):
-        if codes[node] >= 0:
-            children[node] |= _STAYS
-        edges += children[node] != 1
+    for node in range(np.uint64(1), np.uint64(count) + np.uint64(1)):
+        edges += not _goes_on(plain, node)
     # A chain longer than a label is cut: no more often than it has nodes for that.
-    return edges + int(nodes) // LABEL_BYTES
+    return edges + int(count) // LABEL_BYTES
+
+
+@inlined
+def _fits(
+    plain: Plain,
+    child: np.uint64,
+    node: np.uint64,
+    is_taken: NDArray[np.bool_],
+    edges: NDArray[np.uint64],
+) -> bool:
+    """Tell whether a node may have a number: it is free, and so are the slots of its edges."""
+    if is_taken[node]:
+        return False
+    while child != 0:
+        if edges[node ^ np.uint64(plain.labels[child]), 0] != 0:
+            return False
+        child = np.uint64(plain.siblings[child])
+    return True
 
 
 @compiled
-def join_edges(
-    plain: Plain, codes: NDArray[np.int32], bits: int, edges: NDArray[np.uint64]
+def place_edges(
+    first: NDArray[np.uint32],
+    plain: Plain,
+    is_taken: NDArray[np.bool_],
+    edges: NDArray[np.uint64],
 ) -> None:
-    """Join chains of nodes that have one child and end no entry to one edge, of 7 bytes at most.
+    """Give each node with edges the first number with which they fit, in slots that are zeros.
 
-    An edge is its key, `node << 8 | byte`, below its next node in 24 bits, below the length of its
-    label; then the label, which follows the byte, below the code of the next node, 0 for none.
+    An edge is the node that it comes from, below the one that it leads to in 24 bits, below the
+    length of its label; then the label, which follows the byte, below the entry that ends there.
     """
-    keys, nexts, children, slots = plain
-    for start in range(np.uint64(len(keys))):
-        slot = np.uint64(start)
-        while keys[slot] != 0 and children[np.uint64(keys[slot] >> np.uint32(8))] != 1:
-            key, node = np.uint64(keys[slot]), np.uint64(nexts[slot])
+    codes, children, siblings, labels, homes = plain
+    free, one = np.uint64(1), np.uint64(1)
+    edges[np.uint64(0), 0] = _NODE  # No edge: a home is no 0.
+    is_taken[np.uint64(0)] = True
+    for node in range(one, np.uint64(len(homes))):
+        home = np.uint64(homes[node])
+        if home == 0:
+            continue
+        number, child = np.uint64(0), np.uint64(children[node])
+        if child != 0:
+            while edges[free, 0] != 0:
+                free += one
+            at = free
+            number = at ^ np.uint64(labels[child])
+            while not _fits(plain, child, number, is_taken, edges):
+                at += one
+                number = at ^ np.uint64(labels[child])
+            is_taken[number] = True
+        while child != 0:
+            slot, end = number ^ np.uint64(labels[child]), child
             label, size = np.uint64(0), np.uint64(0)
-            while children[node] == 1 and size < LABEL_BYTES:
-                slot = np.uint64(slots[node])
-                label |= np.uint64(keys[slot] & np.uint32(0xFF)) << (np.uint64(8) * size)
-                size += np.uint64(1)
-                node = np.uint64(nexts[slot])
-            at = _edge_of(edges, bits, key)
-            code = np.uint64(max(codes[node], np.int32(0)))
-            edges[at, 0] = key | node << np.uint64(32) | size << np.uint64(56)
-            edges[at, 1] = label | code << np.uint64(48)
-            if children[node] != 1:
-                break
-            children[node] = _STAYS
-            slot = np.uint64(slots[node])
+            while _goes_on(plain, end) and size < LABEL_BYTES:
+                end = np.uint64(children[end])
+                label |= np.uint64(labels[end]) << (np.uint64(8) * size)
+                size += one
+            edges[slot, 0] = number | size << np.uint64(48)
+            edges[slot, 1] = label | np.uint64(codes[end]) << np.uint64(48)
+            homes[end] = np.uint32(slot)
+            child = np.uint64(siblings[child])
+        if home & np.uint64(_IS_FIRST):
+            pair = home ^ np.uint64(_IS_FIRST)
+            first[pair] = np.uint32(number << np.uint64(CODE_BITS) | np.uint64(codes[node]))
+        else:
+            edges[home, 0] |= number << np.uint64(24)
 
 
 @inlined
@@ -146,7 +168,6 @@ def _load_there(data: NDArray[np.uint8], place: np.uint64) -> np.uint64:
 @compiled
 def parse_items(
     tree: Tree,
-    bits: int,
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
     codes: NDArray[np.uint16],
@@ -156,36 +177,35 @@ def parse_items(
 
     `codes` has room for one a byte.
     """
-    first, edges, entries = tree
+    first, edges = tree
     out, one, two, byte = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(8)
     for item in range(np.uint64(len(offsets) - 1)):
-        place, end = np.uint64(offsets[item]), np.uint64(offsets[item + np.uint64(1)])
+        place, end = np.uint64(offsets[item]), np.uint64(offsets[item + one])
         while place < end:
-            code, length = np.uint64(data[place]), one
-            ahead = place + two
-            node = np.uint64(0)
+            code, length, node, ahead = np.uint64(data[place]), one, np.uint64(0), place + two
             if ahead <= end:
-                second = np.uint64(data[ahead - one])
-                node = np.uint64(first[np.uint64(data[place]) | second << byte])
-                if node and entries[node] >= 0:
-                    code, length = np.uint64(entries[node]), two
+                found = np.uint64(first[code | np.uint64(data[ahead - one]) << byte])
+                node = found >> np.uint64(CODE_BITS)
+                if found & _CODE:
+                    code, length = found & _CODE, two
             while node != 0 and ahead < end:
                 # All that decides is worked out before it is asked: such branches are guesses.
                 word = _load_there(data, ahead)
-                slot = _edge_of(edges, bits, node << byte | (word & np.uint64(0xFF)))
+                slot = node ^ (word & np.uint64(0xFF))
                 edge, tail = edges[slot, 0], edges[slot, 1]
-                node = edge >> np.uint64(32) & _NODE  # 0 in a free slot.
-                size = edge >> np.uint64(56)
+                size, found = edge >> np.uint64(48), tail >> np.uint64(48)
                 ahead += one + size
                 mask = (one << (size << np.uint64(3))) - one
-                differs = ((word >> byte) ^ tail) & mask
-                if node == 0 or differs or ahead > end:
+                is_there = (edge & _NODE == node) & ((word >> byte ^ tail) & mask == 0)
+                is_there &= ahead <= end
+                is_longer = is_there & (found != 0)
+                code = found if is_longer else code
+                length = ahead - place if is_longer else length
+                node = edge >> np.uint64(24) & _NODE
+                if not is_there:
                     break
-                found = tail >> np.uint64(48)
-                code = found or code
-                length = ahead - place if found else length
             codes[out] = np.uint16(code)
-            out += np.uint64(1)
+            out += one
             place += length
         ends[item] = np.uint32(out)
     return int(out)

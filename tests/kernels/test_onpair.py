@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raydb.kernels.codecs import onpair
@@ -73,6 +73,36 @@ def test_many_words_fill_the_table() -> None:
     assert len(table.entries) > MAX_ENTRIES * 3 // 4
     assert table.width == 12
     assert read(table, items[:100]) == items[:100]
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_any_pairs_are_found(data: st.DataObject) -> None:
+    pairs: list[tuple[int, int]] = []
+    lengths = [1] * BYTES
+    for _ in range(data.draw(st.integers(0, 60))):
+        codes = [*range(97, 101), *range(BYTES, len(lengths))]
+        left, right = data.draw(st.sampled_from(codes)), data.draw(st.sampled_from(codes))
+        if lengths[left] + lengths[right] <= LONGEST_ENTRY:
+            pairs.append((left, right))
+            lengths.append(lengths[left] + lengths[right])
+    table = PairTable(np.array(pairs, np.uint16).reshape(-1, 2))
+    items = data.draw(st.lists(st.lists(st.sampled_from(table.entries[97:101]), max_size=80)))
+    texts = [*map(b"".join, items), *table.entries[BYTES:]]
+    assert read(table, texts) == texts
+
+
+@pytest.mark.parametrize("each", [1, 2, 15, 60, 255])
+def test_entries_with_many_next_bytes_are_found(each: int) -> None:
+    starts = [(byte, other) for byte in range(97, 123) for other in range(256)]
+    starts = starts[: (MAX_ENTRIES - BYTES) // (each + 1)]
+    random = np.random.default_rng(each)
+    following = [random.choice(256, each, replace=False).tolist() for _ in starts]
+    nexts = [(BYTES + place, byte) for place, some in enumerate(following) for byte in some]
+    table = PairTable(np.array(starts + nexts, np.uint16))
+    items = [random.choice(table.entries, 9).tolist() for _ in range(300)]
+    texts = [*map(b"".join, items), *table.entries]
+    assert read(table, texts) == texts
 
 
 def test_no_items_need_no_pairs() -> None:

@@ -64,16 +64,19 @@ class _Entries:
     ) -> None:
         """Make entries of the most frequent pairs of neighbours, which occur `least` times."""
         loops = _loops()
-        bits = max(8, (2 * len(codes)).bit_length())
-        keys, counts = np.zeros(2**bits, np.uint32), np.zeros(2**bits, np.uint32)
-        lengths = self.lengths[: self.count]
-        loops.count_pairs(codes, ends, lengths, LONGEST_ENTRY, bits, keys, counts)
-        found = np.flatnonzero(counts >= least)
-        # By falling count, then by key: one word of both is sorted five times as fast.
-        order = (~counts[found]).astype(np.uint64) << np.uint64(32) | keys[found]
+        room = loops.PairRoom(
+            starts=np.empty(self.count + 1, np.uint32),
+            stops=np.empty(self.count, np.uint32),
+            followers=np.empty(len(codes) + 1, np.uint16),
+            counts=np.zeros(self.count, np.uint32),
+        )
+        found, lengths = np.empty(len(codes) + 1, np.uint64), self.lengths[: self.count]
+        size = loops.count_pairs(codes, ends, lengths, LONGEST_ENTRY, least, room, found)
+        # By falling count, then by codes.
+        order = found[:size]
         order.sort()
         slots = np.zeros(2**_SLOT_BITS, np.uint32)
-        chosen = order[: 2 * wanted].astype(np.uint32) - np.uint32(1)
+        chosen = order[: 2 * wanted].astype(np.uint32)
         self.count = loops.add_pairs(
             chosen, self.count, wanted, self.words, self.lengths, self.pairs, _SLOT_BITS, slots
         )
@@ -82,7 +85,7 @@ class _Entries:
         self, codes: NDArray[np.uint16], ends: NDArray[np.uint32], first: int
     ) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
         """Return codes in which neighbours that are an entry from `first` on are joined."""
-        bits = max(8, (4 * (self.count - first)).bit_length())
+        bits = max(8, (32 * (self.count - first)).bit_length())
         keys, joined = np.zeros(2**bits, np.uint32), np.zeros(2**bits, np.uint16)
         size = _loops().join_pairs(codes, ends, self.pairs[: self.count], first, bits, keys, joined)
         return codes[:size], ends

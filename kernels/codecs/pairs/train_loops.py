@@ -5,7 +5,7 @@ words: the bytes of an entry as four little-endian words, zeros behind its end.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+class PairRoom(NamedTuple):
+    """Where neighbours are counted.
+
+    starts, stops: by code, where the codes that follow it begin and end in `followers`, which has
+    room for all codes and one more. counts: by code, zeros.
+    """
+
+    starts: NDArray[np.uint32]
+    stops: NDArray[np.uint32]
+    followers: NDArray[np.uint16]
+    counts: NDArray[np.uint32]
 
 
 @inlined
@@ -39,25 +52,45 @@ def count_pairs(
     ends: NDArray[np.uint32],
     lengths: NDArray[np.uint8],
     longest: int,
-    bits: int,
-    keys: NDArray[np.uint32],
-    counts: NDArray[np.uint32],
-) -> None:
-    """Count the neighbours in items that make no entry longer than `longest`.
+    least: int,
+    room: PairRoom,
+    found: NDArray[np.uint64],
+) -> int:
+    """Find the neighbours in items that occur `least` times and make no entry above `longest`.
 
-    There are twice as many slots as codes.
+    Returns how many pairs are found: each is ~count above both codes. found: room for one a code
+    and one more. What follows each code is put side by side, and counted there.
     """
+    starts, stops, followers, counts = room
+    one, bits = np.uint64(1), np.uint64(16)
+    starts[:] = 0
+    for place in range(np.uint64(len(codes))):
+        starts[np.uint64(codes[place]) + one] += np.uint32(1)
+    for code in range(np.uint64(len(stops))):
+        stops[code] = starts[code]
+        starts[code + one] += starts[code]
     begin = np.uint64(0)
     for item in range(np.uint64(len(ends))):
         end = np.uint64(ends[item])
-        for place in range(begin + np.uint64(1), end):
-            one, other = codes[place - np.uint64(1)], codes[place]
-            if np.int64(lengths[np.uint64(one)]) + np.int64(lengths[np.uint64(other)]) <= longest:
-                key = _key_of(one, other)
-                slot = _slot_of(key, bits, keys)
-                keys[slot] = key
-                counts[slot] += np.uint32(1)
+        for place in range(begin + one, end):
+            code, follower = np.uint64(codes[place - one]), codes[place]
+            length = np.int64(lengths[code]) + np.int64(lengths[np.uint64(follower)])
+            followers[np.uint64(stops[code])] = follower
+            stops[code] += np.uint32(length <= longest)
         begin = end
+    # Nothing is asked that is not foreseen: a count is written, and stays where it is enough.
+    to = np.uint64(0)
+    for code in range(np.uint64(len(stops))):
+        first, last = np.uint64(starts[code]), np.uint64(stops[code])
+        for place in range(first, last):
+            counts[np.uint64(followers[place])] += np.uint32(1)
+        for place in range(first, last):
+            follower = np.uint64(followers[place])
+            count = np.uint64(counts[follower])
+            found[to] = ~count << np.uint64(32) | code << bits | follower
+            to += np.uint64(count >= np.uint64(least))
+            counts[follower] = 0
+    return int(to)
 
 
 @compiled
