@@ -46,7 +46,7 @@ class Plain(NamedTuple):
 def _goes_on(plain: Plain, node: np.uint64) -> bool:
     """Tell whether a node ends no entry and has one child."""
     child = np.uint64(plain.children[node])
-    return child != 0 and plain.siblings[child] == 0 and plain.codes[node] == 0
+    return bool(child != 0 and plain.siblings[child] == 0 and plain.codes[node] == 0)
 
 
 @compiled
@@ -82,8 +82,8 @@ def plant(
             node = child
         codes[node] = np.uint16(code)
     edges = 0
-    for node in range(np.uint64(1), np.uint64(count) + np.uint64(1)):
-        edges += not _goes_on(plain, node)
+    for number in range(np.uint64(1), np.uint64(count) + np.uint64(1)):
+        edges += not _goes_on(plain, number)
     # A chain longer than a label is cut: no more often than it has nodes for that.
     return edges + int(count) // LABEL_BYTES
 

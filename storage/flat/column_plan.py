@@ -112,8 +112,11 @@ def plan_columns(
             (offset_index or {}).get(name, True),
         )
 
+    types = [each.id for each in table.schema.types]
+    order = sorted(range(len(names)), key=types.__getitem__)
     each = map if table.num_rows < _THREAD_ROWS else in_order
-    plans = list(each(plan_column, range(len(names))))
+    planned = dict(zip(order, each(plan_column, order), strict=True))
+    plans = [planned[position] for position in range(len(names))]
     dictionaries, shared = share_dictionaries([plan.dictionary for plan in plans])
     for position, dictionary in enumerate(dictionaries):
         if dictionary is not plans[position].dictionary:

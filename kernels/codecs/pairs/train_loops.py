@@ -66,9 +66,9 @@ def count_pairs(
     starts[:] = 0
     for place in range(np.uint64(len(codes))):
         starts[np.uint64(codes[place]) + one] += np.uint32(1)
-    for code in range(np.uint64(len(stops))):
-        stops[code] = starts[code]
-        starts[code + one] += starts[code]
+    for number in range(np.uint64(len(stops))):
+        stops[number] = starts[number]
+        starts[number + one] += starts[number]
     begin = np.uint64(0)
     for item in range(np.uint64(len(ends))):
         end = np.uint64(ends[item])
@@ -80,16 +80,16 @@ def count_pairs(
         begin = end
     # Nothing is asked that is not foreseen: a count is written, and stays where it is enough.
     to = np.uint64(0)
-    for code in range(np.uint64(len(stops))):
-        first, last = np.uint64(starts[code]), np.uint64(stops[code])
+    for number in range(np.uint64(len(stops))):
+        first, last = np.uint64(starts[number]), np.uint64(stops[number])
         for place in range(first, last):
             counts[np.uint64(followers[place])] += np.uint32(1)
         for place in range(first, last):
-            follower = np.uint64(followers[place])
-            count = np.uint64(counts[follower])
-            found[to] = ~count << np.uint64(32) | code << bits | follower
+            followed = np.uint64(followers[place])
+            count = np.uint64(counts[followed])
+            found[to] = ~count << np.uint64(32) | number << bits | followed
             to += np.uint64(count >= np.uint64(least))
-            counts[follower] = 0
+            counts[followed] = 0
     return int(to)
 
 

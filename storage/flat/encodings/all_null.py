@@ -13,11 +13,11 @@ from raydb.storage.flat.kinds import null_bytes
 from raydb.storage.flat.layout import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from raydb.storage.flat.encodings.encoding import Chunk, Rows, Sections, Values
+    from raydb.storage.flat.encodings.encoding import Chunk, Piece, Rows, Sections, Values
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
 
@@ -35,6 +35,13 @@ class _AllNull(Encoding):
         column = chunk.column
         check_room(count * null_bytes(column.field.type), f"column '{column.field.name}'")
         return pa.nulls(count, column.field.type)
+
+    def run_key(self, chunk: Chunk) -> object:
+        return self
+
+    def decode_run(self, run: Sequence[Piece], sizes: NDArray[np.int64], is_checked: bool) -> Any:
+        count = sum(piece.stop - piece.start for piece in run)
+        return self.read(run[0].chunk, slice(0, count), count, None)
 
     def decoded_bytes(self, column: Column, entries: NDArray[Any]) -> NDArray[Any]:
         return entries["row_count"] * null_bytes(column.field.type)

@@ -11,15 +11,16 @@ from raydb.room import check_room
 from raydb.storage.flat.encodings.bits import packed_bytes, signed_64
 from raydb.storage.flat.encodings.decimals import check_decimal, check_wide_decimals
 from raydb.storage.flat.encodings.encoding import Encoded, Encoding, bad_chunk, unreadable
+from raydb.storage.flat.encodings.integers import NUMBERS_RUN, decode_numbers
 from raydb.storage.flat.encodings.texts import arrays_of, check_texts, text_array
 from raydb.storage.flat.layout import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from raydb.storage.flat.encodings.encoding import Chunk, Rows, Sections, Values
+    from raydb.storage.flat.encodings.encoding import Chunk, Piece, Rows, Sections, Values
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
 
@@ -107,6 +108,14 @@ class _Constant(Encoding):
         except ValueError as error:
             raise unreadable(chunk, error) from None
         return lambda _row: value
+
+    def run_key(self, chunk: Chunk) -> object:
+        """Return the key of integers, with which those of a reference are decoded."""
+        are_integers = chunk.column.kind in {Kind.SIGNED, Kind.UNSIGNED, Kind.DECIMAL}
+        return NUMBERS_RUN if are_integers and not chunk.entry.payload_length else None
+
+    def decode_run(self, run: Sequence[Piece], sizes: NDArray[np.int64], is_checked: bool) -> Any:
+        return decode_numbers(run)
 
     def match(self, chunk: Chunk, value: bytes, start: int, stop: int) -> NDArray[np.int64]:
         return np.arange(start, stop if bytes(chunk.payload) == value else start)

@@ -237,3 +237,35 @@ def test_bloom_filters_have_few_false_positives() -> None:
     assert not any(empty for _, empty in found)
     assert sum(one for one, _ in found[1000:]) < 3000 * 0.03
     assert len(np.unique(hash_integers(np.arange(-500, 500)))) == 1000
+
+
+def test_equal_integers_and_nulls_come_as_one_array(tmp_path: Path) -> None:
+    some = np.zeros(1000, np.int64)
+    some[300:330] = np.random.default_rng(3).integers(-(2**40), 2**40, 30)
+    holes = np.arange(1000) % 7 == 0
+    table = pa.table(
+        {
+            "same": np.full(1000, -5, np.int8),
+            "most": np.full(1000, 2**64 - 5, np.uint64),
+            "some": some,
+            "holes": pa.array(some, mask=holes),
+            "price": pa.array([decimal.Decimal("-7.25")] * 1000, pa.decimal128(9, 2)),
+            "day": pa.array([dt.date(2020, 2, 29)] * 1000),
+            "none": pa.nulls(1000, pa.int32()),
+            "no text": pa.nulls(1000, pa.string()),
+            "nested": pa.nulls(1000, pa.list_(pa.int8())),
+        }
+    )
+    path = tmp_path / "same.flat"
+    write_table(table, path, chunk_rows=64)
+    flat = open_table(path)
+    for ranges in (None, [(3, 70), (100, 101), (250, 999)]):
+        expected = (
+            table
+            if ranges is None
+            else pa.concat_tables([table.slice(start, stop - start) for start, stop in ranges])
+        )
+        for name in table.column_names:
+            found = pa.chunked_array(flat.reader(name).read(ranges))
+            assert found.equals(expected.column(name)), name
+            assert found.num_chunks == 1, name
