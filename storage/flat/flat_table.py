@@ -343,8 +343,9 @@ class FlatTable:
             wanted = wanted.astype(_ROW_TYPE)
         if len(wanted) == 1:
             is_there = 0 <= (row := int(wanted[0])) < self.row_count
-        else:  # Seen as unsigned, negative ones are large.
-            is_there = not len(wanted) or np.maximum.reduce(wanted.view(np.uint64)) < self.row_count
+        else:  # Seen as unsigned, negative ones are large; a reduction takes twice the time.
+            sizes = wanted.view(np.uint64)
+            is_there = not len(wanted) or sizes.item(sizes.argmax()) < self.row_count
         if not is_there:
             bad = int(wanted[(wanted < 0) | (wanted >= self.row_count)][0])
             raise missing_row(self.path, bad, self.row_count)
