@@ -68,7 +68,8 @@ def integer_zone(least: int, greatest: int) -> ZoneMap:
 
 def float_zone(values: NDArray[Any]) -> ZoneMap:
     """Return the zone map of floats, NaN aside; there is at least one value."""
-    least, greatest = float(values.min()), float(values.max())
+    # The place takes a half of the time that a reduction takes; that of a NaN comes first.
+    least, greatest = values.item(values.argmin()), values.item(values.argmax())
     flags = EXACT
     if math.isnan(least):
         flags |= Flags.HAS_NAN
