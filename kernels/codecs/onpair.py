@@ -39,7 +39,7 @@ class Tree(NamedTuple):
     """The entries as `onpair_loops` looks for the longest one.
 
     first: uint32, shape (65536,): the node of two bytes above the code of the entry that they are,
-    0 for none. edges: uint64, shape (slot_count, 2).
+    0 for none. edges: uint64, two words a slot.
     """
 
     first: NDArray[np.uint32]
@@ -63,7 +63,7 @@ class Tree(NamedTuple):
         # of 16 and fewer need edge_count / 15 times 256 slots at most, and others edge_count / 16.
         # What is never used takes no memory.
         slot_count = 256 * (edge_count // 7 + 2)
-        edges = np.zeros((slot_count, 2), np.uint64)
+        edges = np.zeros(2 * slot_count, np.uint64)
         loops.place_edges(first, plain, np.zeros(slot_count, np.bool_), edges)
         return Tree(first, edges)
 

@@ -100,7 +100,7 @@ def _fits(
     if is_taken[node]:
         return False
     while child != 0:
-        if edges[node ^ np.uint64(plain.labels[child]), 0] != 0:
+        if edges[(node ^ np.uint64(plain.labels[child])) << np.uint64(1)] != 0:
             return False
         child = np.uint64(plain.siblings[child])
     return True
@@ -115,12 +115,13 @@ def place_edges(
 ) -> None:
     """Give each node with edges the first number with which they fit, in slots that are zeros.
 
-    An edge is the node that it comes from, below the one that it leads to in 24 bits, below the
-    length of its label; then the label, which follows the byte, below the entry that ends there.
+    An edge is two words: the node that it comes from, below the one that it leads to in 24 bits,
+    below the length of its label; then the label, which follows the byte, below the entry that ends
+    there.
     """
     codes, children, siblings, labels, homes = plain
     free, one = np.uint64(1), np.uint64(1)
-    edges[np.uint64(0), 0] = _NODE  # No edge: a home is no 0.
+    edges[np.uint64(0)] = _NODE  # No edge: a home is no 0.
     is_taken[np.uint64(0)] = True
     for node in range(one, np.uint64(len(homes))):
         home = np.uint64(homes[node])
@@ -128,7 +129,7 @@ def place_edges(
             continue
         number, child = np.uint64(0), np.uint64(children[node])
         if child != 0:
-            while edges[free, 0] != 0:
+            while edges[free << one] != 0:
                 free += one
             at = free
             number = at ^ np.uint64(labels[child])
@@ -143,15 +144,15 @@ def place_edges(
                 end = np.uint64(children[end])
                 label |= np.uint64(labels[end]) << (np.uint64(8) * size)
                 size += one
-            edges[slot, 0] = number | size << np.uint64(48)
-            edges[slot, 1] = label | np.uint64(codes[end]) << np.uint64(48)
+            edges[slot << one] = number | size << np.uint64(48)
+            edges[slot << one | one] = label | np.uint64(codes[end]) << np.uint64(48)
             homes[end] = np.uint32(slot)
             child = np.uint64(siblings[child])
         if home & np.uint64(_IS_FIRST):
             pair = home ^ np.uint64(_IS_FIRST)
             first[pair] = np.uint32(number << np.uint64(CODE_BITS) | np.uint64(codes[node]))
         else:
-            edges[home, 0] |= number << np.uint64(24)
+            edges[home << one] |= number << np.uint64(24)
 
 
 @inlined
@@ -191,8 +192,8 @@ def parse_items(
             while node != 0 and ahead < end:
                 # All that decides is worked out before it is asked: such branches are guesses.
                 word = _load_there(data, ahead)
-                slot = node ^ (word & np.uint64(0xFF))
-                edge, tail = edges[slot, 0], edges[slot, 1]
+                slot = (node ^ (word & np.uint64(0xFF))) << one
+                edge, tail = edges[slot], edges[slot | one]
                 size, found = edge >> np.uint64(48), tail >> np.uint64(48)
                 ahead += one + size
                 mask = (one << (size << np.uint64(3))) - one

@@ -222,8 +222,8 @@ def sample_of(
     """
     count = len(column)
     step = max(count / max(row_count, 1), 1.0)
-    rows = np.arange(min(count, row_count)) * step + phase * (step - 1)
-    sample = take_rows(column, np.unique(rows.astype(np.int64))).combine_chunks()
+    rows = (np.arange(min(count, row_count)) * step + phase * (step - 1)).astype(np.int64)
+    sample = take_rows(column, rows).combine_chunks()
     data, offsets = text_parts(pc.fill_null(sample, pa.scalar("", sample.type)))
     return data, offsets.astype(np.int64)
 
