@@ -63,6 +63,7 @@ class Tree(NamedTuple):
         # of 16 and fewer need edge_count / 15 times 256 slots at most, and others edge_count / 16.
         # What is never used takes no memory.
         slot_count = 256 * (edge_count // 7 + 2)
+        assert slot_count << loops.CODE_BITS < 2**32
         edges = np.zeros(2 * slot_count, np.uint64)
         loops.place_edges(first, plain, np.zeros(slot_count, np.bool_), edges)
         return Tree(first, edges)
