@@ -10,7 +10,7 @@ import datetime as dt
 import os
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -72,8 +72,9 @@ if TYPE_CHECKING:
 
     Segmented = SegmentScan | SegmentRows
 
-# What is kept of questions.
+# What is kept of questions, and of calls that were ended.
 _MOST_QUESTIONS = 256
+_MOST_ENDED = 256
 
 
 class DeclinedError(Exception):
@@ -120,6 +121,7 @@ class Worker:
         self._opened: dict[str, _Opened] = {}
         self._opening = threading.Lock()
         self._calls: dict[str, Interrupts] = {}
+        self._ended: deque[str] = deque(maxlen=_MOST_ENDED)
 
     def answer(self, question: bytes) -> bytes:
         """Return the answer to a question, whatever happens."""
@@ -135,6 +137,8 @@ class Worker:
             name = asked.call
             interrupts = self._calls.setdefault(name, Interrupts())
             with Running(interrupts) as running:
+                if name in self._ended:
+                    interrupts.interrupt()
                 answer = self._answer(asked, running)
             return encode_answer(replace(answer, ms=(time.perf_counter() - start) * 1000))
         except DeclinedError as reason:
@@ -145,7 +149,8 @@ class Worker:
             self._calls.pop(name, None)
 
     def end(self, call: str) -> None:
-        """End a call that nobody waits for."""
+        """End a call that nobody waits for, also one that begins later: ends overtake questions."""
+        self._ended.append(call)
         if (interrupts := self._calls.get(call)) is not None:
             interrupts.interrupt()
 
