@@ -62,12 +62,22 @@ _SENT = ("timezone", "default_null_order", "nanoseconds", "nprobe", "ef_search")
 # A worker is asked for a sign of life where a call takes longer.
 _QUIET_S = 1.0
 
-# A worker is slow that takes so many times what nearly all calls of a question have taken, of which
-# so many are known and so many kept; and no sooner than that, with and without copies: another one
-# that has its own is done as soon, and where a worker was killed it takes 0.1 s to hear of that.
-_SLOW_TIMES, _SLOW_SHARE = 3, 0.95
+# So many times are known and kept of what calls of a question have taken.
 _FEWEST_TIMES, _MOST_TIMES = 4, 64
-_SLOW_S, _SLOW_COPIED_S = 0.1, 0.03
+
+
+@dataclass(frozen=True, slots=True)
+class _Slow:
+    """When a call is slow: after so many times what a share of calls took, and some seconds."""
+
+    times: float
+    share: float
+    seconds: float
+
+
+# A worker that reads segments first is asked seldom. One that has copies and nothing to do loses
+# nothing, and where another one was killed it takes 0.1 s to hear of that.
+_SLOW, _SLOW_COPIED = _Slow(3, 0.95, 0.1), _Slow(2, 0.5, 0.03)
 
 # A statement that ends more workers ends others, too.
 _MOST_ENDED = 3
@@ -301,8 +311,8 @@ class Cluster:
     def _hear(self, run: Run, scan: Segmented, context: StatementContext, ask: Any) -> str:
         """Wait a moment, and take what workers have said; return why one does not answer."""
         check_interrupt()
-        slow = _SLOW_S if context.settings[SEGMENT_COPIES] == 1 else _SLOW_COPIED_S
-        wait([call.answer for call in run.calls], min(WAIT_S, slow / 2), FIRST_COMPLETED)
+        slow = _SLOW if context.settings[SEGMENT_COPIES] == 1 else _SLOW_COPIED
+        wait([call.answer for call in run.calls], min(WAIT_S, slow.seconds / 2), FIRST_COMPLETED)
         patience = context.settings[WORKER_TIMEOUT] / 1000
         for call in list(run.calls):
             if call not in run.calls:  # Another one has answered in its place.
@@ -353,13 +363,13 @@ class Cluster:
             self._times.clear()
         self._times[question] = (*self._times.get(question, ()), *seconds)[-_MOST_TIMES:]
 
-    def _is_slow(self, call: Call, question: str, least: float) -> bool:
+    def _is_slow(self, call: Call, question: str, slow: _Slow) -> bool:
         """Tell whether a call takes much longer than others of its question."""
         times = sorted(self._times.get(question, ()))
         if call.other is not None or len(times) < _FEWEST_TIMES:
             return False
-        usual = times[min(int(_SLOW_SHARE * len(times)), len(times) - 1)]
-        return time.monotonic() - call.begin > max(_SLOW_TIMES * usual, least)
+        usual = times[min(int(slow.share * len(times)), len(times) - 1)]
+        return time.monotonic() - call.begin > max(slow.times * usual, slow.seconds)
 
     def _ask_beside(self, call: Call, run: Run, scan: Segmented, ask: Any) -> None:
         """Ask a worker that has nothing to do the segments of a call, where there is one."""

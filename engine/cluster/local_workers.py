@@ -196,8 +196,9 @@ def main() -> None:
 def _run() -> int:
     import distributed  # noqa: F401, PLC0415  (an extra)
 
-    import raydb.engine.cluster.dask_plugin  # noqa: F401, PLC0415  (before anybody waits for it)
+    from raydb.engine.cluster.dask_plugin import dask_setup  # noqa: PLC0415  (as above)
 
+    dask_setup()
     line = sys.stdin.buffer.readline()
     if not line:  # The program has ended before it had a scheduler.
         os._exit(0)

@@ -40,6 +40,7 @@ class _Warmup:
         self.lock = threading.Lock()
         self.thread: threading.Thread | None = None
         self.stop = threading.Event()
+        self.hurry = threading.Event()
         self.loops: ModuleType | None = None
         self.scan_loops: ModuleType | None = None
         self.star_loops: ModuleType | None = None
@@ -94,16 +95,18 @@ def star_loops() -> ModuleType | None:
     return _warmup.star_loops
 
 
-def wait() -> None:
-    """Wait until the loops are ready. Raises OperationalError as `loops` does."""
+def wait(seconds: float | None = None) -> None:
+    """Wait until the loops are ready, or so long. Raises OperationalError as `loops` does."""
+    _warmup.hurry.set()
     start()
     assert _warmup.thread is not None
-    _warmup.thread.join()
+    _warmup.thread.join(seconds)
     loops()
 
 
 def _run() -> None:
-    if _warmup.stop.wait(DELAY_SECONDS):
+    _warmup.hurry.wait(DELAY_SECONDS)
+    if _warmup.stop.is_set():
         return
     try:
         from raydb.kernels.backends.cpu import numba_loops  # noqa: PLC0415  (numba takes 0.24 s)
@@ -195,6 +198,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 def _end() -> None:
     """Let the thread finish its step: an interpreter that ends under it may crash."""
     _warmup.stop.set()
+    _warmup.hurry.set()
     if _warmup.thread is not None:
         _warmup.thread.join()
 

@@ -17,6 +17,8 @@ import raydb
 from raydb.engine.cluster import cluster as coordinator
 from raydb.engine.cluster import local_workers
 from raydb.engine.cluster.local_workers import LocalWorkers
+from raydb.engine.cluster.messages import Asked
+from raydb.kernels.backends.cpu import warm
 
 pytestmark = pytest.mark.long
 
@@ -73,6 +75,16 @@ def test_a_worker_that_ended_rests_while_another_one_runs(monkeypatch):
         local.close()
 
 
+def test_local_workers_come_with_their_loops():
+    local = LocalWorkers(2)
+    try:
+        # By value, and what it names by its module: workers cannot import this one.
+        ready = local.client.run(lambda: warm._warmup.scan_loops is not None)
+        assert list(ready.values()) == [True, True]
+    finally:
+        local.close()
+
+
 def test_a_forked_process_has_no_workers(con):
     child = os.fork()
     if not child:
@@ -120,6 +132,24 @@ def test_an_end_reaches_the_workers(workers, tmp_path):
         wait_for_calls(other, lambda calls: calls == 0)
         assert asked_of(other, "cached_segments") == before, "they have not come to an end"
         assert con.execute("SELECT count(*) FROM t").fetchall() == [(200000,)]
+
+
+def test_an_end_may_overtake_its_question(con, alone, monkeypatch):
+    engine = con._session.queries.cluster.engine
+    call, names = engine.call, []
+
+    def ended_call(questions):
+        for worker, question in questions.items():
+            names.append(Asked.parse(question).call)
+            engine._run(engine._client.rpc(worker).raydb_end(call=names[-1])).result(30)
+        return call(questions)
+
+    monkeypatch.setattr(engine, "call", ended_call)
+    with pytest.raises(raydb.OperationalError, match="the statement was interrupted"):
+        con.execute(STAR)
+    assert names
+    monkeypatch.undo()
+    assert con.execute(STAR).fetchall() == alone.execute(STAR).fetchall()
 
 
 def test_a_statement_that_waits_for_workers_ends(con, stopped):

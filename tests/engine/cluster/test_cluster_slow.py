@@ -144,7 +144,7 @@ def test_nothing_is_slow_without_times(con, alone, held):
     held.held[slow] = threading.Event()
     thread, found = in_a_thread(lambda: con.execute(STAR).fetchall())
     wait_for(lambda: len(held.calls) == 2)
-    time.sleep(2 * coordinator._SLOW_S)
+    time.sleep(2 * coordinator._SLOW.seconds)
     held.held[slow].set()
     thread.join(PATIENCE_S)
     assert found == [alone.execute(STAR).fetchall()]
