@@ -27,7 +27,7 @@ from raydb.errors import OperationalError
 from raydb.kernels.backends.cpu.threads import machine_processors
 
 # How long workers may take to come.
-_START_S = 60.0
+_START_S = 120.0
 
 # How long the others have the processors to themselves before one that has ended is started anew:
 # they do its part of a query, and what it imports takes seconds of a processor.
