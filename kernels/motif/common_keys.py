@@ -74,11 +74,14 @@ class CommonKeys:
         if (key, line) not in self._made:
             factor, more = line
             numbers = self.keys[key]
-            is_known = numbers != NULL_KEY
-            fits = _largest(numbers[is_known]) * factor + abs(more) < _MOST
+            is_known = numbers != NULL_KEY if numbers.min(initial=0) == NULL_KEY else None
+            known = numbers if is_known is None else numbers[is_known]
+            fits = _largest(known) * factor + abs(more) < _MOST
             self._made[key, line] = len(self.keys) if fits else None
             if fits:
-                self.keys.append(np.where(is_known, numbers * factor + more, NULL_KEY))
+                moved = _moved(numbers, line)
+                whole = moved if is_known is None else np.where(is_known, moved, NULL_KEY)
+                self.keys.append(whole)
         return self._made[key, line]
 
 
@@ -88,11 +91,13 @@ def _lines(one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[_Line, _Li
     >>> _lines(np.array([9, 27]), np.array([10, 30]))
     ((10, 0), (9, 0))
     """
-    is_known = one != NULL_KEY
-    if not np.array_equal(is_known, other != NULL_KEY) or not is_known.any():
-        return None
-    if not is_known.all():
+    if NULL_KEY in (one.min(initial=0), other.min(initial=0)):
+        is_known = one != NULL_KEY
+        if not np.array_equal(is_known, other != NULL_KEY):
+            return None
         one, other = one[is_known], other[is_known]
+    if not len(one):
+        return None
     first, last = int(one.argmin()), int(one.argmax())
     runs = [int(keys[last]) - int(keys[first]) for keys in (one, other)]
     if 0 in runs:
@@ -103,9 +108,17 @@ def _lines(one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[_Line, _Li
     largest = _largest(one) * factor + abs(more), _largest(other) * other_factor
     if factor <= 0 or max(largest) >= _MOST:
         return None
-    if not np.array_equal(one * factor + more, other * other_factor):
+    lines = (factor, more), (other_factor, 0)
+    if not np.array_equal(_moved(one, lines[0]), _moved(other, lines[1])):
         return None
-    return (factor, more), (other_factor, 0)
+    return lines
+
+
+def _moved(keys: NDArray[np.int64], line: _Line) -> NDArray[np.int64]:
+    factor, more = line
+    if factor != 1:
+        keys = keys * factor
+    return keys + more if more else keys
 
 
 def _largest(keys: NDArray[np.int64]) -> int:

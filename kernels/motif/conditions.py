@@ -29,7 +29,7 @@ NULL_KEY = -(2**63)
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A number of one motif edge beside a number of another; keys: rows of `Conditions.keys`."""
+    """A number of one motif edge beside a number of another; keys: places in `Conditions.keys`."""
 
     edge: int
     key: int
@@ -43,13 +43,13 @@ class Conditions:
     """The conditions on the matches of a motif in a graph of m edges.
 
     filters: bool, shape (m,). filter_of: for each edge of the motif the number of its filter, -1
-    for none; empty for no filter at all. keys: int64, shape (keys, m), NULL_KEY for NULL.
+    for none; empty for no filter at all. keys: int64, shape (m,) each, NULL_KEY for NULL.
     judge: which matches hold, from their edges, shape (n, e).
     """
 
     filters: tuple[NDArray[np.bool_], ...] = ()
     filter_of: tuple[int, ...] = ()
-    keys: NDArray[np.int64] | None = None
+    keys: tuple[NDArray[np.int64], ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     absent: tuple[AbsentEdge, ...] = ()
     judge: Callable[[NDArray[np.int64]], NDArray[np.bool_]] | None = None
@@ -81,10 +81,8 @@ def with_equal_twins(conditions: Conditions, motif: Motif) -> Conditions:
     ]
     if not twins:
         return conditions
-    filters, known = conditions.filters, conditions.keys
-    shape = 0, len(filters[0])
-    rows = np.array([*filters, np.ones_like(filters[0])], np.int64)
-    first = 0 if known is None else len(known)
+    filters, first = conditions.filters, len(conditions.keys)
+    rows = (each.astype(np.int64) for each in (*filters, np.ones_like(filters[0])))
     tests = tuple(
         Comparison(edge, first + conditions.filter_of[edge], "=", edge, first + len(filters))
         for edge in twins
@@ -93,7 +91,7 @@ def with_equal_twins(conditions: Conditions, motif: Motif) -> Conditions:
     return Conditions(
         filters,
         tuple(-1 if edge in twins else own for edge, own in enumerate(conditions.filter_of)),
-        np.concatenate([np.empty(shape, np.int64) if known is None else known, rows]),
+        (*conditions.keys, *rows),
         (*conditions.comparisons, *tests),
         conditions.absent,
         conditions.judge,

@@ -47,7 +47,7 @@ def prepare(
             *(graph.in_offsets, graph.in_edges, graph.out_offsets, graph.out_edges),
             *(later, following),
         )
-    listed, offsets, bases, masks = _lists_of_kinds(graph, asked.filters)
+    listed, offsets, bases, masks = _lists_of_kinds(graph, asked, _only_root(motif))
     keys, tests = _tests(motif, asked)
     placed = _placed(motif, listed, bases, asked.filter_of, keys, tests)
     lists = exact_lists.Lists(
@@ -66,6 +66,7 @@ def prepare(
         masks,
         keys,
         placed,
+        _far(graph, motif, listed, bases, asked.filter_of),
         _frozen(same),
         _frozen(later),
         _frozen(following),
@@ -122,7 +123,8 @@ def _tests(motif: Motif, asked: Conditions) -> tuple[NDArray[np.int64], list[lis
     """Return the keys, and what those of each edge are compared with, in the order of the keys.
 
     A comparison within an edge becomes a key of its own, 1 where it holds. Keys of an edge that
-    stand for each other are one.
+    stand for each other are one. The only root is compared with nothing: it is bound before all
+    other edges, which are compared with it.
     """
     from raydb.kernels.motif.loops import condition_loops as loops  # noqa: PLC0415  (numba: 0.3 s)
 
@@ -132,8 +134,8 @@ def _tests(motif: Motif, asked: Conditions) -> tuple[NDArray[np.int64], list[lis
         "=": (loops.EQUAL, loops.EQUAL),
         "<>": (loops.DIFFERENT, loops.DIFFERENT),
     }
-    keys = np.empty((0, 0), np.int64) if asked.keys is None else asked.keys
-    common = CommonKeys(list(keys))
+    keys, root = asked.keys, _only_root(motif)
+    common = CommonKeys(keys)
     tests: list[list[Test]] = [[] for _ in motif.edges]
     for each in asked.comparisons:
         asks, asks_turned = codes[each.operator]
@@ -141,15 +143,25 @@ def _tests(motif: Motif, asked: Conditions) -> tuple[NDArray[np.int64], list[lis
             tests[each.edge].append((len(common.keys), -1, 0, loops.EQUAL))
             held = _holds(keys[each.key], each.operator, keys[each.other_key])
             common.keys.append(held.astype(np.int64))
-        else:
+            continue
+        if each.edge != root:
             tests[each.edge].append((each.key, each.other_edge, each.other_key, asks))
+        if each.other_edge != root:
             tests[each.other_edge].append((each.other_key, each.edge, each.key, asks_turned))
-    roots = [edge for edge, group in enumerate(motif.groups) if group == 0]
+    tests = [common.with_fewest(rows) for rows in tests]
+    every = [row for rows in tests for row in rows]
+    used = sorted({row[0] for row in every} | {row[2] for row in every if row[1] >= 0})
+    place = {key: number for number, key in enumerate(used)}
     for edge, rows in enumerate(tests):
-        # The only root is bound before all edges that it is compared with.
-        fewest = rows if [edge] == roots else common.with_fewest(rows)
-        tests[edge] = sorted(fewest, key=itemgetter(0, 3))
-    return np.array(common.keys, np.int64) if common.keys else keys, tests
+        moved = [(place[key], other, place.get(key2, 0), asks) for key, other, key2, asks in rows]
+        tests[edge] = sorted(moved, key=itemgetter(0, 3))
+    stacked = np.array([common.keys[key] for key in used], np.int64)
+    return (stacked if used else np.empty((0, 0), np.int64)), tests
+
+
+def _only_root(motif: Motif) -> int:
+    """Return the edge that is bound before all others, -1 where it is one of several."""
+    return 0 if motif.groups.count(0) == 1 else -1
 
 
 def _holds(
@@ -173,12 +185,12 @@ def _placed(
 
     That is where all that is asked of the edge is a range of one key. The rest takes no memory.
     """
-    degrees = Counter(vertex for edge in motif.edges for vertex in edge)
+    degrees, root = _degrees(motif), _only_root(motif)
     roots = [edge for edge, group in enumerate(motif.groups) if group == 0]
     placed = np.empty((0, 0), np.int64)
     for edge, rows in enumerate(tests):
         own = {key for key, *_ in rows}
-        if [edge] == roots or len(own) != 1:
+        if edge == root or len(own) != 1:
             continue
         [key] = own
         if not len(placed):
@@ -193,6 +205,35 @@ def _placed(
                 places = slice(start, start + size)
                 np.take(keys[key], listed[places], out=placed[key, places], mode="clip")
     return placed
+
+
+def _far(
+    graph: TemporalGraph,
+    motif: Motif,
+    listed: NDArray[np.uint32],
+    bases: NDArray[np.int64],
+    kinds: tuple[int, ...],
+) -> NDArray[np.uint32]:
+    """Return the vertices at the other ends in the order of the lists; see `Lists`."""
+    degrees, root = _degrees(motif), _only_root(motif)
+    read = set()
+    for edge, (source, target) in enumerate(motif.edges):
+        kind = kinds[edge] + 1 if kinds else 0
+        if edge != root and degrees[target] == 1:
+            read.add((kind, 0))
+        if edge != root and degrees[source] == 1:
+            read.add((kind, 1))
+    far = np.empty(len(listed) if read else 0, np.uint32)
+    for kind, side in read:
+        size = int(bases[kind][1] - bases[kind][0])
+        places = slice(int(bases[kind][side]), int(bases[kind][side]) + size)
+        ends = graph.source if side else graph.target
+        np.take(ends, listed[places], out=far[places], mode="clip")
+    return far
+
+
+def _degrees(motif: Motif) -> Counter[int]:
+    return Counter(vertex for edge in motif.edges for vertex in edge)
 
 
 def _absent(motif: Motif, asked: Conditions, delta: int) -> list[tuple[int, ...]]:
@@ -218,31 +259,42 @@ def _bits_of(motif: Motif, group: int) -> int:
 
 
 def _lists_of_kinds(
-    graph: TemporalGraph, filters: tuple[NDArray[np.bool_], ...]
+    graph: TemporalGraph, asked: Conditions, root: int
 ) -> tuple[NDArray[np.uint32], list[NDArray[np.uint32]], NDArray[np.int64], NDArray[np.uint8]]:
-    """Return the lists of all edges and those of each filter, their offsets, bases and masks."""
+    """Return the lists of all edges and those of each filter, their offsets, bases and masks.
+
+    root: the edge that is looked for in no list, -1 for none.
+    """
+    from raydb.kernels.motif.loops.exact_lists import filter_lists  # noqa: PLC0415  (numba takes 0.3 s)
+
     whole = [
         (graph.out_edges, graph.out_offsets),
         (graph.in_edges, graph.in_offsets),
         (graph.pair_edges, graph.pair_offsets),
     ]
-    count, vertices = graph.edge_count, len(graph.out_offsets)
+    count, vertices, pairs = graph.edge_count, len(graph.out_offsets), len(graph.pair_offsets)
     bases = [[0, count, 2 * count, 0, 0]]
-    if not filters:
+    if not asked.filters:
         masks = np.empty((0, 0), np.uint8)
         return graph.listed, [offsets for _, offsets in whole], np.array(bases), masks
+    masks = np.array([np.ones(count, np.bool_), *asked.filters], np.uint8)
+    is_looked_for = {own for edge, own in enumerate(asked.filter_of) if edge != root}
     listed, offsets = [graph.listed], [[each] for _, each in whole]
-    for number, mask in enumerate(filters, 1):
-        begin = 3 * count + 3 * sum(int(each.sum()) for each in filters[: number - 1])
-        size = int(mask.sum())
+    begin, made = 3 * count, 1
+    for number, mask in enumerate(masks[1:]):
+        if number not in is_looked_for:
+            bases.append([begin, begin, begin, 0, 0])
+            continue
+        size = int(np.count_nonzero(mask))
         starts = (begin, begin + size, begin + 2 * size)
-        bases.append([*starts, number * vertices, number * len(graph.pair_offsets)])
+        bases.append([*starts, made * vertices, made * pairs])
+        begin, made = begin + 3 * size, made + 1
         for place, (edges, each) in enumerate(whole):
-            kept = mask[edges]
-            before = np.concatenate([np.zeros(1, np.uint32), np.cumsum(kept, dtype=np.uint32)])
-            listed.append(edges[kept])
-            offsets[place].append(before[each])
-    masks = np.array([np.ones(count, np.bool_), *filters], np.uint8)
+            # The loop writes each edge, and one that is not kept is written over.
+            kept, starting = np.empty(size + 1, np.uint32), np.empty_like(each)
+            filter_lists(edges, each, mask, kept, starting)
+            listed.append(kept[:size])
+            offsets[place].append(starting)
     return (
         np.concatenate(listed),
         [np.concatenate(each) for each in offsets],

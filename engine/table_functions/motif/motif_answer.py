@@ -13,7 +13,7 @@ from raydb.engine.table_functions.motif.motif_search import Search, count_instan
 from raydb.engine.table_functions.motif.motif_split import beside_shuffled, split_count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from raydb.engine.context.memory import Memory
     from raydb.engine.table_functions.motif.graph_cache import EdgeGraph
@@ -34,13 +34,13 @@ class FoundMotifs(NamedTuple):
 class Edges(NamedTuple):
     """The edges that a question is about.
 
-    plains: the plain motifs, with the conditions on these edges. read: what is read of the rows.
-    time_type: that of their times.
+    plains: the plain motifs, with the conditions on these edges. read: gives a value of all
+    rows by its place among what is read. time_type: that of their times.
     """
 
     graph: EdgeGraph
     plains: Plains
-    read: Sequence[Values]
+    read: Callable[[int], Values]
     time_type: pa.DataType
 
 

@@ -5,6 +5,7 @@
     since          the last edge is one of the newer ones
 
 Values become keys: whole numbers in their order, so that one loop compares values of all types.
+Keys, and which edges keep a filter, are kept with the graph.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.engine.operators.relation import joined
+from raydb.engine.table_functions.motif.graph_cache import make_anew
 from raydb.kernels.motif.conditions import NULL_KEY, Comparison, Conditions
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.types import is_float, is_integer
@@ -26,10 +28,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.engine.table_functions.motif.graph_cache import EdgeGraph
+    from raydb.engine.table_functions.motif.graph_cache import EdgeGraph, Keep
     from raydb.engine.table_functions.motif.motif_question import MotifQuestion
     from raydb.engine.table_functions.motif.motif_variants import Variant
-    from raydb.engine.table_functions.motif.motif_where import InstanceTest, Where
+    from raydb.engine.table_functions.motif.motif_where import InstanceTest, Multiple, Where
     from raydb.kernels.motif.conditions import Operator
 
     Values: TypeAlias = pa.ChunkedArray | pa.Array
@@ -37,15 +39,18 @@ if TYPE_CHECKING:
 
 
 def conditions_of(
-    asked: MotifQuestion, edges: EdgeGraph, read: Sequence[Values]
+    asked: MotifQuestion,
+    edges: EdgeGraph,
+    read: Callable[[int], Values],
+    keep: Keep = make_anew,
 ) -> list[tuple[Variant, Conditions]]:
     """Return the plain motifs that a question is about, and the conditions of each.
 
-    read: what is read of the rows, the source, the target and the time first. Where instances are
-    asked for that are new, those whose last edge is new are shared out to motifs that each want
-    another edge of the last ones to be the first that is new.
+    read: gives a value of all rows by its place among what is read. Where instances are asked for
+    that are new, those whose last edge is new are shared out to motifs that each want another edge
+    of the last ones to be the first that is new.
     """
-    maker = _Maker(asked, edges, read)
+    maker = _Maker(asked, edges, read, keep)
     found = []
     for number, variant in enumerate(asked.variants):
         where = asked.wheres[number] if asked.wheres else None
@@ -60,9 +65,18 @@ def conditions_of(
 class _Maker:
     """Makes the conditions of variants, sharing what they have in common."""
 
-    def __init__(self, asked: MotifQuestion, edges: EdgeGraph, read: Sequence[Values]) -> None:
-        self._asked, self._graph, self._edges, self._read = asked, edges.graph, edges, read
+    def __init__(
+        self,
+        asked: MotifQuestion,
+        edges: EdgeGraph,
+        read: Callable[[int], Values],
+        keep: Keep,
+    ) -> None:
+        self._asked, self._graph, self._edges = asked, edges.graph, edges
+        self._read, self._keep = read, keep
         self._of_edges: dict[int, pa.Array | pa.ChunkedArray] = {}
+        self._alone: dict[int, Keys | None] = {}
+        self._multiples: Mapping[int, Multiple] = {}
 
     def conditions(self, variant: Variant, where: Where | None) -> Conditions:
         """Return what `where` and the gaps ask of a variant."""
@@ -83,9 +97,9 @@ class _Maker:
         filter_of: tuple[int, ...] = ()
         tests: tuple[InstanceTest, ...] = ()
         if where is not None:
-            known: dict[int, Keys] = {}
+            self._multiples = {each.key: each for each in where.multiples}
             for each in where.comparisons:
-                one, other = self._keys((each.key, each.other_key), known)
+                one, other = self._keys((each.key, each.other_key))
                 compare(each.edge, one, each.operator, each.other_edge, other)
             for place in where.filters:
                 if place is not None and place not in filters:
@@ -94,9 +108,9 @@ class _Maker:
             filter_of = tuple(numbers[place] for place in where.filters)
             tests = where.rest
         judge = self._judge(tests) if tests else None
-        array = np.array(keys) if keys else None
         return Conditions(
-            tuple(filters.values()), filter_of, array, tuple(comparisons), variant.absent, judge
+            *(tuple(filters.values()), filter_of, tuple(keys), tuple(comparisons)),
+            *(variant.absent, judge),
         )
 
     def newer(self, variant: Variant, conditions: Conditions) -> list[Conditions]:
@@ -140,26 +154,53 @@ class _Maker:
         """Return what is read of the rows of the edges, in the order of their numbers."""
         if place not in self._of_edges:
             rows = pa.array(self._graph.row)
-            self._of_edges[place] = joined(joined(self._read[place]).take(rows))
+            self._of_edges[place] = joined(joined(self._read(place)).take(rows))
         return self._of_edges[place]
 
     def _mask(self, place: int) -> NDArray[np.bool_]:
         """Return for which edges a condition holds; NULL is no."""
-        held = pc.fill_null(self._values(place), False)
-        found: NDArray[np.bool_] = held.to_numpy(zero_copy_only=False).astype(np.bool_)
+
+        def make() -> NDArray[np.bool_]:
+            held = pc.fill_null(self._values(place), False)
+            found: NDArray[np.bool_] = held.to_numpy(zero_copy_only=False).astype(np.bool_)
+            return found
+
+        found: NDArray[np.bool_] = self._keep("motif mask", (place,), make)
         return found
 
-    def _keys(self, places: tuple[int, int], known: dict[int, Keys]) -> list[Keys]:
-        """Return keys of two values that are compared; known: those that need no other value."""
-        found = []
-        for place in places:
-            if place not in known:
-                keys = keys_alone(self._values(place))
-                if keys is None:
-                    return _ranks([self._values(each) for each in places])
-                known[place] = keys
-            found.append(known[place])
-        return found
+    def _keys(self, places: tuple[int, int]) -> tuple[Keys, ...]:
+        """Return keys of two values that are compared."""
+        alone = [self._keys_alone(place) for place in places]
+        found = tuple(keys for keys in alone if keys is not None)
+        if len(found) == len(places):
+            return found
+
+        def make() -> tuple[Keys, ...]:
+            return _ranks([self._values(each) for each in places])
+
+        ranks: tuple[Keys, ...] = self._keep("motif ranks", places, make)
+        return ranks
+
+    def _keys_alone(self, place: int) -> Keys | None:
+        """Return keys of a value that need no other value, None where there are none."""
+        if place not in self._alone:
+            made = self._multiplied(self._multiples[place]) if place in self._multiples else None
+            if made is None:
+                made = self._keep("motif keys", (place,), lambda: keys_alone(self._values(place)))
+            self._alone[place] = made
+        return self._alone[place]
+
+    def _multiplied(self, multiple: Multiple) -> Keys | None:
+        """Return keys by those that they are multiples of, None where a number is too large."""
+        keys = self._keys_alone(multiple.of)
+        if keys is None or not len(keys):
+            return keys
+        is_known = keys != NULL_KEY
+        known = keys if is_known.all() else keys[is_known]
+        most = max(-int(known.min(initial=0)), int(known.max(initial=0)))
+        if most * abs(multiple.factor) >= -NULL_KEY:
+            return None
+        return np.where(is_known, keys * multiple.factor, NULL_KEY)
 
     def _judge(self, tests: Sequence[InstanceTest]) -> Callable[[Keys], NDArray[np.bool_]]:
         def judge(edges: Keys) -> NDArray[np.bool_]:
@@ -234,7 +275,7 @@ def _as_integers(values: Values) -> Values | None:
     return None
 
 
-def _ranks(several: Sequence[Values]) -> list[Keys]:
+def _ranks(several: Sequence[Values]) -> tuple[Keys, ...]:
     """Return the places of values among all values of several arrays, NULL_KEY for NULL."""
     chunks = [
         chunk
@@ -250,4 +291,4 @@ def _ranks(several: Sequence[Values]) -> list[Keys]:
     numbers = joined(places).to_numpy().astype(np.int64)
     keys = np.where(numbers < 0, NULL_KEY, rank[numbers] if len(rank) else NULL_KEY)
     ends = np.cumsum([len(values) for values in several])[:-1]
-    return np.split(keys, ends)
+    return tuple(each.copy() for each in np.split(keys, ends))

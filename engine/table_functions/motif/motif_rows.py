@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.engine.operators.relation import Collector, Relation, concatenate, joined
-from raydb.engine.table_functions.motif.graph_cache import kept_graph, make_graph
+from raydb.engine.table_functions.motif.graph_cache import keeper, kept_graph, make_graph
 from raydb.engine.table_functions.motif.instance_rows import instance_rows
 from raydb.engine.table_functions.motif.motif_answer import Edges, search_motif
 from raydb.engine.table_functions.motif.motif_conditions import conditions_of
@@ -29,7 +29,7 @@ from raydb.planner.expressions.casts.cast import literal_value
 from raydb.planner.expressions.nodes import Column, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from raydb.engine.operators.run import Sources
     from raydb.engine.table_functions.motif.graph_cache import EdgeGraph
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import SearchRows
 
     Values: TypeAlias = pa.ChunkedArray | pa.Array
+    Read: TypeAlias = Callable[[int], Values]
 
 # What the order of an edge and its code take, where each row has edges of its own.
 _EDGE_BYTES = 40
@@ -69,7 +70,7 @@ def _answers(plan: SearchRows, columns: Sequence[Column], sources: Sources) -> R
     needed = list(dict.fromkeys((*carried, *(ours for ours, _ in plan.pairs))))
     queries, values = sources.rows_with(plan.left, needed, [each for _, each in plan.given])
     questions = _questions(plan, values, queries.row_count)
-    graphs = _Graphs(plan, queries, sources)
+    graphs, keep = _Graphs(plan, queries, sources), keeper(plan, sources)
     found: dict[int, FoundMotifs] = {}
     built, row_count = "", 0
     for number, row in enumerate(graphs.order, 1):
@@ -83,7 +84,7 @@ def _answers(plan: SearchRows, columns: Sequence[Column], sources: Sources) -> R
         edges, read, is_new = graphs.of_row(row)
         if is_new and not built:
             built = f", graph built in {clock.passed * 1000:.3f} ms"
-        plains = conditions_of(asked, edges, read)
+        plains = conditions_of(asked, edges, read, keep)
         about = Edges(edges, plains, read, plan.read[2].type)
         found[row] = search_motif(asked, plan.found, about, clock, sources.memory)
         row_count += found[row].rows.row_count
@@ -114,7 +115,7 @@ def instance_blocks(
     needed = list(dict.fromkeys((*carried, *(ours for ours, _ in plan.pairs))))
     queries, values = sources.rows_with(plan.left, needed, [each for _, each in plan.given])
     questions = _questions(plan, values, queries.row_count)
-    graphs = _Graphs(plan, queries, sources)
+    graphs, keep = _Graphs(plan, queries, sources), keeper(plan, sources)
     made = [column for column in plan.found if column in columns]
     for row, asked in enumerate(questions):
         if asked is None:
@@ -122,7 +123,7 @@ def instance_blocks(
         clock = Clock.starting(asked.function, asked.max_seconds)
         clock.make_ready("graph")
         edges, read, _ = graphs.of_row(row)
-        for found in listed(asked, edges, conditions_of(asked, edges, read), clock):
+        for found in listed(asked, edges, conditions_of(asked, edges, read, keep), clock):
             rows = instance_rows(made, found)
             own = {column: queries.columns[column] for column in carried}
             numbers = pa.array(np.full(rows.row_count, row))
@@ -209,8 +210,8 @@ class _Graphs:
     def __init__(self, plan: SearchRows, queries: Relation, sources: Sources) -> None:
         self._plan, self._sources = plan, sources
         self._skipped, self._duplicates = 0, 0
-        self._held: tuple[int, EdgeGraph, Sequence[Values]] | None = None
-        self._all: Sequence[Values] = ()
+        self._held: tuple[int, EdgeGraph, Read] | None = None
+        self._read_already: dict[int, Values] = {}
         self._paired: PairedRows | None = None
         self.order: Sequence[int] = range(queries.row_count)
         if not (plan.pairs and queries.row_count):
@@ -227,11 +228,8 @@ class _Graphs:
         self._values = [joined(each).take(in_order) for each in values]
         self.order = np.argsort(self._paired.codes, kind="stable").tolist()
 
-    def of_row(self, row: int) -> tuple[EdgeGraph, Sequence[Values], bool]:
-        """Return the graph of a row that asks, what is read of its rows, and whether it is new.
-
-        Nothing is read where no condition on edges needs it.
-        """
+    def of_row(self, row: int) -> tuple[EdgeGraph, Read, bool]:
+        """Return the graph of a row that asks, what reads its rows, and whether it is new."""
         paired = self._paired
         code = 0 if paired is None else int(paired.codes[row])
         if self._held is not None and self._held[0] == code:
@@ -242,14 +240,14 @@ class _Graphs:
         least = None
         if asked.since is not None and "delta" not in dict(self._plan.given):
             least = asked.since - asked.delta
-        read: Sequence[Values] = ()
+        read: Read = self._read
         if paired is None:
-            edges, was_kept = kept_graph(self._plan, self._sources, self._read, least)
-            read = self._read() if asked.wheres else ()
+            edges, was_kept = kept_graph(self._plan, self._sources, self._read_first, least)
         else:
             start, end = int(paired.starts[row]), int(paired.ends[row])
-            read = [each.slice(start, end - start) for each in self._values]
-            edges = make_graph(read[0], read[1], read[2], self._plan.function.name, least)
+            own = [each.slice(start, end - start) for each in self._values]
+            edges = make_graph(own[0], own[1], own[2], self._plan.function.name, least)
+            read = own.__getitem__
         self._skipped += edges.skipped_count
         if not was_kept:
             # Who asks again of the same rows has been told.
@@ -257,11 +255,23 @@ class _Graphs:
         self._held = code, edges, read
         return edges, read, not was_kept
 
-    def _read(self) -> Sequence[Values]:
-        """Return what is read of all rows, at once."""
-        if not self._all:
-            _, self._all = self._sources.rows_with(self._plan.right, (), self._plan.read)
-        return self._all
+    def _read(self, place: int) -> Values:
+        """Return a value of all rows by its place among what is read."""
+        if place not in self._read_already:
+            [self._read_already[place]] = self._values_at((place,))
+        return self._read_already[place]
+
+    def _read_first(self) -> Sequence[Values]:
+        """Return the sources, the targets and the times, and read what goes with them at once."""
+        asked: MotifQuestion = self._plan.options
+        derived = {each.key for where in asked.wheres for each in where.multiples}
+        places = [place for place in range(len(self._plan.read)) if place not in derived]
+        self._read_already = dict(zip(places, self._values_at(places), strict=True))
+        return [self._read(place) for place in range(3)]
+
+    def _values_at(self, places: Sequence[int]) -> Sequence[Values]:
+        expressions = [self._plan.read[place] for place in places]
+        return self._sources.rows_with(self._plan.right, (), expressions)[1]
 
     def warnings(self) -> list[str]:
         """Return what a user should know of rows that are no edges, or repeat an earlier one."""

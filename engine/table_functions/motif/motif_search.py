@@ -166,14 +166,15 @@ def _search_circle(part: LoopPart) -> None:
         case "graph":
             pass
         case "count":
+            every = Conditions((np.ones(graph.edge_count, np.bool_),), (0,) * len(motif.edges))
             for ties in TIES:
-                count_exact(graph, motif, 9, ties)
+                count_exact(graph, motif, 9, ties, conditions=every)
         case "list":
             enumerate_instances(graph, motif, 9, "index", 1)
         case "estimate":
             estimate(prepare(graph, motif, 9, "index"), max_samples=1)
         case "complete":
-            keys = np.arange(2 * graph.edge_count).reshape(2, -1)
+            keys = tuple(np.arange(2 * graph.edge_count).reshape(2, -1))
             asked = Conditions(keys=keys, comparisons=(Comparison(0, 0, "<=", 1, 1),))
             estimate(prepare_under(asked, graph, motif, 9, "index", None), max_samples=1)
         case "draw":

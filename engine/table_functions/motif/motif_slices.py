@@ -230,8 +230,7 @@ def _count(
 ) -> dict[str, Any]:
     """Return what motif_count() says of some edges."""
     taken = pa.array(places)
-    read = [joined(each).take(taken) for each in values()] if asked.wheres else ()
-    plains = conditions_of(asked, edges, read)
+    plains = conditions_of(asked, edges, lambda place: joined(values()[place]).take(taken))
     clock = Clock.starting(asked.function, seconds)
     delta, kind = edges.clamp(asked.delta), plan.read[2].type
     search = Search(

@@ -224,7 +224,7 @@ def _estimated_counts(search: Search, edges: EdgeGraph) -> tuple[_Counts, str, b
 
 
 def beside_shuffled(
-    search: Search, edges: EdgeGraph, read: Sequence[Values], count: float | None
+    search: Search, edges: EdgeGraph, read: Callable[[int], Values], count: float | None
 ) -> Mapping[str, Any]:
     """Return how the count stands beside those of graphs whose edges have exchanged their times.
 

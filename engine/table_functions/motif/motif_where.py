@@ -11,7 +11,8 @@ an expression over the rows, which the plan computes with the sources, the targe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -30,12 +31,15 @@ from raydb.planner.expressions.typing_rules import choose
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from raydb.engine.table_functions.motif.motif_text import WrittenMotif
     from raydb.engine.table_functions.motif.motif_variants import Variant
     from raydb.kernels.motif.conditions import Operator
     from raydb.planner.plan.table_function import FunctionCall
+
+# Larger factors leave no room for a value in 64 bits.
+_FACTOR_DIGITS = 18
 
 # A comparison is kept as one of few, its sides perhaps exchanged.
 _OPERATORS: Mapping[str, tuple[Operator, bool]] = {
@@ -59,6 +63,14 @@ class KeyTest:
     other_key: int
 
 
+class Multiple(NamedTuple):
+    """A value whose keys are those of another value times a factor."""
+
+    key: int
+    of: int
+    factor: int
+
+
 @dataclass(frozen=True, slots=True)
 class InstanceTest:
     """A condition on whole instances; inputs: its columns, the edge of each and what it reads."""
@@ -71,12 +83,14 @@ class InstanceTest:
 class Where:
     """The conditions on the edges of a variant; numbers are places among what is read of the rows.
 
-    filters: by edge of the motif, None for no condition on it alone.
+    filters: by edge of the motif, None for no condition on it alone. multiples: the keys that are
+    those of another value times a factor.
     """
 
     filters: tuple[int | None, ...] = ()
     comparisons: tuple[KeyTest, ...] = ()
     rest: tuple[InstanceTest, ...] = ()
+    multiples: tuple[Multiple, ...] = ()
 
 
 class Reads:
@@ -137,10 +151,13 @@ class WhereText:
         tests = [part.comparison(guards, reads) for part in together]
         pairs = list(zip(together, tests, strict=True))
         filters = tuple(None if each is None else reads.place_of(each) for each in guards)
+        compared = tuple(test for test in tests if test is not None)
+        keys = {key for test in compared for key in (test.key, test.other_key)}
         return Where(
             filters if any(alone) else (),
-            tuple(test for test in tests if test is not None),
+            compared,
             tuple(part.instance_test(reads) for part, test in pairs if test is None),
+            tuple(_multiples(sorted(keys), reads)),
         )
 
     def place_of(self, column: Column) -> tuple[int, Column] | int:
@@ -209,6 +226,47 @@ class _Part:
             (named[column], edge, reads.place_of(value)) for column, (edge, value) in of_edge
         )
         return InstanceTest(substitute(self._condition, named), inputs)
+
+
+def _multiples(keys: Sequence[int], reads: Reads) -> Iterator[Multiple]:
+    """Yield those of some values that are known multiples of others, which are read."""
+    for key in keys:
+        of, factor = _factored(reads.expressions[key])
+        if of != reads.expressions[key]:
+            yield Multiple(key, reads.place_of(of), factor)
+
+
+def _factored(value: Expression) -> tuple[Expression, int]:
+    """Return a value and a factor which it is to be multiplied by to give another one.
+
+    As whole numbers: of a decimal, all its digits. Nothing in between is too large for its type.
+    """
+    kind = value.type
+    if not (isinstance(value, Call) and pa.types.is_decimal128(kind)):
+        return value, 1
+    match value.function, value.arguments:
+        case "cast", (inner,):
+            digits = _digits(inner.type)
+            if digits is not None and kind.precision - kind.scale >= digits[0] - digits[1] >= 0:
+                of, factor = _factored(inner)
+                more = kind.scale - digits[1]
+                return (of, factor * 10**more) if more >= 0 else (value, 1)
+        case "multiply", (Literal() as by, inner) | (inner, Literal() as by):
+            digits, own = _digits(inner.type), _digits(by.type)
+            if digits is None or own is None or by.is_null:
+                return value, 1
+            fits = kind.precision >= digits[0] + own[0] and kind.scale == digits[1] + own[1]
+            if fits and own[0] <= _FACTOR_DIGITS:
+                of, factor = _factored(inner)
+                return of, factor * int(Decimal(by.value).scaleb(own[1]))
+    return value, 1
+
+
+def _digits(kind: pa.DataType) -> tuple[int, int] | None:
+    """Return the digits of an exact number, and those behind its point; None for other types."""
+    if pa.types.is_decimal128(kind):
+        return kind.precision, kind.scale
+    return (len(str(2 ** (kind.bit_width - 1))), 0) if pa.types.is_signed_integer(kind) else None
 
 
 def _place_among(variant: Variant, vertex: int, edges: set[int]) -> tuple[int, bool]:

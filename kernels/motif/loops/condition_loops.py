@@ -48,6 +48,9 @@ LOW, HIGH, IS_INSIDE = range(1, 4)
 # last or the first edge bounds it); and delta.
 NEEDS, SOURCE, AFTER, TARGET, BEFORE, DELTA = range(6)
 
+# Candidates of runs no longer than this are looked at one by one.
+_BRIEF = 8
+
 # Counting so many candidates of a run takes about as long as trying one.
 _COUNTED_A_STEP_BITS = 5
 
@@ -92,41 +95,48 @@ def most_compared(pattern: Pattern, open_edges: int, unbound: int) -> Int:
 @inlined
 def list_ranges(lists: Lists, pattern: Pattern, state: State, edge: int, bound: int) -> None:
     """List the ranges in which keys of an edge lie, by the edges that are bound."""
-    ranges = state.ranges
-    count = np.int64(0)
+    count, of = np.int64(0), np.int64(-1)
+    low, high = _LEAST_KEY, LATEST
     for place in range(pattern.test_starts[edge], pattern.test_starts[edge + 1]):
-        key, other = pattern.tests[place, KEY], pattern.tests[place, OTHER]
-        asked, value = pattern.tests[place, ASKED], np.int64(1)
+        test = np.uint64(place)
+        key, other = pattern.tests[test, KEY], pattern.tests[test, OTHER]
+        asked, value = pattern.tests[test, ASKED], np.int64(1)
         if other >= 0:
             if not (bound >> other) & 1:
                 continue
-            value = lists.keys[pattern.tests[place, OTHER_KEY], state.match[other]]
-        low, high = _LEAST_KEY, LATEST
+            number = np.uint64(state.match[np.uint64(other)])
+            value = lists.keys[np.uint64(pattern.tests[test, OTHER_KEY]), number]
+        if key != of:
+            if of >= 0:
+                _write_range(state, edge, count, (of, low, high, 1))
+                count += 1
+            of, low, high = key, _LEAST_KEY, LATEST
         if value == NULL_KEY or (asked == MORE and value == LATEST):
             high = _NO_KEY
-        elif asked == LESS:
-            high = value - 1
         elif asked == AT_MOST:
-            high = value
-        elif asked == MORE:
-            low = value + 1
+            high = min(high, value)
         elif asked == AT_LEAST:
-            low = value
+            low = max(low, value)
+        elif asked == LESS:
+            high = min(high, value - 1)
+        elif asked == MORE:
+            low = max(low, value + 1)
         elif asked == EQUAL:
-            low = high = value
-        last = count - 1
-        if count and ranges[edge, last, KEY] == key and ranges[edge, last, IS_INSIDE]:
-            ranges[edge, last, LOW] = max(ranges[edge, last, LOW], low)
-            ranges[edge, last, HIGH] = min(ranges[edge, last, HIGH], high)
+            low, high = max(low, value), min(high, value)
         else:
-            ranges[edge, count, KEY], ranges[edge, count, IS_INSIDE] = key, 1
-            ranges[edge, count, LOW], ranges[edge, count, HIGH] = low, high
+            _write_range(state, edge, count, (key, value, value, 0))
             count += 1
-        if asked == DIFFERENT:
-            ranges[edge, count, KEY], ranges[edge, count, IS_INSIDE] = key, 0
-            ranges[edge, count, LOW], ranges[edge, count, HIGH] = value, value
-            count += 1
-    state.range_counts[edge] = count
+    if of >= 0:
+        _write_range(state, edge, count, (of, low, high, 1))
+        count += 1
+    state.range_counts[np.uint64(edge)] = count
+
+
+@inlined
+def _write_range(state: State, edge: int, number: int, row: tuple[Int, Int, Int, int]) -> None:
+    ranges, own, place = state.ranges, np.uint64(edge), np.uint64(number)
+    ranges[own, place, KEY], ranges[own, place, LOW] = row[0], row[1]
+    ranges[own, place, HIGH], ranges[own, place, IS_INSIDE] = row[2], row[3]
 
 
 @inlined
@@ -157,6 +167,66 @@ def passing(lists: Lists, state: State, edge: int, start: int, end: int) -> Int:
             found += (value >= low) & (value <= high)
         return found
     return tried(lists, state, edge, start, end)
+
+
+@inlined
+def _apart(
+    lists: Lists, state: State, edge: int, start: int, end: int, taken: tuple[Int, Int, Int]
+) -> Int:
+    """Return how many candidates of a run pass and lead to none of three vertices."""
+    ranges, count = state.ranges, state.range_counts[edge]
+    one, two, three = taken
+    found = np.int64(0)
+    # No branches, and all in the order of the run, as in `passing`.
+    if count == 0:
+        for place in range(start, end):
+            far = lists.far[np.uint64(place)]
+            found += (far != one) & (far != two) & (far != three)
+        return found
+    state.steps[0] += (end - start) >> _COUNTED_A_STEP_BITS
+    if count == 1:
+        key, low, high = ranges[edge, 0, KEY], ranges[edge, 0, LOW], ranges[edge, 0, HIGH]
+        for place in range(start, end):
+            far, value = lists.far[np.uint64(place)], lists.placed[key, np.uint64(place)]
+            is_free = (far != one) & (far != two) & (far != three)
+            found += (value >= low) & (value <= high) & is_free
+        return found
+    for place in range(start, end):
+        far = lists.far[np.uint64(place)]
+        if far not in (one, two, three):
+            found += passes(lists, state, edge, np.int64(lists.listed[np.uint64(place)]))
+    return found
+
+
+@inlined
+def passing_free(
+    lists: Lists, state: State, edge: int, vertices: int, near: int, start: int, end: int
+) -> Int:
+    """Return how many candidates of a run pass and lead to no vertex that is bound already.
+
+    vertices: those that are bound, as bits; near: the one whose list the run is of.
+    """
+    if end - start <= _BRIEF:
+        found = passing(lists, state, edge, start, end)
+        if found:
+            for place in range(start, end):
+                if is_mapped(state, vertices, np.int64(lists.far[np.uint64(place)])):
+                    number = np.int64(lists.listed[np.uint64(place)])
+                    found -= passes(lists, state, edge, number)
+        return found
+    # No edge leads from a vertex to itself.
+    none = np.uint32(state.mapped[near])
+    count, other = np.int64(-1), np.int64(0)
+    while True:
+        one, two, three, size = none, none, none, 0
+        while other < len(state.mapped) and size < 3:
+            if (vertices >> other) & 1 and other != near:
+                one, two, three, size = np.uint32(state.mapped[other]), one, two, size + 1
+            other += 1
+        here = _apart(lists, state, edge, start, end, (one, two, three))
+        count = here if count < 0 else count + here - passing(lists, state, edge, start, end)
+        if other == len(state.mapped):
+            return count
 
 
 @inlined
@@ -258,7 +328,10 @@ def judge_matches(
 def count_watched(
     lists: Lists, pattern: Pattern, state: State, depth: int, edge: int, start: int, end: int
 ) -> Int:
-    """Return how many candidates of a run the last edge has, about which an absent edge is."""
+    """Return how many candidates of a run the last edge has, about which an absent edge is.
+
+    Its ranges are listed.
+    """
     source, target = pattern.source[edge], pattern.target[edge]
     vertices, bound = state.vertices[depth], state.edges[depth]
     has_source, has_target = (vertices >> source) & 1, (vertices >> target) & 1
@@ -267,7 +340,6 @@ def count_watched(
         new = target
     elif not has_source:
         new = source
-    list_ranges(lists, pattern, state, edge, bound)
     count = np.int64(0)
     for place in range(start, end):
         number = np.int64(lists.listed[place])

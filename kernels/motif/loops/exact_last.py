@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raydb.kernels.jit import inlined
-from raydb.kernels.motif.loops.condition_loops import keeps
+from raydb.kernels.motif.loops.condition_loops import keeps, list_ranges
 from raydb.kernels.motif.loops.exact_bind import follower_end
 from raydb.kernels.motif.loops.exact_lists import (
     Lists,
@@ -105,6 +105,18 @@ def _fit(
 
 
 @inlined
+def _list_joined(lists: Lists, pattern: Pattern, state: State, depth: int, size: int) -> bool:
+    """List the ranges of the edges in `joins`; True where some are compared with the chosen one."""
+    chosen, compared = state.chosen[depth], np.int64(0)
+    for each in range(size):
+        join = state.joins[each, 0]
+        compared |= (pattern.partners[join] >> chosen) & 1
+        if pattern.test_starts[join] < pattern.test_starts[join + 1]:
+            list_ranges(lists, pattern, state, join, state.edges[depth])
+    return bool(compared != 0)
+
+
+@inlined
 def count_last(lists: Lists, pattern: Pattern, state: State, depth: int, new: int) -> Int:
     """Return the matches at a depth after whose chosen edge all can be counted.
 
@@ -121,6 +133,7 @@ def count_last(lists: Lists, pattern: Pattern, state: State, depth: int, new: in
     if new >= 0:
         state.vertices[below] |= np.int64(1) << new
     state.edges[below] = state.edges[depth] | (np.int64(1) << chosen)
+    is_compared = _list_joined(lists, pattern, state, depth, size)
     state.steps[0] += state.finish[depth] - state.cursor[depth]
     limit = follower_end(pattern, state, depth, chosen)
     total = np.int64(0)
@@ -138,6 +151,10 @@ def count_last(lists: Lists, pattern: Pattern, state: State, depth: int, new: in
             continue
         if not _fit(lists, pattern, state, depth, size, edge, vertex):
             continue
+        if is_compared:
+            for each in range(size):
+                if (pattern.partners[state.rest[each]] >> chosen) & 1:
+                    list_ranges(lists, pattern, state, state.rest[each], state.edges[below])
         if size == 1:
             ways = count_one(
                 lists, pattern, state, below, state.rest[0], state.starts[0], state.ends[0]

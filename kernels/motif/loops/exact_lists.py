@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 # Longer runs are not looked through from the beginning.
 FEW = 24
 
+# In longer runs the edges to bound vertices are looked for by pair.
+SHORT = 128
+
 LATEST = np.int64(2**63 - 1)
 
 # The columns of `Lists.bases`.
@@ -45,7 +48,8 @@ class Lists(NamedTuple):
     vertices in the offsets, and its pairs in `pair_runs`. pair_edges, pair_offsets: of all edges.
     masks: uint8, shape (kinds, m), whether an edge is of a kind; without rows where there is one.
     keys: int64, shape (keys, m), what tests compare. placed: shape (keys, places), the keys of the
-    edges in `listed`, as far as runs of candidates are counted by them.
+    edges in `listed`, as far as runs of candidates are counted by them. far: by place in `listed`,
+    the vertex at the other end, as far as runs to a vertex of one edge are counted.
     same, later: by edge number, the first edge of its time and the first of a later one; empty
     where equal times are in the order of the input.
     following: by edge number, the first later edge that leaves its target, the number of edges for
@@ -67,6 +71,7 @@ class Lists(NamedTuple):
     masks: NDArray[np.uint8]
     keys: Integers
     placed: Integers
+    far: Numbers
     same: Numbers
     later: Numbers
     following: Numbers
@@ -224,6 +229,24 @@ def window_end(time: Integers, delta: int, edge: int, low: int) -> Int:
     while low < len(time) and time[low] <= limit:
         low += 1
     return low
+
+
+@compiled
+def filter_lists(
+    edges: Numbers, offsets: Numbers, mask: NDArray[np.uint8], kept: Numbers, starting: Numbers
+) -> None:
+    """Write the edges of lists that a mask keeps, and where each list begins among them.
+
+    kept: has room for one edge more.
+    """
+    count = np.int64(0)
+    for number in range(len(offsets) - 1):
+        starting[number] = count
+        for place in range(np.int64(offsets[number]), np.int64(offsets[number + 1])):
+            edge = edges[place]
+            kept[count] = edge
+            count += mask[edge]
+    starting[len(starting) - 1] = count
 
 
 @compiled

@@ -90,8 +90,10 @@ def _settle(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
             pending |= credited
         if unbound and unbound & (unbound - 1) == 0:
             choose(pattern, state, depth, True, unbound)
-            start, end = state.cursor[depth], state.finish[depth]
-            return count_one(lists, pattern, state, depth, state.chosen[depth], start, end)
+            last, start, end = state.chosen[depth], state.cursor[depth], state.finish[depth]
+            if pattern.test_starts[last] < pattern.test_starts[last + 1]:
+                list_ranges(lists, pattern, state, last, state.edges[depth])
+            return count_one(lists, pattern, state, depth, last, start, end)
         if pending == 0:
             count = count_rest(lists, pattern, state, depth)
             if count != DEEPER:

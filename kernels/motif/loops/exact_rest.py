@@ -16,11 +16,12 @@ from raydb.kernels.motif.loops.condition_loops import (
     list_ranges,
     passes,
     passing,
+    passing_free,
     tried,
 )
 from raydb.kernels.motif.loops.exact_lists import (
-    FEW,
     LATEST,
+    SHORT,
     Lists,
     Pattern,
     State,
@@ -59,26 +60,20 @@ def count_within(
 ) -> Int:
     """Return how many of a run's candidates an edge that is left has, all others being bound.
 
-    The run of an edge to a vertex that is not bound has candidates to bound vertices, too; that of
-    an edge between bound ones may have candidates bound to edges of its group.
+    Its ranges are listed. The run of an edge to a vertex that is not bound has candidates to bound
+    vertices, too; that of an edge between bound ones may have candidates bound to edges of its
+    group.
     """
     source, target = pattern.source[edge], pattern.target[edge]
     vertices = state.vertices[depth]
     has_source, has_target = (vertices >> source) & 1, (vertices >> target) & 1
-    if pattern.test_starts[edge] < pattern.test_starts[edge + 1]:
-        list_ranges(lists, pattern, state, edge, state.edges[depth])
+    near, kind = source if has_source else target, pattern.kind[edge]
+    if not (has_source and has_target) and end - start <= SHORT:
+        return passing_free(lists, state, edge, vertices, near, start, end)
     count = passing(lists, state, edge, start, end)
     if count == 0:
         return count
     if not (has_source and has_target):
-        near, kind = source if has_source else target, pattern.kind[edge]
-        if count <= FEW:
-            for place in range(start, end):
-                number = np.uint64(lists.listed[place])
-                far = lists.target[number] if has_source else lists.source[number]
-                if is_mapped(state, vertices, np.int64(far)):
-                    count -= passes(lists, state, edge, np.int64(number))
-            return count
         low, high = np.int64(lists.listed[start]), np.int64(lists.listed[end - 1]) + 1
         for other in range(len(state.mapped)):
             if not (vertices >> other) & 1 or other == near:
@@ -139,7 +134,8 @@ def count_one(
 ) -> Int:
     """Return how many of a run's candidates the last edge has, and credit them to their vertices.
 
-    The vertex that is credited may be bound already: then it is not credited here.
+    Its ranges are listed. The vertex that is credited may be bound already: then it is not credited
+    here.
     """
     if start >= end:
         return np.int64(0)
@@ -162,8 +158,6 @@ def _begin_runs(
     """
     runs = state.runs
     edge, start, end = state.rest[each], state.starts[each], state.ends[each]
-    if pattern.test_starts[edge] < pattern.test_starts[edge + 1]:
-        list_ranges(lists, pattern, state, edge, state.edges[depth])
     runs[count, 0], runs[count, 1], runs[count, 2], runs[count, 3] = start, end, level, 1
     runs[count, 4] = edge
     count += 1
@@ -264,6 +258,28 @@ def _count_two(lists: Lists, one: int, one_end: int, two: int, two_end: int) -> 
     return total if 0 <= total < MOST else MOST
 
 
+@leaf
+def _trim(lists: Lists, pattern: Pattern, state: State, depth: int, size: int) -> bool:
+    """List the ranges of the rest, and take from both ends of their runs what does not pass.
+
+    False where an edge has no candidate left.
+    """
+    for each in range(size):
+        edge = state.rest[each]
+        if pattern.test_starts[edge] == pattern.test_starts[edge + 1]:
+            continue
+        list_ranges(lists, pattern, state, edge, state.edges[depth])
+        start, end = state.starts[each], state.ends[each]
+        while start < end and not passes(lists, state, edge, np.int64(lists.listed[start])):
+            start += 1
+        while start < end and not passes(lists, state, edge, np.int64(lists.listed[end - 1])):
+            end -= 1
+        state.starts[each], state.ends[each] = start, end
+        if start == end:
+            return False
+    return True
+
+
 @inlined
 def _tighten(lists: Lists, pattern: Pattern, state: State, size: int) -> bool:
     """Take from runs what comes before each candidate of an earlier edge, or after of a later one.
@@ -347,6 +363,8 @@ def count_rest(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
             size += 1
     if size == 0:
         return 1
+    if len(pattern.tests) and not _trim(lists, pattern, state, depth, size):
+        return 0
     if not _tighten(lists, pattern, state, size):
         return 0
     if not _split(lists, pattern, state, size):
@@ -381,7 +399,10 @@ def _count_parts(lists: Lists, pattern: Pattern, state: State, depth: int, size:
 
 @inlined
 def count_ordered(lists: Lists, pattern: Pattern, state: State, depth: int, size: int) -> Int:
-    """Return in how many ways the rest is chosen where the motif has a total order, or `MOST`."""
+    """Return in how many ways the rest is chosen where the motif has a total order, or `MOST`.
+
+    The ranges of its edges are listed.
+    """
     if not _tighten(lists, pattern, state, size):
         return 0
     # The first and the last candidates ascend now: mostly no two edges share a stretch of time.
@@ -424,6 +445,7 @@ def count_tail(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
     bound = state.edges[depth] | (np.int64(1) << chosen)
     state.edges[below] = bound | (np.int64(1) << second)
     is_tested = pattern.test_starts[second] < pattern.test_starts[second + 1]
+    is_third_tested = pattern.test_starts[third] < pattern.test_starts[third + 1]
     state.steps[0] += state.finish[depth] - state.cursor[depth]
     total = np.int64(0)
     for place in range(state.cursor[depth], state.finish[depth]):
@@ -438,6 +460,8 @@ def count_tail(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
         state.mapped[pattern.target[chosen]] = vertex
         if is_tested:
             list_ranges(lists, pattern, state, second, bound)
+        if is_third_tested:
+            list_ranges(lists, pattern, state, third, bound)
         start, end = vertex_run(
             lists, pattern.kind[second], vertex, True, max(low, following), high
         )
@@ -454,6 +478,8 @@ def count_tail(lists: Lists, pattern: Pattern, state: State, depth: int) -> Int:
                 continue
             state.match[second] = edge
             state.mapped[pattern.target[second]] = vertex
+            if (pattern.partners[third] >> second) & 1:
+                list_ranges(lists, pattern, state, third, state.edges[below])
             first, last = vertex_run(
                 lists, pattern.kind[third], vertex, True, max(last_low, following), last_high
             )

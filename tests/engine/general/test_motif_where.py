@@ -94,6 +94,14 @@ def _condition(rng: np.random.Generator, count: int, names: str) -> tuple[str, A
                 else e[i]["amount"] + e[j]["amount"] > e[k]["amount"]
             ),
         ),
+        (
+            f"0.5 * e{i + 1}.big <= e{j + 1}.amount",
+            lambda e, _: _not(_less(e[j]["amount"], _times(e[i]["big"], Decimal("0.5")))),
+        ),
+        (
+            f"e{i + 1}.price * 2.25 > e{j + 1}.amount",
+            lambda e, _: _less(e[j]["amount"], _times(e[i]["price"], Decimal("2.25"))),
+        ),
         (f"e{i + 1}.big < e{j + 1}.big", lambda e, _: _less(e[i]["big"], e[j]["big"])),
         (f"e{i + 1}.big >= e{j + 1}.big", lambda e, _: _not(_less(e[i]["big"], e[j]["big"]))),
         (
@@ -128,7 +136,7 @@ def _not(held: bool | None) -> bool | None:
     return None if held is None else not held
 
 
-def _times(value: Decimal | None, factor: Decimal) -> Decimal | None:
+def _times(value: Decimal | int | None, factor: Decimal) -> Decimal | None:
     return None if value is None else value * factor
 
 
@@ -318,3 +326,29 @@ def test_more_random_questions() -> None:
     con = raydb.connect()
     found = [_check(con, seed) for seed in range(200, 200 + CASES)]
     assert sum(count > 0 for count in found) > CASES // 5
+
+
+def test_values_are_kept_until_the_table_changes() -> None:
+    con = raydb.connect()
+    con.execute("CREATE TABLE e (s INTEGER, d INTEGER, t INTEGER, x INTEGER, kind VARCHAR)")
+    con.execute("INSERT INTO e VALUES (1, 2, 1, 100, 'wire'), (2, 3, 2, 90, 'cash')")
+
+    def count(where: str) -> int:
+        [(found,)] = con.execute(
+            "SELECT count FROM motif_count(e, src => 's', dst => 'd', time => 't', "
+            "motif => 'a->b, b->c', delta => 9, method => 'exact', where => ?)",
+            [where],
+        ).fetchall()
+        return int(found)
+
+    wheres = {
+        "e2.x >= 0.9 * e1.x": (1, 2),
+        "e2.x >= 0.95 * e1.x": (0, 1),
+        "e1.kind > e2.kind": (1, 1),
+        "e1.kind = 'wire'": (1, 3),
+        "e1.x + e2.x = 190": (1, 1),
+    }
+    for turn in range(2):
+        for where, counts in wheres.items():
+            assert [count(where), count(where)] == [counts[turn]] * 2, where
+        con.execute("INSERT INTO e VALUES (2, 4, 3, 100, 'wire'), (2, 5, 4, NULL, NULL)")
