@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MOTIFS = {
-    "path(3)": "a->b, b->c, c->d",
+    "path(3)": "a->b, b->c",
+    "path(4)": "a->b, b->c, c->d",
     "star_out(3)": "a->b, a->c, a->d",
     "to and fro twice": "a->b, b->a, a->b, b->a",
     "cycle(3)": "a->b, b->c, c->a",
