@@ -30,29 +30,30 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 MODULE = re.compile(r"`((?:engine|kernels|planner|sql|storage|ssb|tests|docs)/[^`\s]*)`")
 
 
-def has_the_form(record: Path) -> bool:
+def faults_of(record: Path) -> list[str]:
+    """Return what a record lacks of the form."""
     text = record.read_text(encoding="utf-8")
     lines = text.splitlines()
-    title, nothing, status, *_ = lines
+    title, nothing, status, *_ = [*lines, "", "", ""]
     found = STATUS.fullmatch(status)
     _, *parts = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
     heads = parts[::2]
-    return bool(
-        NUMBERED.fullmatch(record.name)
-        and len(lines) <= MAX_LINES
-        and max(map(len, lines)) <= MAX_COLUMNS
-        and re.fullmatch(rf"# {record.name[:4]}\. .*[^.]", title)
-        and not nothing
-        and found
-        and found[1] == found[2] != record.name[:4]
-        and heads == [section for section in SECTIONS if section in heads]
-        and heads[0] == "Decision"
-        and all(part.strip() for part in parts[1::2])
-    )
+    own = record.name[:4]
+    held = {
+        "name": NUMBERED.fullmatch(record.name),
+        "lines": len(lines) <= MAX_LINES,
+        "columns": all(len(line) <= MAX_COLUMNS for line in lines),
+        "title": re.fullmatch(rf"# {own}\. .*[^.]", title) and not nothing,
+        "status": found and found[1] == found[2] != own,
+        "sections": heads[:1] == ["Decision"] and heads == [s for s in SECTIONS if s in heads],
+        "text of each section": all(part.strip() for part in parts[1::2]),
+    }
+    return [rule for rule, holds in held.items() if not holds]
 
 
 def test_records_have_the_form() -> None:
-    assert not [record.name for record in RECORDS if not has_the_form(record)]
+    found = {record.name: faults_of(record) for record in RECORDS}
+    assert not {name: faults for name, faults in found.items() if faults}
 
 
 def test_numbers_are_consecutive() -> None:
