@@ -1,4 +1,4 @@
-"""What hot loops ask of memory by address: 8 bytes wherever they lie, and what is read soon."""
+"""What hot loops do to memory by address: 8 bytes wherever they lie, and what is read soon."""
 
 from __future__ import annotations
 
@@ -25,6 +25,18 @@ def _loader(_context: Any, _address: Any) -> Any:
     return types.uint64(types.int64), generate
 
 
+def _storer(_context: Any, _address: Any, value: Any) -> Any:
+    """Put a number at an address."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        address, number = arguments
+        stored = builder.store(number, builder.inttoptr(address, number.type.as_pointer()))
+        stored.align = 1
+        return _context.get_dummy_value()
+
+    return types.void(types.int64, value), generate
+
+
 def _fetch_early(_context: Any, _address: Any) -> Any:
     """Ask for the memory at an address; one where none is does no harm."""
 
@@ -40,4 +52,5 @@ def _fetch_early(_context: Any, _address: Any) -> Any:
 
 
 word_at: Any = intrinsic(_loader)
+put: Any = intrinsic(_storer)
 prefetch: Any = intrinsic(_fetch_early)

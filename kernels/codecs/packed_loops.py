@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from raydb.kernels.jit import compiled, inlined
+from raydb.kernels.memory_loops import word_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -178,12 +179,12 @@ def expand_runs(
 
 
 @inlined
-def narrow_bound(data: NDArray[np.uint8], index: np.uint64, number: np.uint64) -> np.int64:
-    """Return an offset, given where its narrow index begins; docs/flatstor.md has the layout."""
-    head, slope = np.int64(load(data, index)), load(data, index + np.uint64(8))
+def narrow_bound(index: np.int64, number: np.uint64) -> np.int64:
+    """Return an offset, given the address of its narrow index; docs/flatstor.md has the layout."""
+    head, slope = np.int64(word_at(index)), word_at(index + 8)
     width = np.uint64(head & 0xFF)
     at = number * width
-    packed = load(data, index + np.uint64(16) + (at >> np.uint64(3))) >> (at & np.uint64(7))
+    packed = word_at(index + 16 + np.int64(at >> np.uint64(3))) >> (at & np.uint64(7))
     packed &= (np.uint64(1) << width) - np.uint64(1)
     return np.int64((slope * number) >> np.uint64(32)) + (head >> 8) + np.int64(packed)
 
@@ -201,6 +202,6 @@ def read_bounds(
     rows: counted in their chunks.
     """
     for item in range(np.uint64(len(rows))):
-        index, row = np.uint64(indexes[item]), np.uint64(rows[item])
-        starts[item] = narrow_bound(data, index, row)
-        ends[item] = narrow_bound(data, index, row + np.uint64(1))
+        index, row = data.ctypes.data + indexes[item], np.uint64(rows[item])
+        starts[item] = narrow_bound(index, row)
+        ends[item] = narrow_bound(index, row + np.uint64(1))

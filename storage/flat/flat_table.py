@@ -26,8 +26,8 @@ from raydb.storage.damage import damaged
 from raydb.storage.flat.bring import bring_tables
 from raydb.storage.flat.column_reader import (
     ColumnReader,
+    check_rows,
     chunk_ranges,
-    missing_row,
     touched_chunks,
 )
 from raydb.storage.flat.kinds import kind_of
@@ -334,38 +334,19 @@ class FlatTable:
     def take(self, rows: Sequence[int] | NDArray[Any], columns: Sequence[str] | None = None) -> Any:
         """Return rows in the order given, repeated ones too, as an Arrow table.
 
-        Raises ProgrammingError for a row or a column that does not exist.
+        Raises ProgrammingError for a row or a column that does not exist, and for rows that are no
+        integers.
         """
-        wanted = np.asarray(rows)
-        if wanted.dtype != _ROW_TYPE:
-            if len(wanted) and wanted.dtype.kind not in "iu":
-                raise ProgrammingError(f"rows are integers, not {wanted.dtype}")
-            wanted = wanted.astype(_ROW_TYPE)
-        if len(wanted) == 1:
-            is_there = 0 <= (row := int(wanted[0])) < self.row_count
-        else:  # Seen as unsigned, negative ones are large; a reduction takes twice the time.
-            sizes = wanted.view(np.uint64)
-            is_there = not len(wanted) or sizes.item(sizes.argmax()) < self.row_count
-        if not is_there:
-            bad = int(wanted[(wanted < 0) | (wanted >= self.row_count)][0])
-            raise missing_row(self.path, bad, self.row_count)
+        wanted = rows if type(rows) is np.ndarray else _numbers(rows)
+        # The loops are compiled for one type of array.
+        if wanted.dtype != _ROW_TYPE or wanted.ndim != 1 or not wanted.flags.carray:
+            wanted = _row_numbers(wanted)
         names = self.schema.names if columns is None else columns
-        self.bring(names, wanted)
-        if len(wanted) == 1:
-            arrays = [self._array_of_one(name, row, wanted) for name in names]
-        else:
-            arrays = [self.reader(name).take(wanted) for name in names]
+        if self.is_remote or not names:
+            check_rows(self.path, wanted, self.row_count)
+            self.bring(names, wanted)
+        arrays = [self.reader(name).take(wanted) for name in names]
         return self._table(names, arrays, len(wanted))
-
-    def _array_of_one(self, name: str, row: int, rows: NDArray[np.int64]) -> Any:
-        """Return one row of a column: by way of Python where that takes a fifth of the time."""
-        reader = self._readers.get(name) or self.reader(name)
-        if reader.has_plain_items:
-            try:
-                return pa.array([self.item(row, name)], reader.data_type)
-            except (pa.ArrowInvalid, OverflowError):
-                return reader.take(rows)  # A forged integer is cut to its type.
-        return reader.take(rows)
 
     def column(self, name: str) -> Any:
         """Return all rows of a column as a chunked array, not copied where bytes are Arrow's."""
@@ -484,3 +465,20 @@ class FlatTable:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _numbers(rows: Any) -> NDArray[Any]:
+    """Return what is given as rows as an array."""
+    try:
+        return np.asarray(rows)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ProgrammingError(f"rows are integers: {error}") from None
+
+
+def _row_numbers(rows: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the numbers of rows as the loops take them."""
+    if rows.ndim != 1:
+        raise ProgrammingError(f"rows are a sequence of integers, not of {rows.ndim} dimensions")
+    if len(rows) and rows.dtype.kind not in "iu":
+        raise ProgrammingError(f"rows are integers, not {rows.dtype}")
+    return rows.astype(_ROW_TYPE)

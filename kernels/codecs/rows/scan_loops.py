@@ -14,14 +14,20 @@ import numpy as np
 from raydb.kernels.codecs.packed_loops import line_at, load, packed_at
 from raydb.kernels.codecs.rows.entries import Form
 from raydb.kernels.codecs.rows.lanes import spread_runs, store_entries, store_words, unpack_groups
-from raydb.kernels.codecs.rows.take_loops import exception_from, head_of, run_before_end, run_of
+from raydb.kernels.codecs.rows.take_loops import (
+    CHUNK_WORDS,
+    exception_from,
+    head_of,
+    run_before_end,
+    run_of,
+)
 from raydb.kernels.jit import compiled, inlined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.codecs.packed_loops import Stream
-    from raydb.kernels.codecs.rows.entries import Coded, Packed, Slices
+    from raydb.kernels.codecs.rows.entries import Coded, Slices
     from raydb.kernels.codecs.rows.take_loops import Head
 
 _PACKED, _STRIDE, _RUNS_LINE = int(Form.PACKED), int(Form.STRIDE), int(Form.RUNS_LINE)
@@ -68,10 +74,8 @@ class Room(NamedTuple):
 class Chunk(NamedTuple):
     """What the blocks of a chunk have in common. last_code: the greatest one, -1 without codes."""
 
-    form: np.uint8
     head: Head
     is_in_runs: bool
-    row_count: np.uint64
     last_code: np.int64
 
 
@@ -187,11 +191,11 @@ def _unpack(
 def _compute(chunk: Chunk, scales: NDArray[np.float64], room: Room, at: Part) -> None:
     """Make multiples or doubles of what was packed."""
     words, head = room.words, chunk.head
-    if chunk.form == _STRIDE:
+    if head.form == _STRIDE:
         for number in range(at.first, at.first + at.length):
             above = words[number] - head.stream.reference
             words[number] = above * head.stride + head.stream.reference
-    elif chunk.form >= _ALP:
+    elif head.form >= _ALP:
         ten = scales[0, head.said >> np.uint64(8)]
         tenth = scales[1, head.said & np.uint64(255)]
         for number in range(at.first, at.first + at.length):
@@ -217,7 +221,7 @@ def _decode(
     (row, rows), (size, to), head = part, target, chunk.head
     word_size = np.int64(8) if size > 8 else size
     source = words.ctypes.data + 8 * np.int64(_GROUP)
-    if chunk.form == _RUN_ENDS:
+    if head.form == _RUN_ENDS:
         _fill_runs(data, head, row, rows, words)
         store_words(source, rows, size, to)
         return begun
@@ -226,7 +230,7 @@ def _decode(
         # The run that goes on, if there is one, and those that begin.
         at += np.uint64(begun == 0)
         first = max(begun, np.uint64(1)) - np.uint64(1)
-        begun = run_of(data, head.runs, chunk.row_count, row + rows - np.uint64(1)) + np.uint64(1)
+        begun = run_of(data, head.runs, head.row_count, row + rows - np.uint64(1)) + np.uint64(1)
         count = min(begun - first, rows + _GROUP + np.uint64(1) - at)
     # From the beginning of a group on.
     before = first & _GROUP_MASK
@@ -255,7 +259,7 @@ def _decode(
 @compiled
 def scan_words(
     data: NDArray[np.uint8],
-    packed: Packed,
+    packed: int,
     slices: Slices,
     coded: Coded,
     scales: NDArray[np.float64],
@@ -265,24 +269,25 @@ def scan_words(
 ) -> None:
     """Write the values of rows of chunks, which have been verified.
 
-    scales: the powers of ten, and of a tenth, by exponent. size: the bytes of a value, in which
-    sums wrap around; those of 16 are decimals of 64 bits.
+    packed: the address of the words of `packed_chunks`. scales: the powers of ten, and of a tenth,
+    by exponent. size: the bytes of a value, in which sums wrap around; those of 16 are decimals of
+    64 bits.
     """
     source = room.words.ctypes.data + 8 * np.int64(_GROUP)
     for item in range(np.uint64(len(slices.chunks))):
         number = np.uint64(slices.chunks[item])
         row, stop = np.uint64(slices.starts[item]), np.uint64(slices.stops[item])
         to = out.ctypes.data + slices.to[item] * np.int64(size)
-        form, head = packed.forms[number], head_of(data, packed, number)
-        is_in_runs = _RUNS_LINE <= form <= _RUNS or form == _ALP_RUNS
-        is_plain = form in (_PACKED, _PATCHED) and size <= 8
-        row_count, last_code = np.uint64(packed.row_counts[number]), np.int64(-1)
-        if form in (_RUNS, _CODES):
+        head = head_of(data, packed + 8 * CHUNK_WORDS * np.int64(number))
+        is_in_runs = _RUNS_LINE <= head.form <= _RUNS or head.form == _ALP_RUNS
+        is_plain = head.form in (_PACKED, _PATCHED) and size <= 8
+        last_code = np.int64(-1)
+        if head.form in (_RUNS, _CODES):
             last_code = _bring_entries(data, coded, number, size)
-        chunk = Chunk(form, head, is_in_runs, row_count, last_code)
+        chunk = Chunk(head, is_in_runs, last_code)
         begun = np.uint64(0)
         if is_in_runs and row:
-            begun = run_of(data, head.runs, row_count, row - np.uint64(1)) + np.uint64(1)
+            begun = run_of(data, head.runs, head.row_count, row - np.uint64(1)) + np.uint64(1)
         while row < stop:
             rows = min(stop, (row | (_BLOCK - np.uint64(1))) + np.uint64(1)) - row
             part, target = Part(row, rows), Target(np.int64(size), to)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from raydb.kernels.codecs.packed_loops import Stream, line_at, load, packed_at
 from raydb.kernels.codecs.rows.entries import Form
 from raydb.kernels.jit import compiled, inlined
+from raydb.kernels.memory_loops import put, word_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from raydb.kernels.codecs.rows.entries import Packed
 
 # Numbers whose order tells which have the head of a line, and which have runs.
 _STRIDE, _LINE, _RUNS_LINE = int(Form.STRIDE), int(Form.LINE), int(Form.RUNS_LINE)
@@ -22,6 +21,8 @@ _PATCHED, _ALP, _ALP_RUNS = int(Form.PATCHED), int(Form.ALP), int(Form.ALP_RUNS)
 _BLOCK_ROWS = np.uint64(512)
 _LOW = np.uint64(0xFFFFFFFF)
 _WORD = np.uint64(3)  # A multiple of words is shifted by so many bits.
+# What there is of each chunk of numbers.
+CHUNK_WORDS = 6
 
 
 @inlined
@@ -80,6 +81,33 @@ def exception_from(
     return low
 
 
+@inlined
+def chunk_at(column: np.int64, row: np.int64, size: int) -> np.int64:
+    """Return the address of what a column has of the chunk of a row; 0 where that is not read.
+
+    column: the address of five words: how many rows there are, how many in each chunk but the last
+    one or 0, and how many chunks; the addresses of what there is of each, in `size` words that
+    begin with its first row, and of a word for each, 0 until it has been verified.
+    """
+    uniform, count = word_at(column + 8), word_at(column + 16)
+    chunks, verified = np.int64(word_at(column + 24)), np.int64(word_at(column + 32))
+    if np.uint64(row) >= word_at(column):
+        return np.int64(0)
+    low, high = np.uint64(0), count
+    if uniform:
+        low = np.uint64(row) // uniform
+    else:
+        while high - low > 1:
+            middle = (low + high) >> np.uint64(1)
+            if np.int64(word_at(chunks + 8 * size * np.int64(middle))) <= row:
+                low = middle
+            else:
+                high = middle
+    if word_at(verified + 8 * np.int64(low)) == 0:
+        return np.int64(0)
+    return chunks + 8 * size * np.int64(low)
+
+
 class Head(NamedTuple):
     """What is before the packed integers of a chunk, and these.
 
@@ -88,6 +116,8 @@ class Head(NamedTuple):
     runs that have ends.
     """
 
+    form: np.int64
+    row_count: np.uint64
     stream: Stream
     stride: np.uint64
     exceptions: np.uint64
@@ -98,10 +128,10 @@ class Head(NamedTuple):
 
 
 @inlined
-def head_of(data: NDArray[np.uint8], packed: Packed, chunk: np.uint64) -> Head:
-    """Return where the parts of a chunk are."""
-    form, width = packed.forms[chunk], np.uint64(packed.widths[chunk])
-    place = np.uint64(packed.payloads[chunk])
+def head_of(data: NDArray[np.uint8], chunk: np.int64) -> Head:
+    """Return where the parts of a chunk are, given the address of its words."""
+    form, width = np.int64(word_at(chunk + 8)), word_at(chunk + 16)
+    place, row_count = word_at(chunk + 24), word_at(chunk + 40)
     exceptions, said, rows, words = np.uint64(0), np.uint64(0), place, place
     if form >= _PATCHED:
         said = load(data, place)
@@ -111,9 +141,8 @@ def head_of(data: NDArray[np.uint8], packed: Packed, chunk: np.uint64) -> Head:
         place = words + (exceptions << _WORD)
     runs = place
     if _RUNS_LINE <= form <= _RUNS or form == _ALP_RUNS:
-        count = np.uint64(packed.row_counts[chunk])
-        blocks = (count + _BLOCK_ROWS - np.uint64(1)) // _BLOCK_ROWS
-        place += (count + np.uint64(63)) >> np.uint64(6) << _WORD
+        blocks = (row_count + _BLOCK_ROWS - np.uint64(1)) // _BLOCK_ROWS
+        place += (row_count + np.uint64(63)) >> np.uint64(6) << _WORD
         place += (blocks + np.uint64(1)) >> np.uint64(1) << _WORD
     elif form == _RUN_ENDS:
         count = load(data, place) & _LOW
@@ -125,47 +154,51 @@ def head_of(data: NDArray[np.uint8], packed: Packed, chunk: np.uint64) -> Head:
     elif form == _STRIDE:
         stride = load(data, place)
         place += np.uint64(8)
-    reference = np.uint64(packed.references[chunk])
-    stream = Stream(place, width, reference, step, fraction)
-    return Head(stream, stride, exceptions, rows, words, said, runs)
+    stream = Stream(place, width, word_at(chunk + 32), step, fraction)
+    return Head(form, row_count, stream, stride, exceptions, rows, words, said, runs)
 
 
 @compiled
 def take_words(
     data: NDArray[np.uint8],
-    packed: Packed,
+    column: int,
     rows: NDArray[np.int64],
-    chunks: NDArray[np.int64],
     scales: NDArray[np.float64],
-    out: NDArray[Any],
-    doubles: NDArray[np.float64],
-) -> None:
-    """Write the value of each row, of the table, in its chunk.
+    size: int,
+    out: int,
+) -> bool:
+    """Write the value of each row, of the table; tell whether all are there, in verified chunks.
 
-    scales: the powers of ten, and of a tenth, by exponent. out: unsigned integers of any size, in
-    which sums wrap around; doubles: the same memory, where ALP chunks are. The chunks have been
-    verified.
+    column: the address of what `chunk_at` asks for, with the words of `packed_chunks`. scales: the
+    powers of ten, and of a tenth, by exponent. size: the bytes of a value, in which sums wrap
+    around. out: the address of room for all values and 8 bytes more.
     """
+    to = np.int64(out)
     for item in range(np.uint64(len(rows))):
-        chunk = np.uint64(chunks[item])
-        form, head = packed.forms[chunk], head_of(data, packed, chunk)
-        number = np.uint64(rows[item] - packed.firsts[chunk])
+        chunk = chunk_at(column, rows[item], CHUNK_WORDS)
+        if chunk == 0:
+            return False
+        head = head_of(data, chunk)
+        number = np.uint64(rows[item]) - word_at(chunk)
         if head.exceptions:
             found = exception_from(data, head.exception_rows, head.exceptions, number)
             place = head.exception_rows + (found << np.uint64(2))
             if found < head.exceptions and load(data, place) & _LOW == number:
-                out[item] = load(data, head.exception_words + (found << _WORD))
+                put(to, load(data, head.exception_words + (found << _WORD)))
+                to += size
                 continue
-        if _RUNS_LINE <= form <= _RUNS or form == _ALP_RUNS:
-            number = run_of(data, head.runs, np.uint64(packed.row_counts[chunk]), number)
-        elif form == _RUN_ENDS:
+        if _RUNS_LINE <= head.form <= _RUNS or head.form == _ALP_RUNS:
+            number = run_of(data, head.runs, head.row_count, number)
+        elif head.form == _RUN_ENDS:
             number = run_before_end(data, head.runs, number)
         value = line_at(head.stream, number)
         if head.stream.width:
             value += packed_at(data, head.stream, number) * head.stride
-        if form >= _ALP:
+        if head.form >= _ALP:
             ten = scales[0, head.said >> np.uint64(8)]
             tenth = scales[1, head.said & np.uint64(255)]
-            doubles[item] = np.float64(np.int64(value)) * ten * tenth
+            put(to, np.float64(np.int64(value)) * ten * tenth)
         else:
-            out[item] = value
+            put(to, value)
+        to += size
+    return True

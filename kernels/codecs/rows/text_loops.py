@@ -17,8 +17,9 @@ from numba.extending import intrinsic
 
 from raydb.kernels.codecs.packed_loops import load, narrow_bound
 from raydb.kernels.codecs.rows.entries import BLOCK_CODES, COPIED_BYTES, ITEM_BYTES
+from raydb.kernels.codecs.rows.take_loops import chunk_at
 from raydb.kernels.jit import compiled, inlined
-from raydb.kernels.memory_loops import word_at
+from raydb.kernels.memory_loops import put, word_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 
 _ESCAPE = 255
 _HALF_BYTES = COPIED_BYTES // 2
-_UNKNOWN_BIT, _LAST_BYTE = np.uint64(63), np.uint64(0xFF)
+_UNKNOWN_BIT, _LAST_BYTE, _ONE = np.uint64(63), np.uint64(0xFF), np.uint64(1)
+# What there is of each chunk of texts.
+TEXT_WORDS = 4
 # What is told in place of a size where codes are wrong.
 BAD_CODE, BAD_ROW = -1, -2
 
@@ -53,11 +56,14 @@ _copy_block, _copy_half, _copy_word = _copier(COPIED_BYTES), _copier(_HALF_BYTES
 
 @inlined
 def _copy_entry(
-    source: np.int64, size: np.int64, out: NDArray[np.uint8], to: np.int64, limit: np.int64
+    source: np.int64, size: np.int64, out: np.int64, to: np.int64, limit: np.int64
 ) -> None:
-    """Copy some bytes; 32 more are behind them, and nothing from `limit` on is written."""
+    """Copy some bytes; 32 more are behind them, and nothing from `limit` on is written.
+
+    out: the address of the byte that `to` and `limit` are counted from.
+    """
+    target = out + to
     if to + max(size, np.int64(COPIED_BYTES)) <= limit:
-        target = out.ctypes.data + to
         _copy_block(source, target)
         done = np.int64(COPIED_BYTES)
         while done < size:
@@ -66,8 +72,8 @@ def _copy_entry(
             _copy_block(source + done, target + done)
             done += np.int64(COPIED_BYTES)
     else:
-        for byte in range(np.uint64(size)):
-            out[np.uint64(to) + byte] = np.uint8(word_at(source + np.int64(byte)) & _LAST_BYTE)
+        for byte in range(np.int64(size)):
+            put(target + byte, np.uint8(word_at(source + byte) & _LAST_BYTE))
 
 
 @compiled
@@ -108,8 +114,8 @@ def spread_codes(
     of the first code of each row, and of that behind the last row's.
     """
     heads, texts = entries
-    source = texts.ctypes.data
-    out, offsets, positions = target
+    source, out = texts.ctypes.data, target.data.ctypes.data
+    _, offsets, positions = target
     limit, mask = np.int64(span.limit), (np.uint64(1) << width) - np.uint64(1)
     to, row, out_row = np.int64(span.to), np.uint64(0), np.uint64(span.row)
     for chunk in range(np.uint64(len(places.begins))):
@@ -165,42 +171,44 @@ def read_codes(chunk: int, row: int, out: int) -> int:
 
 @compiled
 def take_codes(
-    data: NDArray[np.uint8],
     column: int,
     rows: NDArray[np.int64],
-    numbers: NDArray[np.int64],
-    out: NDArray[np.uint8],
-    offsets: NDArray[np.int32] | NDArray[np.int64],
+    out: int,
+    room: int,
+    offsets: int,
+    offset_size: int,
 ) -> int:
-    """Write the texts of rows, given the chunk of each, and where they end.
+    """Write the texts of rows of the table, and where they end.
 
-    column: the address of seven words, which are handed over as in `read_codes`: the addresses of
-    the arrays of `Indexed` and of `Entries`, the bits of a code, and 1 where indexes are narrow,
-    0 where they are of u32. offsets: one more than rows. Returns twice the bytes, and one more
-    where some of these are not ASCII, or BAD_CODE; nothing is written behind the end of `out`,
-    which may be too short.
+    column: the address of what `chunk_at` asks for, with four words a chunk: its first row, the
+    addresses of its index and of its payload, and 1 where its index is narrow, 0 where it is of
+    u32; then as in `read_codes`, the addresses of heads and texts of entries, and the bits of a
+    code. out: the address of `room` bytes, which may be too few: nothing is written behind them,
+    and 8 more. offsets: that of room for one more than rows, of 4 or 8 bytes, and of 8 bytes more.
+
+    Returns twice the bytes, and one more where some of these are not ASCII; BAD_CODE; BAD_ROW where
+    a row is not there, or its chunk has not been verified.
     """
-    indexes, payloads = np.int64(word_at(column)), np.int64(word_at(column + 8))
-    firsts, heads = np.int64(word_at(column + 16)), np.int64(word_at(column + 24))
-    texts, width = np.int64(word_at(column + 32)), word_at(column + 40)
-    is_narrow = word_at(column + 48) > np.uint64(0)
-    limit, to = np.int64(len(out)), np.int64(0)
+    heads, texts = np.int64(word_at(column + 40)), np.int64(word_at(column + 48))
+    width, half = word_at(column + 56), np.uint64(0xFFFFFFFF)
+    limit, to = np.int64(room), np.int64(0)
     mask, all_heads = (np.uint64(1) << width) - np.uint64(1), np.uint64(0)
-    half = np.uint64(0xFFFFFFFF)
-    offsets[0] = 0
+    put(offsets, np.int64(0))
     for item in range(np.uint64(len(rows))):
-        place = numbers[item] << 3
-        row = np.uint64(rows[item]) - word_at(firsts + place)
-        index = word_at(indexes + place)
-        if is_narrow:
-            first = narrow_bound(data, index, row)
-            last = narrow_bound(data, index, row + np.uint64(1))
+        chunk = chunk_at(column, rows[item], TEXT_WORDS)
+        if chunk == 0:
+            return BAD_ROW
+        row = np.uint64(rows[item]) - word_at(chunk)
+        index, payload = np.int64(word_at(chunk + 8)), np.int64(word_at(chunk + 16))
+        if word_at(chunk + 24):
+            first = narrow_bound(index, row)
+            last = narrow_bound(index, row + np.uint64(1))
         else:
-            both = load(data, index + (row << np.uint64(2)))
+            both = word_at(index + np.int64(row << np.uint64(2)))
             first, last = np.int64(both & half), np.int64(both >> np.uint64(32))
-        at = (word_at(payloads + place) << np.uint64(3)) + np.uint64(first) * width
+        at = np.uint64(first) * width
         for _ in range(last - first):
-            code = load(data, at >> np.uint64(3)) >> (at & np.uint64(7)) & mask
+            code = word_at(payload + np.int64(at >> np.uint64(3))) >> (at & np.uint64(7)) & mask
             head = word_at(heads + np.int64(code << np.uint64(3)))
             size = np.int64(head & half)
             all_heads |= head
@@ -208,13 +216,16 @@ def take_codes(
                 _copy_entry(texts + np.int64(head >> np.uint64(32)), size, out, to, limit)
             to += size
             at += width
-        offsets[item + np.uint64(1)] = to
+        offsets += offset_size
+        put(offsets, to)
     if all_heads >> _UNKNOWN_BIT:
         return BAD_CODE
-    high = np.uint8(0)
-    for byte in range(np.uint64(min(to, limit))):
-        high |= out[byte]
-    return int(2 * to + np.int64(high >> np.uint8(7)))
+    end = min(to, limit)
+    last = end & np.int64(-8)
+    bits = word_at(out + last) & ((np.uint64(1) << (np.uint64(end - last) << np.uint64(3))) - _ONE)
+    for byte in range(np.int64(0), last, np.int64(8)):
+        bits |= word_at(out + byte)
+    return int(2 * to + np.int64(bits & np.uint64(0x8080808080808080) > 0))
 
 
 @compiled
@@ -228,13 +239,13 @@ def spread_rows(
 ) -> None:
     """Write texts of one code each; places as in `spread_codes`."""
     heads, texts = entries
-    out, offsets, _ = target
+    out, offsets = target.data.ctypes.data, target.offsets
     limit, mask = np.int64(span.limit), (np.uint64(1) << width) - np.uint64(1)
     to, out_row = np.int64(span.to), np.uint64(span.row)
     longest = np.uint64(0)
     for head in heads:
         longest = max(longest, head & np.uint64(0xFFFFFFFF))
-    source, aim = texts.ctypes.data, out.ctypes.data
+    source = texts.ctypes.data
     for chunk in range(np.uint64(len(places.begins))):
         at, count = np.uint64(places.begins[chunk]), np.int64(places.counts[chunk])
         # Of short entries one copy is enough for all but those next to the limit.
@@ -242,7 +253,7 @@ def spread_rows(
         short = min(count, room) if longest <= _HALF_BYTES else np.int64(0)
         for _ in range(np.uint64(short)):
             head = heads[load(data, at >> np.uint64(3)) >> (at & np.uint64(7)) & mask]
-            _copy_half(source + np.int64(head >> np.uint64(32)), aim + to)
+            _copy_half(source + np.int64(head >> np.uint64(32)), out + to)
             to += np.int64(head & np.uint64(0xFFFFFFFF))
             at += width
             out_row += np.uint64(1)

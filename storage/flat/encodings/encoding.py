@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     Rows = slice | NDArray[np.int64]
     # From rows of the table and their chunks to an Arrow array of their values.
     Gather = Callable[[NDArray[np.int64], NDArray[np.int64]], Any]
+    # From rows of the table to an Arrow array of their values, or None where it does not take them.
+    Taker = Callable[[NDArray[np.int64]], Any]
 
 # Of the offset of a text, which some types have in 32 bits.
 OFFSET_BYTES = 8
@@ -301,6 +303,13 @@ class Encoding:
         flags: those about the offset index, which these chunks have in common.
 
         The chunks have been verified, and have neither lengths for offsets nor own symbols.
+        """
+
+    def taker(self, column: Column) -> Taker | None:
+        """Return the function that takes rows by one loop where all chunks have this encoding.
+
+        None where there is none. It takes no row that is not there, whose chunk has not been
+        verified, or that cannot be decoded.
         """
 
     def run_key(self, chunk: Chunk) -> object:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from raydb.kernels.codecs.rows.entries import Indexed
+from raydb.kernels.codecs.rows.entries import ByAddress
 from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.bits import load_words, loops_for
 from raydb.storage.flat.encodings.texts import NARROW_HEAD
@@ -91,7 +91,7 @@ def _word_reader(
 def text_gather(column: Column, flags: int, read: ReadItems) -> Gather:
     """Return the function for texts behind an offset index."""
     path = column.file.path
-    indexes, payloads, _ = indexed(column)
+    indexes, payloads = indexed(column)
     bounds_of = _bounds_reader(column, indexes, flags)
     read_validity = validity_gather(column)
 
@@ -108,12 +108,26 @@ def text_gather(column: Column, flags: int, read: ReadItems) -> Gather:
     return gather
 
 
-def indexed(column: Column) -> Indexed:
-    """Return where the index and the payload of each chunk begin in the file, and its rows."""
+def indexed(column: Column) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the index and the payload of each chunk begin in the file."""
     entries = column.entries
     indexes = entries["offset"].astype(np.int64) + _aligned(entries, "validity_length")
-    payloads = indexes + _aligned(entries, "index_length")
-    return Indexed(indexes, payloads, entries["first_row"].astype(np.int64))
+    return indexes, indexes + _aligned(entries, "index_length")
+
+
+def chunk_words(column: Column, *parts: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the first row and some parts of each chunk, a row of words each."""
+    firsts = column.entries["first_row"]
+    return np.stack([part.astype(np.int64) for part in (firsts, *parts)], axis=1)
+
+
+def words_by_row(column: Column, chunks: NDArray[np.int64], *more: NDArray[Any] | int) -> ByAddress:
+    """Return the words by which loops find the chunk of a row (`take_loops.chunk_at`), and more.
+
+    chunks: what `chunk_words` returns.
+    """
+    row_count, uniform_rows = column.header.row_count, column.uniform_rows
+    return ByAddress(row_count, uniform_rows, len(chunks), chunks, column.verified, *more)
 
 
 def _bounds_reader(

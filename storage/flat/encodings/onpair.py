@@ -21,7 +21,6 @@ from raydb.kernels.codecs.rows.entries import (
     Places,
     Target,
     are_loops_loaded,
-    read_only,
     text_loops,
 )
 from raydb.room import check_room
@@ -31,7 +30,13 @@ from raydb.storage.flat.encodings.constant import CONSTANT
 from raydb.storage.flat.encodings.encoding import Encoded, Text, bad_chunk, unreadable
 from raydb.storage.flat.encodings.find import find_texts
 from raydb.storage.flat.encodings.fsst import FSST, sample_of
-from raydb.storage.flat.encodings.gather import indexed, text_gather, validity_gather
+from raydb.storage.flat.encodings.gather import (
+    chunk_words,
+    indexed,
+    text_gather,
+    validity_gather,
+    words_by_row,
+)
 from raydb.storage.flat.encodings.text_runs import CodedTexts
 from raydb.storage.flat.encodings.texts import (
     build_index,
@@ -47,7 +52,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.codecs.rows.entries import Span
+    from raydb.kernels.codecs.rows.entries import ByAddress, Span
     from raydb.storage.flat.encodings.encoding import (
         Chunk,
         Gather,
@@ -55,6 +60,7 @@ if TYPE_CHECKING:
         Rows,
         Sections,
         Source,
+        Taker,
         Values,
         Wanted,
     )
@@ -227,7 +233,19 @@ class _OnPair(CodedTexts):
         def read(payloads: NDArray[np.int64], starts: Any, ends: Any, validity: Any) -> Any:
             return _items(column, table, payloads * 8 + starts * width, ends - starts, validity)
 
-        return _taker(column, table, flags, text_gather(column, flags, read))
+        gather, take = text_gather(column, flags, read), _taker(column, table)
+
+        def take_or_gather(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
+            found = take(rows) if are_loops_loaded() else None
+            return gather(rows, numbers) if found is None else found
+
+        return take_or_gather
+
+    def taker(self, column: Column) -> Taker | None:
+        table, have_lengths = column.symbols, column.entries["flags"] & Flags.LENGTHS > 0
+        if not isinstance(table, PairTable) or have_lengths.any():
+            return None
+        return _taker(column, table)
 
     def measure_texts(self, chunk: Chunk, start: int, stop: int) -> int:
         entries, width, index = chunk.shared.decoded, chunk.entry.width, chunk.index
@@ -314,43 +332,45 @@ def _read(
     return text_array(column.field.type, offsets, data, validity)
 
 
-def _taker(column: Column, table: PairTable, flags: int, read: Gather) -> Gather:
-    """Return what takes rows by one loop, and as `read` does where the loop does not."""
-    data, chunks, entries = read_only(column.file.bytes_), indexed(column), table.decoded
-    addresses = [each.ctypes.data for each in (*chunks, *entries)]
-    words = np.array([*addresses, table.width, flags & Flags.NARROW > 0], np.int64)
-    place = words.ctypes.data
-    data_type, is_text = column.field.type, column.is_text
-    is_large = has_large_offsets(data_type)
-    read_validity, width = validity_gather(column), table.width
+def _taker(column: Column, table: PairTable) -> Taker:
+    """Return what takes rows of chunks in pairs by one loop."""
+    indexes, payloads = indexed(column)
+    start = column.file.bytes_.ctypes.data
+    chunks = chunk_words(
+        column, start + indexes, start + payloads, column.entries["flags"] & Flags.NARROW > 0
+    )
+    words = words_by_row(column, chunks, *table.decoded, table.width)
+    data_type, is_text, place = column.field.type, column.is_text, words.address
+    is_large, allocate = has_large_offsets(data_type), pa.allocate_buffer
+    validity_of, from_buffers = validity_gather(column), pa.Array.from_buffers
     code_bytes = int(column.entries["payload_length"].sum()) / max(column.header.row_count, 1)
-    expected = int(2 * code_bytes * 8 / width * float(table.lengths.mean())) + 1
+    expected = int(2 * code_bytes * 8 / table.width * float(table.lengths.mean())) + 1
 
-    def take(
-        rows: NDArray[np.int64],
-        numbers: NDArray[np.int64],
-        _held: Any = (words, chunks, entries),  # whose addresses the loop is given
-    ) -> Any:
-        if not are_loops_loaded():
-            return read(rows, numbers)
-        offsets: NDArray[Any]
-        room = len(rows) * expected if len(rows) <= _FEW_ROWS else 0
+    def take(rows: NDArray[np.int64], _held: ByAddress = words) -> Any:
+        count = len(rows)
+        room = count * expected + COPIED_BYTES if count <= _FEW_ROWS else COPIED_BYTES
         for _ in range(2):
-            is_wide = is_large or room > MAX_PAYLOAD_BYTES
-            offsets = np.empty(len(rows) + 1, np.int64 if is_wide else np.int32)
-            out = np.empty(room + COPIED_BYTES, np.uint8)
-            found = text_loops().take_codes(data, place, rows, numbers, out, offsets)
+            width = 8 if is_large or room > MAX_PAYLOAD_BYTES else 4
+            offsets, out = allocate(width * count + 16), allocate(room + 8)
+            take_codes = text_loops().take_codes
+            found = take_codes(place, rows, out.address, room, offsets.address, width)
             size = found >> 1
-            if size <= len(out):
+            if size <= room:
                 break
-            room = size
-        if found < 0 or (found & 1 and is_text):
-            return read(rows, numbers)
-        validity = read_validity and read_validity(rows, numbers)
-        if size > MAX_PAYLOAD_BYTES:
-            return text_array(data_type, offsets, out[:size], validity)
-        buffers = [validity, pa.py_buffer(offsets), pa.py_buffer(out)]
-        return pa.Array.from_buffers(data_type, len(rows), buffers)
+            room = size + COPIED_BYTES
+        if found < 0:
+            return None
+        if (found & 1 and is_text) or size > MAX_PAYLOAD_BYTES:
+            bounds = np.frombuffer(offsets, f"<i{width}", count + 1)
+            try:
+                check_utf8(data_type, bounds, out)
+            except ValueError:
+                return None
+            if size > MAX_PAYLOAD_BYTES:
+                validity = validity_of and validity_of(rows, column.chunks_of(rows))
+                return text_array(data_type, bounds, out, validity)
+        validity = validity_of and validity_of(rows, column.chunks_of(rows))
+        return from_buffers(data_type, count, [validity, offsets, out])
 
     return take
 

@@ -11,7 +11,7 @@ from raydb.storage.flat.encodings.alp import SCALES
 from raydb.storage.flat.encodings.dictionary import DICTIONARY
 from raydb.storage.flat.encodings.gather import section_places
 from raydb.storage.flat.encodings.integers import run_validity
-from raydb.storage.flat.encodings.taker import are_scanned, packed_of
+from raydb.storage.flat.encodings.taker import are_scanned, packed_chunks
 from raydb.storage.flat.kinds import array_of, pooled, pooled_words
 from raydb.storage.flat.layout import Kind
 
@@ -30,7 +30,7 @@ def scanner_of(column: Column) -> Callable[[Sequence[Piece], Slices], Any] | Non
     """
     if not are_scanned(column):
         return None
-    packed, data = packed_of(column), column.file.bytes_
+    packed, data = packed_chunks(column), column.file.bytes_
     # Of a chunk in another encoding the count is a claim that nobody has verified.
     are_coded = column.entries["encoding"] == DICTIONARY.code
     counts = np.where(are_coded, column.entries["dictionary_count"], 0).astype(np.int64)
@@ -52,7 +52,8 @@ def scanner_of(column: Column) -> Callable[[Sequence[Piece], Slices], Any] | Non
             own = np.zeros(int(counts[some.chunks].max()) * size, np.uint8)
             entries = np.concatenate([shared, own])
             coded = Coded(entries, len(shared) // size, dictionaries, counts)
-            loops.scan_words(data, packed, some, coded, SCALES, loops.Room.make(), size, out)
+            place, room = packed.ctypes.data, loops.Room.make()
+            loops.scan_words(data, place, some, coded, SCALES, room, size, out)
 
         in_slices(read, len(pieces), values.nbytes)
         return array_of(column.field.type, kind, values, run_validity(pieces))

@@ -9,15 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
-from raydb.kernels.codecs.rows.entries import Form, Packed, take_loops
+from raydb.kernels.codecs.rows.entries import Form, take_loops
 from raydb.storage.flat.encodings.all_null import ALL_NULL
 from raydb.storage.flat.encodings.alp import ALP, SCALES
 from raydb.storage.flat.encodings.constant import CONSTANT
 from raydb.storage.flat.encodings.dictionary import DICTIONARY
 from raydb.storage.flat.encodings.entry_texts import texts_of
 from raydb.storage.flat.encodings.frame import FRAME
-from raydb.storage.flat.encodings.gather import payload_places, section_places, validity_gather
+from raydb.storage.flat.encodings.gather import (
+    chunk_words,
+    payload_places,
+    section_places,
+    validity_gather,
+    words_by_row,
+)
 from raydb.storage.flat.encodings.line import LINE
 from raydb.storage.flat.encodings.patched import PATCHED
 from raydb.storage.flat.encodings.run_length import RUN_LENGTH
@@ -30,7 +37,8 @@ from raydb.storage.flat.layout import Flags, Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raydb.storage.flat.encodings.encoding import Gather
+    from raydb.kernels.codecs.rows.entries import ByAddress
+    from raydb.storage.flat.encodings.encoding import Gather, Taker
     from raydb.storage.flat.metadata.column import Column
 
 _INTEGER_FORMS = {
@@ -51,37 +59,43 @@ _FORMS = {
 }
 
 
-def taker_of(column: Column) -> Gather | None:
+def taker_of(column: Column) -> Taker | None:
     """Return the function that takes rows of a column; None where its chunks have other encodings.
 
-    Their chunks have been verified when it is called.
+    It returns None where a row is not there, or its chunk has not been verified.
     """
     codes = set(np.flatnonzero(np.bincount(column.entries["encoding"])).tolist())
     has_own = bool(column.entries["dictionary_count"].any())
     has_words = column.kind not in (Kind.BYTES, Kind.DECIMAL)
     is_coded = codes == {DICTIONARY.code} and (has_words or not has_own)
-    if not is_coded and not codes <= _FORMS.get(column.kind, {}).keys():
+    if not codes or not (is_coded or codes <= _FORMS.get(column.kind, {}).keys()):
         return None
     # A constant has a payload where it is a decimal of two words.
     if (column.entries["payload_length"][column.entries["encoding"] == CONSTANT.code] > 0).any():
         return None
-    packed = packed_of(column)
+    words = words_by_row(column, packed_chunks(column))
     validity_of, data = validity_gather(column), column.file.bytes_
     kind, data_type = column.kind, column.field.type
-    is_text = kind is Kind.BYTES
-    dtype = np.dtype(np.uint32) if is_coded else np.dtype(f"<u{column.dtype.itemsize}")
+    dtype = np.dtype(np.uint32) if is_coded else column.dtype
     decode = _own_entries(column) if has_own else lambda found, _: column.dictionary[found]
+    place, size, from_buffers = words.address, dtype.itemsize, pa.Array.from_buffers
 
-    def take(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Any:
-        # Texts are read from codes with 8 bytes behind them.
-        found = np.empty(len(rows) + 2 * is_text, dtype)
-        doubles = found.view(np.float64) if found.itemsize == SCALES.itemsize else SCALES[0, :0]
-        take_loops().take_words(data, packed, rows, numbers, SCALES, found, doubles)
-        validity = validity_of and validity_of(rows, numbers)
-        if is_text:
-            return texts_of(column, found, validity)
-        values = decode(found, numbers) if is_coded else found.view(column.dtype)
-        return array_of(data_type, kind, values, validity)
+    def take(rows: NDArray[np.int64], _held: ByAddress = words) -> Any:
+        count = len(rows)
+        room = pa.allocate_buffer(size * count + 8)
+        take_words = take_loops().take_words
+        if not take_words(data, place, rows, SCALES, size, room.address):
+            return None
+        validity = validity_of and validity_of(rows, column.chunks_of(rows))
+        if is_coded:
+            found = np.frombuffer(room, dtype)
+            if kind is Kind.BYTES:
+                return texts_of(column, found, validity)  # With 8 bytes behind the codes.
+            values = decode(found[:count], column.chunks_of(rows))
+            return array_of(data_type, kind, values, validity)
+        if kind is Kind.DECIMAL:
+            return array_of(data_type, kind, np.frombuffer(room, dtype, count), validity)
+        return from_buffers(data_type, count, [validity, room])
 
     return take
 
@@ -106,8 +120,11 @@ def _own_entries(column: Column) -> Gather:
     return decode
 
 
-def packed_of(column: Column) -> Packed:
-    """Return the chunks of a column as the loops take them."""
+def packed_chunks(column: Column) -> NDArray[np.int64]:
+    """Return the chunks of a column as the loops of numbers take them, a row of words each.
+
+    First row, form, bits, where the payload begins, reference, row count.
+    """
     entries, codes = column.entries, column.entries["encoding"]
     forms = np.zeros(256, np.uint8)
     for code, form in _FORMS.get(column.kind, {}).items():
@@ -119,14 +136,9 @@ def packed_of(column: Column) -> Packed:
     found[(codes == ALP.code) & are_in_runs] = Form.ALP_RUNS
     widths = entries["width"].copy()
     widths[np.isin(codes, (CONSTANT.code, ALL_NULL.code))] = 0
-    return Packed(
-        found,
-        widths,
-        payload_places(column),
-        np.where(np.isin(codes, (VERBATIM.code, DICTIONARY.code)), 0, entries["reference"]),
-        entries["row_count"].astype(np.int64),
-        entries["first_row"].astype(np.int64),
-    )
+    references = np.where(np.isin(codes, (VERBATIM.code, DICTIONARY.code)), 0, entries["reference"])
+    places = payload_places(column)
+    return chunk_words(column, found, widths, places, references, entries["row_count"])
 
 
 def are_scanned(column: Column) -> bool:

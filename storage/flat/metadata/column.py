@@ -130,6 +130,7 @@ class Column:
     but the last, 0 where they differ. dictionary: the shared entries, an Arrow array of kind BYTES
     or a numpy array, None without any; dictionary_texts: those of kind BYTES. longest_entry: the
     most bytes of one of them. bitmaps: the validity of chunks, None where the file has its bits.
+    verified: of each chunk 1 when it has been, else 0.
     """
 
     file: File
@@ -157,6 +158,7 @@ class Column:
     longest_entry: int
     symbols: fsst.SymbolTable | PairTable | None
     bitmaps: Bitmaps | None
+    verified: NDArray[np.int64]
 
     def entry(self, chunk: int) -> ChunkEntry:
         """Return the fields of a chunk's entry."""
@@ -239,8 +241,7 @@ def read_column(
     entries = np.frombuffer(root.bytes_of(1, ENTRY_DTYPE.itemsize), ENTRY_DTYPE)
     checksums = np.frombuffer(root.bytes_of(2, 8), "<u8")
     ranges, texts = root.bytes_of(3, CHUNK_RANGE.size), root.bytes_of(4, 1)
-    text_offsets = np.frombuffer(root.bytes_of(5, 4), "<u4")
-    bloom_starts = np.frombuffer(root.bytes_of(6, 4), "<u4")
+    text_offsets, bloom_starts = (np.frombuffer(root.bytes_of(n, 4), "<u4") for n in (5, 6))
     count = len(entries)
     has_ranges = kind not in {Kind.BYTES, Kind.NESTED}
     if len(checksums) != count or len(ranges) != CHUNK_RANGE.size * count * has_ranges:
@@ -282,6 +283,7 @@ def read_column(
         longest_entry=_longest(dictionary) if kind is Kind.BYTES else 0,
         symbols=symbols,
         bitmaps=Bitmaps.of(entries),
+        verified=np.zeros(count, np.int64),
     )
 
 

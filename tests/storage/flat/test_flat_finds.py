@@ -141,6 +141,27 @@ def test_rows_that_are_not_there_are_named(tmp_path: Path) -> None:
             flat.take(rows)
 
 
+@pytest.mark.parametrize("name", ["x", "n", "both"])
+def test_rows_are_integers(name: str, tmp_path: Path) -> None:
+    column = pa.array([f"ein süßer Hund {row % 70}" for row in range(300)])
+    table = pa.table({"x": column, "n": range(300)})
+    flat = stored(table, tmp_path, encodings={"x": "onpair"}, chunk_rows=70)
+    names = ["x", "n"] if name == "both" else [name]
+    fixed = np.arange(300)
+    fixed.flags.writeable = False
+    for rows in (fixed, fixed[::-2], fixed.astype(np.uint16), range(299, 0, -3), pa.array([7, 7])):
+        wanted = table.select(names).take(pa.array(np.asarray(rows), pa.int64()))
+        assert flat.take(rows, names).equals(wanted)
+    for bad in (None, 7, "7", [None], [[7]], [[7], [7, 7]], [7.0], [True], [2**70], {7}):
+        with pytest.raises(ProgrammingError, match="rows are "):
+            flat.take(bad, names)  # type: ignore[arg-type]
+    large = np.array([7, 2**63], np.uint64)
+    for missing in ([300], [-1], [*range(300), -(2**63)], large):
+        for columns in (names, []):
+            with pytest.raises(ProgrammingError, match="does not exist"):
+                flat.take(missing, columns)
+
+
 def test_a_prefix_is_a_text(tmp_path: Path) -> None:
     flat = stored(pa.table({"x": ["a"], "n": [1]}), tmp_path)
     with pytest.raises(ProgrammingError, match="column 'x' starts with a text, not 5"):
