@@ -89,7 +89,7 @@ def in_order(groups: Mapping[int, pa.Table], scan: Segmented) -> pa.Table:
     """Return the groups in the order of segments, so that nothing depends on who was first."""
     names = [column_name(column) for column in scan.columns]
     types = [column.type for column in scan.columns]
-    found = [pa.table([pa.array([], kind) for kind in types], names=names)]
+    found = []
     for number in sorted(groups):
         table = groups[number]
         if table.schema.types != types:
@@ -97,6 +97,8 @@ def in_order(groups: Mapping[int, pa.Table], scan: Segmented) -> pa.Table:
                 f"a worker has sent columns of {table.schema.types}, and {types} were asked for"
             )
         found.append(table.rename_columns(names))
+    if not found:
+        return pa.table([pa.array([], kind) for kind in types], names=names)
     return pa.concat_tables(found)
 
 

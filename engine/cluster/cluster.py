@@ -27,6 +27,7 @@ from raydb.engine.cluster.messages import (
     decode_answer,
     encode_parameters,
     identity_of,
+    store_of,
 )
 from raydb.engine.cluster.placement import Placement, assign, place
 from raydb.engine.cluster.pruning import segments_of
@@ -221,8 +222,7 @@ class Cluster:
         """Return the identity of the rows that a scan reads, and their segments."""
         found = self._read.get(scan)
         if found is None:
-            store = context.databases.database(CATALOG).shared.store
-            assert store is not None, "a database in memory has no workers"
+            store = store_of(context.databases.database(CATALOG))
             found = identity_of(scan, tables, store), segments_of(scan, tables)
             self._read[scan] = found
         return found
@@ -241,6 +241,7 @@ class Cluster:
             context.running.moment().isoformat(),
             scan.question,
             identity,
+            store_of(context.databases.database(CATALOG)).directory.shown_commit,
             scan.bvh,
             (),
             scan.is_exact,

@@ -13,13 +13,15 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import time
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
+from raydb.engine.cluster.lines import Lines, connect_line
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Coroutine, Mapping
+    from concurrent.futures import Future
 
 # How long the list of workers is believed.
 _FRESH_S = 1.0
@@ -44,8 +46,8 @@ class DaskEngine:
         self._loop = client.loop.asyncio_loop
         self._workers: Mapping[str, str] = {}
         self._asked = 0.0
-        # A loop keeps no tasks.
-        self._asking: set[asyncio.Task[None]] = set()
+        self._lines = Lines(self._connect, self._ask)
+        self._keys = client.security.get_connection_args("client")["ssl_context"]
         try:
             client.register_plugin(RayDBPlugin())
         except Exception as error:
@@ -67,22 +69,22 @@ class DaskEngine:
                 ) from error
             self._workers = {each: str(found[each]["name"]) for each in sorted(found)}
             self._asked = time.monotonic()
+            self._lines.keep(self._workers)
         return self._workers
 
     def call(self, questions: Mapping[str, bytes]) -> dict[str, Future[bytes]]:
         """Ask workers; a future fails with OSError where its worker is lost."""
-        answers: dict[str, Future[bytes]] = {worker: Future() for worker in questions}
+        return {worker: self._lines.ask(worker, each) for worker, each in questions.items()}
 
-        def ask() -> None:
-            for worker, question in questions.items():
-                task = self._loop.create_task(self._answered(worker, question, answers[worker]))
-                self._asking.add(task)
-                task.add_done_callback(self._asking.discard)
+    def _connect(self, worker: str) -> socket.socket:
+        from distributed.comm.addressing import get_address_host  # noqa: PLC0415  (an extra)
 
-        # The loop's thread takes the interpreter for each thing that it is given to do, so it is
-        # given all at once.
-        self._loop.call_soon_threadsafe(ask)
-        return answers
+        place = self._run(self._client.rpc(worker).raydb_line()).result(_CONNECT_S)
+        return connect_line(get_address_host(worker), place, self._keys)
+
+    def _ask(self, worker: str, question: bytes, answer: Future[bytes]) -> None:
+        """Ask by Dask's connection, which others reach where ports are closed."""
+        self._run(self._answered(worker, question, answer))
 
     async def _answered(self, worker: str, question: bytes, answer: Future[bytes]) -> None:
         try:
@@ -125,6 +127,7 @@ class DaskEngine:
 
     def close(self) -> None:
         """Leave the workers."""
+        self._lines.keep(())
         self._ends()
 
     def _run(self, request: Coroutine[Any, Any, Any]) -> Future[Any]:

@@ -14,7 +14,9 @@ from contextlib import suppress
 from typing import Any
 
 from distributed import WorkerPlugin
+from distributed.comm.addressing import get_address_host
 
+from raydb.engine.cluster.lines import Listener
 from raydb.engine.cluster.worker import Worker
 from raydb.engine.gnn.held import HeldParts
 from raydb.errors import OperationalError
@@ -26,7 +28,7 @@ _MOST_CALLS = 16
 # How long a worker that begins waits for its loops, which are compiled once on a machine.
 _LOOPS_S = 20.0
 
-_HANDLERS = ("raydb_call", "raydb_end", "raydb_about", "raydb_train")
+_HANDLERS = ("raydb_line", "raydb_call", "raydb_end", "raydb_about", "raydb_train")
 
 
 def dask_setup(_worker: Any = None) -> None:
@@ -52,19 +54,26 @@ class RayDBPlugin(WorkerPlugin):
         warm.start()
         self._worker = Worker()
         self._parts = HeldParts()
+        keys = worker.security.get_listen_args("worker")["ssl_context"]
+        host = get_address_host(worker.listener.listen_address)
+        self._listener = Listener(host, keys, self._worker.answer)
         self._threads = ThreadPoolExecutor(_MOST_CALLS, "raydb")
         # An epoch may take long, and questions of SQL are not to wait for it.
         self._training_threads = ThreadPoolExecutor(_MOST_CALLS, "raydb training")
-        handlers = (self._call, self._end, self._about, self._train)
+        handlers = (self._line, self._call, self._end, self._about, self._train)
         worker.handlers |= dict(zip(_HANDLERS, handlers, strict=True))
 
     def teardown(self, worker: Any) -> None:
         """End what runs."""
         for name in _HANDLERS:
             worker.handlers.pop(name, None)
+        self._listener.close()
         self._worker.close()
         self._threads.shutdown(wait=False)
         self._training_threads.shutdown(wait=False)
+
+    async def _line(self) -> bytes:
+        return self._listener.place()
 
     async def _call(self, question: bytes) -> bytes:
         loop = asyncio.get_running_loop()

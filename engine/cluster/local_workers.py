@@ -26,6 +26,9 @@ from raydb.engine.shell.process import run_alone
 from raydb.errors import OperationalError
 from raydb.kernels.backends.cpu.threads import machine_processors
 
+# After so long a program is told what it waits for.
+_QUIET_S = 2.0
+
 # How long workers may take to come.
 _START_S = 120.0
 
@@ -93,6 +96,14 @@ class LocalWorkers:
         self.client = distributed.Client(self._cluster, set_as_default=False)
 
     def _wait(self) -> None:
+        with suppress(TimeoutError):
+            self.client.wait_for_workers(self._count, timeout=_QUIET_S)
+            return
+        logging.getLogger("raydb").info(
+            "waiting for the %d workers of cluster='local': their loops are loaded, or compiled,"
+            " once on this machine",
+            self._count,
+        )
         try:
             self.client.wait_for_workers(self._count, timeout=_START_S)
         except TimeoutError as error:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.engine.catalog.database import Database
     from raydb.engine.catalog.store import Store
     from raydb.storage.tables.table import Table
 
@@ -44,7 +45,7 @@ class NotSharedError(Exception):
     """Why nothing tells what a scan reads from other versions of it."""
 
 
-PROTOCOL = 4
+PROTOCOL = 5
 """The number of what is said here; only equal ones understand each other."""
 
 # Types of parameters that are sent, by their names, and how a value comes from its text.
@@ -78,9 +79,9 @@ class Asked:
     call: names the call, for whoever ends it. version: of the coordinator's RayDB. path: of the
     database. text, parameters, place, settings, moment: what the worker binds, in which schema,
     with which settings, and what now() is. question: the scan, see `SegmentScan`. identity: of the
-    rows, see `identity_of`. bvh: the one whose places segments are ranges of, '' for rows.
-    segments: each with its number, and from where to where it goes. is_exact: whether the groups of
-    all segments are put together.
+    rows, see `identity_of`. commit: the newest one that the coordinator knows. bvh: the one whose
+    places segments are ranges of, '' for rows. segments: each with its number, and from where to
+    where it goes. is_exact: whether the groups of all segments are put together.
     """
 
     call: str
@@ -93,6 +94,7 @@ class Asked:
     moment: str
     question: str
     identity: str
+    commit: str
     bvh: str
     segments: tuple[tuple[int, int, int], ...]
     is_exact: bool
@@ -173,6 +175,13 @@ def _type_of(name: str) -> pa.DataType | None:
         return pa.type_for_alias(name)
     except ValueError:
         return None
+
+
+def store_of(database: Database) -> Store:
+    """Return where a database that workers read is stored."""
+    store = database.shared.store
+    assert store is not None, "a database in memory has no workers"
+    return store
 
 
 def identity_of(scan: SegmentScan | SegmentRows, tables: Mapping[str, Table], store: Store) -> str:

@@ -28,6 +28,7 @@ from raydb.engine.cluster.messages import (
     encode_error,
     encode_refusal,
     identity_of,
+    store_of,
 )
 from raydb.engine.context.memory import parse_limit
 from raydb.engine.databases.open_databases import open_alone
@@ -89,10 +90,11 @@ class _GoneError(OperationalError):
 class _Opened:
     """A database. scans and parts: what was made for questions, over the rows of the snapshot.
 
-    A scan is kept with the identity of the rows that it reads.
+    A scan is kept with the identity of the rows that it reads. settings: what was said of them.
     """
 
     session: Session
+    settings: Mapping[str, str] = field(default_factory=dict)
     turn: threading.Lock = field(default_factory=threading.Lock)
     snapshot: Snapshot | None = None
     scans: OrderedDict[str, tuple[Segmented, str]] = field(default_factory=OrderedDict)
@@ -185,7 +187,7 @@ class Worker:
             check_interrupt()
         try:
             try:
-                context = _begin(asked, opened.session, running)
+                context = _begin(asked, opened, running)
             except (InterfaceError, OperationalError) as error:
                 if self._opened.get(asked.path) is opened:
                     del self._opened[asked.path]
@@ -226,21 +228,23 @@ class Worker:
             return self._opened[path]
 
 
-def _begin(asked: Asked, session: Session, running: Running) -> StatementContext:
-    """Begin a statement as the coordinator's, in the newest version of the database."""
-    session.settings = settings = session.settings.with_texts(asked.settings)
-    session.databases.catch_up()
+def _begin(asked: Asked, opened: _Opened, running: Running) -> StatementContext:
+    """Begin a statement as the coordinator's, in the newest version that either has heard of."""
+    session = opened.session
+    if opened.settings != asked.settings:
+        session.settings = session.settings.with_texts(asked.settings)
+        opened.settings = asked.settings
+    if store_of(session.database).directory.shown_commit != asked.commit:
+        session.databases.catch_up()
     session.databases.current, session.databases.schema = asked.place
     context = session.begun(decode_parameters(asked.parameters), running, [])
     running.go_on(dt.datetime.fromisoformat(asked.moment))
-    limit = parse_limit(settings[MEMORY_LIMIT])
-    context.cache.begin(limit)
+    context.cache.begin(parse_limit(session.settings[MEMORY_LIMIT]))
     return context
 
 
 def _identity_of(scan: Segmented, context: StatementContext) -> str:
-    store = context.databases.database(CATALOG).shared.store
-    assert store is not None, "a worker opens what is stored"
+    store = store_of(context.databases.database(CATALOG))
     try:
         return identity_of(scan, context.all_databases.tables, store)
     except NotSharedError as reason:

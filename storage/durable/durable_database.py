@@ -59,6 +59,11 @@ class DurableDatabase:
         return self._place.tail.end if self.read_only else self._writer.end
 
     @property
+    def shown_commit(self) -> str:
+        """Which commit is shown: the random number of its log, and where in it the commit ends."""
+        return f"{self._place.manifest.log_id:016x}-{self.log_bytes}"
+
+    @property
     def failures(self) -> int:
         """How many appends have failed so far."""
         return self._writer.failures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
@@ -75,8 +76,11 @@ def test_a_worker_that_ended_rests_while_another_one_runs(monkeypatch):
         local.close()
 
 
-def test_local_workers_come_with_their_loops():
-    local = LocalWorkers(2)
+def test_local_workers_come_with_their_loops(monkeypatch, caplog):
+    monkeypatch.setattr(local_workers, "_QUIET_S", 0.001)
+    with caplog.at_level(logging.INFO, "raydb"):
+        local = LocalWorkers(2)
+    assert "waiting for the 2 workers of cluster='local'" in caplog.text
     try:
         # By value, and what it names by its module: workers cannot import this one.
         ready = local.client.run(lambda: warm._warmup.scan_loops is not None)
