@@ -89,8 +89,16 @@ class Lambda:
         return self.body.type
 
 
+class _Judged:
+    """What `registry.may_raise` has found of a call: rules and operators ask it of every part."""
+
+    __slots__ = ("may_raise",)
+
+    may_raise: bool
+
+
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(_Judged):
     """A scalar function, of `registry.FUNCTIONS`, applied to its arguments.
 
     The binder inserts casts, so that the arguments of an operator already have the types that it

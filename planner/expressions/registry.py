@@ -133,11 +133,16 @@ def may_raise(expression: Expression) -> bool:
         return may_raise(expression.body)
     if not isinstance(expression, Call):
         return False
+    known: bool | None = getattr(expression, "may_raise", None)
+    if known is not None:
+        return known
     function = FUNCTIONS.get(expression.function)
     can_fail = function is not None and function.can_fail
-    return any(map(may_raise, expression.arguments)) or bool(
+    found = any(map(may_raise, expression.arguments)) or bool(
         can_fail(expression) if callable(can_fail) else can_fail
     )
+    object.__setattr__(expression, "may_raise", found)
+    return found
 
 
 def is_volatile(expression: Expression) -> bool:

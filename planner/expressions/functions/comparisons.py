@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +35,8 @@ _COMPARED = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equ
 
 def _compare(name: str, _: Call, left: Values, right: Values) -> Values:
     """Compare: doubles in total order, intervals with 30 days a month, lists by elements."""
+    if pt.is_integer(left.type) and left.type == right.type:
+        return getattr(pc, name)(left, right)
     if pt.is_nested(left.type) and name in ("equal", "not_equal"):
         equal = equal_lists(left, right)
         return equal if name == "equal" else pc.invert(equal)
@@ -41,11 +44,19 @@ def _compare(name: str, _: Call, left: Values, right: Values) -> Values:
     left, right = (order_nested(order_intervals(each)) for each in (left, right))
     if pt.is_floating(left.type) or pt.is_floating(right.type):
         left, right = cast_values(left, pa.float64()), cast_values(right, pa.float64())
-        if any(pc.any(pc.is_nan(value)).as_py() for value in (left, right)):
+        if _has_nan(left) or _has_nan(right):
             left, right = order_codes(left), order_codes(right)
     elif left.type == right.type and is_narrow(left.type):
         left, right = unscaled(left), unscaled(right)
     return compute(left, right)
+
+
+def _has_nan(values: Values) -> bool:
+    """Tell whether some of the doubles is no number."""
+    if isinstance(values, pa.DoubleScalar):
+        value = values.as_py()
+        return value is not None and math.isnan(value)
+    return bool(pc.any(pc.is_nan(values)).as_py())
 
 
 def _compare_any(name: str, call: Call, operand: Values, values: Values) -> Values:
