@@ -273,6 +273,7 @@ def module_files() -> dict[str, Path]:
     }
 
 
+@pytest.mark.long
 def test_no_two_files_import_each_other() -> None:
     """No circle of imports at run time, however long: every module may be the first.
 

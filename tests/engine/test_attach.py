@@ -279,6 +279,7 @@ def test_commits_of_others_are_seen(con: raydb.Connection, shop: raydb.Connectio
     assert ask(con, "SELECT sum(more) FROM shop.sale") == ask(shop, "SELECT sum(more) FROM sale")
 
 
+@pytest.mark.long
 def test_commits_of_other_processes_are_seen(con: raydb.Connection, tmp_path: Path) -> None:
     assert ask(con, "SELECT sum(amount) FROM shop.sale") == [60]
     other = tmp_path / "other.raydb"

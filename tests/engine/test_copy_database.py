@@ -53,6 +53,7 @@ def place(request, tmp_path, monkeypatch):
     return f"s3://{request.getfixturevalue('bucket')}/copy.raydb"
 
 
+@pytest.mark.long
 def test_there_and_back(place, tmp_path):
     path = str(tmp_path / "shop.raydb")
     with raydb.connect(path) as con:

@@ -130,6 +130,7 @@ assert not {backends + "cuda.cuda_backend", backends + "rt.rt_backend"} & set(sy
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(Path("/dev/nvidia0").exists(), reason="there is a device")
 def test_nothing_of_a_device_is_imported_without_one():
     done = subprocess.run(

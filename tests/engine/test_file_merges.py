@@ -131,6 +131,7 @@ with raydb.connect(path, read_only=True) as reader, raydb.connect(path) as con:
 """
 
 
+@pytest.mark.long
 def test_a_database_of_many_files_opens_and_is_merged(tmp_path, monkeypatch):
     pytest.importorskip("resource", reason="the system has no limit of descriptors")
     path = tmp_path / "db"

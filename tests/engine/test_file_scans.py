@@ -132,6 +132,7 @@ BY_TEXT = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", ["dictionary", "plain", "both", "files", "other types"])
 def test_groups_of_texts_are_those_of_a_table(con, layout):
     draw = random.Random(SEED)
@@ -341,6 +342,7 @@ def test_a_value_far_down_changes_the_type(con):
     assert rows(con, "SELECT count(*) FROM read_csv('x.csv', sample_size => -1)") == [(ROWS + 1,)]
 
 
+@pytest.mark.long
 def test_a_key_far_down_is_a_column(con):
     write_lines("x.jsonl", [*(['{"a": 1}'] * ROWS), '{"a": 2, "late": "x"}'])
     assert rows(con, "SELECT * FROM 'x.jsonl' WHERE a = 2") == [(2, "x")]

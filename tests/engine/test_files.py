@@ -327,6 +327,7 @@ CONDITIONS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("deletes", [False, True])
 def test_results_are_those_of_the_plain_way(pets, tmp_path, monkeypatch, deletes):
     def answers():

@@ -296,6 +296,7 @@ def test_a_bvh_ends(con, monkeypatch):
     con.execute(sql)
 
 
+@pytest.mark.long
 def test_a_vector_index_ends(memory_con, at_work):
     con = memory_con
     con.execute("""

@@ -92,6 +92,7 @@ def test_rows_are_written_as_they_come(con, written, kind, statement):
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["jsonl", "json"])
 def test_an_aggregate_over_many_lines_is_that_of_the_table(con, kind):
     path = write(kind, rows_of())

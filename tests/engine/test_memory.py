@@ -166,6 +166,7 @@ def test_groups_and_partitions_may_be_larger_than_the_memory(con, spilled, sql):
     assert rows_of(found) == rows_of(expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sql", SPILLED)
 def test_rows_are_the_same_with_little_memory(con, spilled, sql):
     expected = con.execute(sql).to_arrow_table()

@@ -57,6 +57,7 @@ def bank(request, tmp_path):
             assert con.execute("SELECT sum(balance) % 1000 FROM account").fetchone() == (0,)
 
 
+@pytest.mark.long
 def test_transfers_keep_the_sum(bank):
     end = threading.Event()
 

@@ -58,6 +58,7 @@ def test_objects_and_what_belongs_to_them(engine):
         assert session.scalar(sa.select(sa.func.count()).select_from(Order)) == 0
 
 
+@pytest.mark.long
 def test_a_thousand_objects(engine):
     with orm.Session(engine) as session:
         many = [Customer(name=f"c{n}", orders=[Order(item=f"i{n}")]) for n in range(1000)]

@@ -180,6 +180,7 @@ print(sum(twice.stats.cache_misses.values()))
 """
 
 
+@pytest.mark.long
 def test_processes_that_want_a_loop_at_once_compile_it_once(place, tmp_path):
     (tmp_path / "some_loop.py").write_text(LOOP)
     started = [

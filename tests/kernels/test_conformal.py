@@ -76,6 +76,7 @@ def traces() -> tuple[Ivf, dict[int, Trace]]:
     return index, {k: follow(index, every[4_000:], k) for k in (1, 10, 100)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("score", LIST_SCORES)
 @pytest.mark.parametrize("k", [1, 10, 100])
 def test_the_missed_share_is_the_promised_one(k: int, score: Score) -> None:
@@ -185,6 +186,7 @@ def expect_scores(
 
 
 # Many rows are as far as others in bits.
+@pytest.mark.long
 @pytest.mark.parametrize("metric", [metric for metric in METRICS if metric != "hamming"])
 @pytest.mark.parametrize("score", LIST_SCORES)
 def test_a_search_ends_at_the_first_list_that_the_rule_asks_for(

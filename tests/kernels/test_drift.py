@@ -51,6 +51,7 @@ def test_false_alarms_are_rare() -> None:
     assert alarms <= 9
 
 
+@pytest.mark.long
 def test_bets_are_densities() -> None:
     """So that the capital is a martingale while p-values are even."""
     values = (np.arange(1_000_000) + 0.5) / 1_000_000

@@ -65,6 +65,7 @@ def recall(index: Ivf, vectors: Vectors, queries: Vectors, ef: int, k: int = 10)
 
 
 # Lists hold several clusters each, none of which leads on to another one.
+@pytest.mark.long
 @pytest.mark.parametrize(("centers", "spread"), [(1, 1.0), (100, 0.6), (100, 0.02), (400, 0.02)])
 def test_a_walk_finds_what_is_near(centers: int, spread: float) -> None:
     vectors = clustered(1, 5000, 16, centers, spread)
@@ -111,6 +112,7 @@ def test_many_equal_vectors_leave_room_for_others() -> None:
     assert found.distances[0, -1] == expected[0, 0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_wider_walk_goes_on_where_a_narrow_one_ends(metric: Metric) -> None:
     """The least `ef` of each row, as one walk tells it, is that with which a search finds it."""

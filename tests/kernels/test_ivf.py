@@ -145,6 +145,7 @@ def test_a_query_finds_the_same_alone_and_in_a_batch(metric: Metric, threshold: 
         assert len(np.unique(every.probes)) > 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metric", CODED)
 @pytest.mark.parametrize("shift", [0.0, 50.0])
 def test_bytes_find_what_vectors_find(metric: Metric, shift: float) -> None:
@@ -283,6 +284,7 @@ print(LANES)
 """
 
 
+@pytest.mark.long
 def test_processors_without_wide_vectors_add_up_the_same_sums(tmp_path):
     # What numba compiles for decides how many numbers go together, as it does what is cached.
     chosen = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}

@@ -95,6 +95,7 @@ def random_arguments(name, rng, dtype, code_dtypes):
     return known
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_twins_do_the_same(name):

@@ -43,6 +43,7 @@ def backend(request):
     return RtBackend(request.param, [Scenes(RaySimulator())])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(8))
 def test_random_jobs(backend, seed):
     agreement.check_random(backend, seed, 2_000, 4)

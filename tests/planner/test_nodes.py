@@ -207,6 +207,7 @@ def matches_over_all_nodes(path: Path) -> list[str]:
     return found
 
 
+@pytest.mark.long
 def test_no_match_lists_all_nodes_without_an_end() -> None:
     root = Path(__file__).parents[2]
     files = [path for name in ("engine", "planner", "sql") for path in (root / name).rglob("*.py")]

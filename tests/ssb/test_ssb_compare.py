@@ -52,6 +52,7 @@ def star(folder: Path) -> comparing.Comparison:
     return run_small(folder, rivals=("duckdb-flat", "duckdb-sorted"))
 
 
+@pytest.mark.long
 def test_all_answers_are_right(star: comparing.Comparison) -> None:
     assert star.fault_lines() == []
     for rival in star.rivals.values():

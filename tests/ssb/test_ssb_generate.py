@@ -333,6 +333,7 @@ def test_the_command_says_why_it_cannot_write(
     assert "Traceback" not in captured
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 def test_ctrl_c_while_generating(tmp_path: Path) -> None:
     arguments = ["generate", "--sf=20", "--out", str(tmp_path / "data")]

@@ -84,6 +84,7 @@ def text(row: tuple[Any, ...]) -> str:
     return repr([str(value).removesuffix(" 00:00:00") for value in row])
 
 
+@pytest.mark.long
 def test_days_and_hours_are_those_of_duckdb(pair):
     ours, theirs = pair
     for change in ("SELECT 1", *CHANGES):

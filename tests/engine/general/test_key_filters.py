@@ -158,6 +158,7 @@ def answer(connection: Any, query: str) -> Counter[str]:
     return Counter(map(str, connection.execute(query).fetchall()))
 
 
+@pytest.mark.long
 def test_filters_by_keys_change_no_answer(engines: tuple[Connection, Connection, Any]) -> None:
     in_memory, on_disk, oracle = engines
     for name, query in QUERIES.items():

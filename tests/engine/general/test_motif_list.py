@@ -43,6 +43,7 @@ def test_a_limit_ends_the_search(con: raydb.Connection) -> None:
     reader.close()
 
 
+@pytest.mark.long
 def test_an_interrupt_ends_the_search(con: raydb.Connection) -> None:
     def stop(step: str, share: float) -> None:
         if step.endswith("list"):
@@ -57,6 +58,7 @@ def test_an_interrupt_ends_the_search(con: raydb.Connection) -> None:
     assert con.execute("SELECT 1").fetchall() == [(1,)]
 
 
+@pytest.mark.long
 def test_groups_of_a_list_are_counts_by_vertex(con: raydb.Connection) -> None:
     call = f"(e, {ARGUMENTS}, motif => 'a->b, b->c, c->a', delta => 200"
     listed = con.execute(f"SELECT b, count(*) FROM motif_list{call}) GROUP BY b ORDER BY b")

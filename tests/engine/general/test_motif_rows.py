@@ -159,6 +159,7 @@ def test_progress_says_which_row_is_searched_for():
         )
 
 
+@pytest.mark.long
 def test_a_motif_that_is_not_there_is_not_sampled_for_long(monkeypatch):
     con = raydb.connect()
     # Edges lead to greater vertices only: there are paths, and no circles.

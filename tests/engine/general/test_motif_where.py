@@ -314,6 +314,7 @@ def _check_splits(con: raydb.Connection, call: str, rows: list[Row], expected: l
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("block", range(2))
 def test_random_questions(block: int) -> None:
     con = raydb.connect()

@@ -34,6 +34,7 @@ def answer(con):
     return con.execute(PARTS.format("edge")).fetchall()
 
 
+@pytest.mark.long
 @given(
     st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), max_size=40),
     st.integers(1, 6),

@@ -103,6 +103,7 @@ def test_a_terminal_that_only_writes_lines() -> None:
         assert terminal.expect_end() == 0
 
 
+@pytest.mark.long
 def test_completion(shop: str) -> None:
     with Terminal(shop) as terminal:
         for typed, completed in (
@@ -127,6 +128,7 @@ def test_completion(shop: str) -> None:
         assert terminal.expect_end() == 0
 
 
+@pytest.mark.long
 def test_history(tmp_path: Path) -> None:
     state = {"XDG_STATE_HOME": str(tmp_path / "state"), "RAYDB_HISTORY": ""}
     file = tmp_path / "state" / "raydb" / "history"
@@ -174,6 +176,7 @@ def test_ctrl_c_cancels_a_statement_and_keeps_the_session(shop: str) -> None:
         assert connection.execute("SELECT count(*) FROM sale").fetchone() == (2,)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("less") is None, reason="less is not installed")
 def test_long_answers_are_paged() -> None:
     environment = {"PAGER": "less -SRFX"}

@@ -213,6 +213,7 @@ def condition_case(seed: int, text: str) -> tuple[TemporalGraph, Motif, Conditio
     return graph, motif, Conditions(filters, of, tuple(keys), comparisons[: seed + 1], absent)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("seed", "text"), CASES)
 def test_estimates_are_unbiased_and_their_errors_honest(seed: int, text: str) -> None:
     graph, motif, asked = condition_case(seed, text)

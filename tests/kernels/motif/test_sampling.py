@@ -188,6 +188,7 @@ def test_matches_of_all_tree_instances_are_the_exact_count(name: str, ties: Ties
             assert total == exact, (seed, tree)
 
 
+@pytest.mark.long
 def test_random_motifs_have_the_exact_count_too() -> None:
     generator = np.random.default_rng(5)
     seen = 0

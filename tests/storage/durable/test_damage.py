@@ -50,6 +50,7 @@ def flips(content: bytes) -> list[bytes]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", [".man", ".log", ".flat", "CURRENT", "LOCK"])
 def test_every_flip_and_truncation_is_named_or_harmless(suffix: str) -> None:
     disk = small_disk()

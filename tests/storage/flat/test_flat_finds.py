@@ -59,6 +59,7 @@ def integers_of(seed: int, data_type: Any) -> pa.Array:
     return pa.array(values, data_type, mask=random.random(ROWS) < 0.1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("data_type", [pa.string(), pa.large_binary()], ids=str)
 def test_texts_are_found_and_taken(seed: int, data_type: Any, tmp_path: Path) -> None:

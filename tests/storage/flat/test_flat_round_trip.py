@@ -142,6 +142,7 @@ def arrays(draw: st.DrawFn, types: Any = TYPES) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, data_type)
 
 
+@pytest.mark.long
 @settings(
     max_examples=250,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

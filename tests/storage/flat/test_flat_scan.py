@@ -119,6 +119,7 @@ FILTERS = st.recursive(
 )
 
 
+@pytest.mark.long
 @settings(
     max_examples=300,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

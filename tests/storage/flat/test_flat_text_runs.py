@@ -50,6 +50,7 @@ def written(values: list[bytes | None], folder: Path, chunk_rows: int, data_type
     return table, stored(table, folder, chunk_rows=chunk_rows, encodings=wanted)
 
 
+@pytest.mark.long
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(values=TEXTS, chunk_rows=st.integers(1, 9), is_large=st.booleans(), data=st.data())
 def test_texts_are_as_they_were(
@@ -69,6 +70,7 @@ def test_texts_are_as_they_were(
             assert whole.equals(table.column(name))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_many_rows_and_codes_of_each(seed: int, tmp_path: Path) -> None:
     random = np.random.default_rng(seed)

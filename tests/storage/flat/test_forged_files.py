@@ -29,6 +29,7 @@ SEED = int(os.environ.get("RAYDB_FORGED_SEED", "0"))
 MANY_ROWS = 2**24
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from Linux's /proc")
 def test_forged_files_are_harmless() -> None:
     report = run_cases("read_forged:read_forged", range(SEED, SEED + FILES), memory_mb=MOST_MB)

@@ -345,6 +345,7 @@ def bombs() -> dict[str, bytes]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", bombs())
 def test_bombs_are_refused(con: raydb.Connection, tmp_path: Path, kind: str) -> None:
     """Small files that would be gigabytes: an error of PEP 249 soon, and little memory."""

@@ -56,6 +56,7 @@ TYPES = (
 )
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(st.lists(RECORDS, min_size=1), st.sampled_from([".jsonl", ".ndjson.gz", ".json.zst"]))
 def test_round_trip(tmp_path_factory, records, extension):
@@ -226,6 +227,7 @@ def test_values_of_several_kinds_are_texts(folder):
         con.execute("COPY u (id, a) FROM 'x.jsonl'")
 
 
+@pytest.mark.long
 def test_kinds_that_differ_late(folder):
     """Behind the lines that tell the types, and where other columns are dates."""
     lines = ['{"d": "2024-01-01", "v": 1}'] * 30_000 + ['{"d": "2024-01-02", "v": "x"}']

@@ -35,6 +35,7 @@ TYPES = (
 )
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(
     st.lists(RECORDS, min_size=1),

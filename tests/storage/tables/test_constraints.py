@@ -271,6 +271,7 @@ NODE = st.tuples(
 )  # fmt: skip
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(st.lists(st.lists(NODE, max_size=3), max_size=6))
 def test_statements_against_an_oracle_of_sets(statements):

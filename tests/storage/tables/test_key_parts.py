@@ -26,6 +26,7 @@ def parts():
         yield
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(keys(1), st.lists(st.integers(0, 12), max_size=3))
 def test_first_repeat_is_that_of_all_rows(case, cuts):

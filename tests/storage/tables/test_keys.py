@@ -65,6 +65,7 @@ def keys(draw, sides):
     return types, [draw(st.lists(row, max_size=12)) for _ in range(sides)]
 
 
+@pytest.mark.long
 @settings(max_examples=400)
 @given(keys(1), st.lists(st.integers(0, 12), max_size=3))
 def test_first_repeat_is_that_of_a_dictionary(case, cuts):
@@ -98,6 +99,7 @@ def test_keep_first_goes_row_by_row(case, split):
     assert keep_first(keys_of, len(rows)).tolist() == expected
 
 
+@pytest.mark.long
 @settings(max_examples=400)
 @given(keys(2), st.lists(st.integers(0, 12), max_size=3))
 def test_find_rows_is_a_dictionary(case, cuts):
