@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raydb.kernels.codecs.packed_loops import load
-from raydb.kernels.jit import compiled, entry, inlined
+from raydb.kernels.jit import compiled, inlined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # The longest text that `hash_texts` takes.
 LONGEST_TEXT = 240
+_BLOCK_BITS = np.uint64(256)
 
 _PRIME_1 = np.uint64(0x9E3779B185EBCA87)
 _PRIME_2 = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -151,16 +152,54 @@ def hash_texts(
             hashes[row] = _hash_some(data, start, size, secret)
 
 
-@entry
-def set_bits(
-    hashes: NDArray[np.uint64], salts: NDArray[np.uint32], words: NDArray[np.uint32]
+@inlined
+def _keep_distinct(
+    hashes: NDArray[np.uint64], begin: np.uint64, end: np.uint64, slots: NDArray[np.uint64]
+) -> np.uint64:
+    """Put the distinct hashes of some before the others; return where they end."""
+    to, last, has_zero = begin, np.uint64(len(slots) - 1), False
+    slots[:] = 0
+    for place in range(begin, end):
+        key = hashes[place]
+        slot = key & last
+        while slots[slot] != 0 and slots[slot] != key:
+            slot = (slot + np.uint64(1)) & last
+        # A slot of zero is free: the first zero is told apart.
+        is_new = slots[slot] != key or (key == 0 and not has_zero)
+        has_zero |= key == 0
+        slots[slot] = key
+        hashes[to] = key
+        to += np.uint64(is_new)
+    return to
+
+
+@compiled
+def fill_filters(
+    hashes: NDArray[np.uint64],
+    bounds: NDArray[np.int64],
+    salts: NDArray[np.uint32],
+    bits_a_key: int,
+    slots: NDArray[np.uint64],
+    counts: NDArray[np.uint32],
+    words: NDArray[np.uint32],
 ) -> None:
-    """Set the bits of some hashes in a filter, uint32, shape (block_count, 8)."""
-    half = np.uint64(32)
-    block_count = np.uint64(len(words))
-    for place in range(len(hashes)):
-        block = np.int64(((hashes[place] >> half) * block_count) >> half)
-        low = np.uint32(hashes[place] & np.uint64(0xFFFFFFFF))
-        for word in range(8):
-            shift = np.uint32(low * salts[word]) >> np.uint32(27)
-            words[block, word] |= np.uint32(1) << shift
+    """Write the filters of chunks one after another, and of how many blocks each is.
+
+    hashes: bounds[chunk] to bounds[chunk + 1] of each; they are moved. slots: a power of two, twice
+    as many as a chunk has or more. words: zeros, shape (block_count, 8); as many blocks as there
+    were if all hashes of a chunk differed.
+    """
+    half, first = np.uint64(32), np.uint64(0)
+    for chunk in range(np.uint64(len(counts))):
+        begin = np.uint64(bounds[chunk])
+        end = _keep_distinct(hashes, begin, np.uint64(bounds[chunk + np.uint64(1)]), slots)
+        bits = (end - begin) * np.uint64(bits_a_key)
+        block_count = max((bits + _BLOCK_BITS - np.uint64(1)) // _BLOCK_BITS, np.uint64(1))
+        for place in range(begin, end):
+            block = first + (((hashes[place] >> half) * block_count) >> half)
+            low = np.uint32(hashes[place] & _LOW)
+            for word in range(np.uint64(8)):
+                shift = np.uint32(low * salts[word]) >> np.uint32(27)
+                words[block, word] |= np.uint32(1) << shift
+        counts[chunk] = np.uint32(block_count)
+        first += block_count

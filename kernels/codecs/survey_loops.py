@@ -169,17 +169,18 @@ def count_distinct(
     return count
 
 
-@compiled
-def survey_texts(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64], valid: NDArray[np.bool_]
+@inlined
+def text_bounds(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    valid: NDArray[np.bool_],
+    first: np.int64,
+    last: np.int64,
 ) -> tuple[np.int64, np.int64]:
-    """Return the rows of the least and of the greatest of some texts; -1 where none is valid.
-
-    valid: of which rows, or none where all are.
-    """
+    """Return as `survey_texts` does, of the rows from one to before another."""
     least = greatest = np.int64(-1)
     low = high = np.uint64(0)
-    for row in range(len(offsets) - 1):
+    for row in range(first, last):
         if len(valid) and not valid[row]:
             continue
         start, end = np.int64(offsets[row]), np.int64(offsets[row + 1])
@@ -201,3 +202,17 @@ def survey_texts(
         ):
             greatest, high = np.int64(row), head
     return least, greatest
+
+
+@compiled
+def survey_texts(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64], valid: NDArray[np.bool_]
+) -> tuple[np.int64, np.int64]:
+    """Return the rows of the least and of the greatest of some texts; -1 where none is valid.
+
+    valid: of which rows, or none where all are.
+    """
+    found: tuple[np.int64, np.int64] = text_bounds(
+        data, offsets, valid, np.int64(0), np.int64(len(offsets) - 1)
+    )
+    return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import struct
 from dataclasses import field
-from itertools import accumulate, groupby, islice, pairwise
+from itertools import accumulate, chain, groupby, islice, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
@@ -28,7 +28,7 @@ from raydb.storage.flat.encodings.fsst import Symbols
 from raydb.storage.flat.encodings.outside import folder_of
 from raydb.storage.flat.encodings.references import FileNames
 from raydb.storage.flat.encodings.referring import ReferredColumn, refer
-from raydb.storage.flat.kinds import text_parts, values_of
+from raydb.storage.flat.kinds import text_parts, valid_mask, values_of
 from raydb.storage.flat.layout import (
     CHUNK_ALIGNMENT,
     CHUNK_ENTRY,
@@ -363,11 +363,11 @@ def _write_blooms(output: _Output, drafts: Sequence[_Draft]) -> None:
     drafts = [draft for draft in drafts if _has_blooms(draft)]
     computed = _computed(_filters_of_run, drafts)
     for draft, runs in groupby(computed, key=itemgetter(0)):
-        some = [each for _, found in runs for each in found]
-        if sum(each.nbytes for each in some) > _LARGEST_BLOOMS * draft.size_bytes:
+        words, counts = zip(*(found for _, found in runs), strict=True)
+        if sum(each.nbytes for each in words) > _LARGEST_BLOOMS * draft.size_bytes:
             continue
-        starts = np.cumsum([0, *map(len, some)]).astype("<u4")
-        draft.blooms = output.write_section(np.concatenate(some).astype("<u4").tobytes())
+        starts = np.cumsum([0, *chain.from_iterable(counts)]).astype("<u4")
+        draft.blooms = output.write_section(np.concatenate(words).astype("<u4").tobytes())
         draft.bloom_starts = starts.tobytes()
 
 
@@ -382,12 +382,24 @@ def _has_blooms(draft: _Draft) -> bool:
     )
 
 
-def _filters_of_run(run: _Run) -> list[NDArray[np.uint32]]:
-    plan = run.draft.plan
-    hashes = (
-        _distinct_hashes(plan, _rows(plan.column, first, plan.chunk_rows)) for first in run.firsts
-    )
-    return [bloom.build_filter(each, len(plan.column)) for each in hashes]
+def _filters_of_run(run: _Run) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return the filters of the chunks of a run, and how many blocks each has."""
+    plan, firsts = run.draft.plan, run.firsts
+    rows = plan.column.slice(firsts.start, firsts.stop - firsts.start)
+    bounds = np.array([*firsts, firsts.stop], np.int64) - firsts.start
+    if rows.null_count:
+        masks = [valid_mask(each) if each.null_count else np.ones(len(each)) for each in rows.chunks]
+        bounds = np.cumsum(np.concatenate([[0], *masks]), dtype=np.int64)[bounds]
+    hashes = [_hashes(plan.kind, each.drop_null()) for each in rows.chunks]
+    joined = hashes[0] if len(hashes) == 1 else np.concatenate(hashes)
+    return bloom.build_filters(joined, bounds, len(plan.column))
+
+
+def _hashes(kind: Kind, array: Any) -> NDArray[np.uint64]:
+    """Return the hashes of an Arrow array without NULLs."""
+    if kind is Kind.BYTES:
+        return bloom.hash_parts(*text_parts(array))
+    return bloom.hash_integers(values_of(array, kind))
 
 
 def _zones_overlap(draft: _Draft) -> bool:
@@ -410,19 +422,6 @@ def _zones_overlap(draft: _Draft) -> bool:
     # What two neighbours have in common is in both of them, and no filter leaves one out.
     overlaps: int = sum(before[1] > after[0] for before, after in pairwise(zones))
     return 2 * overlaps > len(zones)
-
-
-def _distinct_hashes(plan: ColumnPlan, array: Any) -> NDArray[np.uint64]:
-    present = array.drop_null()
-    if plan.kind is not Kind.BYTES:
-        return _distinct(bloom.hash_integers(values_of(present, plan.kind)))
-    return _distinct(bloom.hash_parts(*text_parts(present)))
-
-
-def _distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the distinct values by a sort, which NumPy does 5x faster than its np.unique."""
-    ordered = np.sort(hashes)
-    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(hashes) else hashes
 
 
 def _write_shared_dictionary(output: _Output, entries: SharedEntries) -> bytes:

@@ -39,11 +39,19 @@ def test_texts_have_one_hash(items: list[bytes]) -> None:
 
 
 @settings(deadline=None)
-@given(st.sets(st.integers(0, 2**64 - 1), min_size=1))
-def test_filters_have_the_same_bits(keys: set[int]) -> None:
-    hashes = np.array(sorted(keys), np.uint64)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bloom, "_loops_for", lambda _count: None)
-        plain = bloom.build_filter(hashes, 0)
-        patch.setattr(bloom, "_loops_for", lambda _count: bloom_loops)
-        assert bloom.build_filter(hashes, 0).tolist() == plain.tolist()
+@given(
+    st.lists(
+        st.lists(st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 3)), max_size=40), min_size=1
+    )
+)
+def test_filters_have_the_same_bits(chunks: list[list[int]]) -> None:
+    bounds = np.cumsum([0, *map(len, chunks)])
+    found = []
+    for loops in (None, bloom_loops):
+        hashes = np.array([key for chunk in chunks for key in chunk], np.uint64)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bloom, "_loops_for", lambda _count, loops=loops: loops)
+            words, counts = bloom.build_filters(hashes, bounds, 0)
+        found.append((words.tolist(), counts.tolist()))
+    assert found[0] == found[1]
+    assert len(found[0][0]) == sum(found[0][1])

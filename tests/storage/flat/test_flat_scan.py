@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from raydb.errors import ProgrammingError
 from raydb.storage.flat import FlatTable, open_table, write_table
-from raydb.storage.flat.bloom import build_filter, hash_integers, hash_texts, may_contain
+from raydb.storage.flat.bloom import build_filters, hash_integers, hash_texts, may_contain
 from raydb.storage.flat.predicate import build_expression, read_expression
 from raydb.storage.flat.select import select_rows
 from raydb.storage.flat.zone_map import round_up
@@ -230,8 +230,8 @@ def test_rounding_up_is_above(prefix: bytes, rest: bytes) -> None:
 def test_bloom_filters_have_few_false_positives() -> None:
     keys = [str(number).encode() for number in range(4000)]
     hashes = hash_texts(keys)
-    words = build_filter(np.unique(hashes[:1000]), 4000)
-    starts = np.array([0, len(words), len(words)], np.uint32)
+    words, counts = build_filters(hashes[:1000].copy(), np.array([0, 1000]), 4000)
+    starts = np.array([0, *counts, *counts], np.uint32)
     assert words.nbytes * 8 <= 10 * 1000 + 256
     found = [may_contain(words, starts, int(digest)).tolist() for digest in hashes]
     assert all(one for one, _ in found[:1000])
