@@ -166,6 +166,47 @@ def _load_there(data: NDArray[np.uint8], place: np.uint64) -> np.uint64:
     return word
 
 
+@inlined
+def parse_item(
+    tree: Tree,
+    data: NDArray[np.uint8],
+    place: np.uint64,
+    end: np.uint64,
+    codes: NDArray[np.uint16],
+    out: np.uint64,
+) -> np.uint64:
+    """Write the codes of an item from `out` on; return where they end."""
+    first, edges = tree
+    one, two, byte = np.uint64(1), np.uint64(2), np.uint64(8)
+    while place < end:
+        code, length, node, ahead = np.uint64(data[place]), one, np.uint64(0), place + two
+        if ahead <= end:
+            found = np.uint64(first[code | np.uint64(data[ahead - one]) << byte])
+            node = found >> np.uint64(CODE_BITS)
+            if found & _CODE:
+                code, length = found & _CODE, two
+        while node != 0 and ahead < end:
+            # All that decides is worked out before it is asked: such branches are guesses.
+            word = _load_there(data, ahead)
+            slot = (node ^ (word & np.uint64(0xFF))) << one
+            edge, tail = edges[slot], edges[slot | one]
+            size, found = edge >> np.uint64(48), tail >> np.uint64(48)
+            ahead += one + size
+            mask = (one << (size << np.uint64(3))) - one
+            is_there = (edge & _NODE == node) & ((word >> byte ^ tail) & mask == 0)
+            is_there &= ahead <= end
+            is_longer = is_there & (found != 0)
+            code = found if is_longer else code
+            length = ahead - place if is_longer else length
+            node = edge >> np.uint64(24) & _NODE
+            if not is_there:
+                break
+        codes[out] = np.uint16(code)
+        out += one
+        place += length
+    return out
+
+
 @compiled
 def parse_items(
     tree: Tree,
@@ -178,36 +219,10 @@ def parse_items(
 
     `codes` has room for one a byte.
     """
-    first, edges = tree
-    out, one, two, byte = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(8)
+    out, one = np.uint64(0), np.uint64(1)
     for item in range(np.uint64(len(offsets) - 1)):
         place, end = np.uint64(offsets[item]), np.uint64(offsets[item + one])
-        while place < end:
-            code, length, node, ahead = np.uint64(data[place]), one, np.uint64(0), place + two
-            if ahead <= end:
-                found = np.uint64(first[code | np.uint64(data[ahead - one]) << byte])
-                node = found >> np.uint64(CODE_BITS)
-                if found & _CODE:
-                    code, length = found & _CODE, two
-            while node != 0 and ahead < end:
-                # All that decides is worked out before it is asked: such branches are guesses.
-                word = _load_there(data, ahead)
-                slot = (node ^ (word & np.uint64(0xFF))) << one
-                edge, tail = edges[slot], edges[slot | one]
-                size, found = edge >> np.uint64(48), tail >> np.uint64(48)
-                ahead += one + size
-                mask = (one << (size << np.uint64(3))) - one
-                is_there = (edge & _NODE == node) & ((word >> byte ^ tail) & mask == 0)
-                is_there &= ahead <= end
-                is_longer = is_there & (found != 0)
-                code = found if is_longer else code
-                length = ahead - place if is_longer else length
-                node = edge >> np.uint64(24) & _NODE
-                if not is_there:
-                    break
-            codes[out] = np.uint16(code)
-            out += one
-            place += length
+        out = parse_item(tree, data, place, end, codes, out)
         ends[item] = np.uint32(out)
     return int(out)
 

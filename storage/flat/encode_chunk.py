@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from raydb.errors import DataError
+from raydb.kernels.codecs.onpair import PairTable
 from raydb.storage.flat.encodings import encode
 from raydb.storage.flat.encodings.all_null import ALL_NULL
 from raydb.storage.flat.encodings.encoding import Encoded, Values
+from raydb.storage.flat.encodings.onpair import ONPAIR
 from raydb.storage.flat.encodings.references import REFERENCES
 from raydb.storage.flat.encodings.survey import survey_integers
 from raydb.storage.flat.encodings.validity import StoredValidity, store_validity
@@ -23,12 +25,16 @@ from raydb.storage.flat.zone_map import (
     float_zone,
     integer_zone,
     text_zone,
+    zone_of_texts,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from raydb.storage.flat.column_plan import ColumnPlan
+    from raydb.storage.flat.encodings.encoding import Known
 
 _ALL_VALID = StoredValidity(b"", 0)
 
@@ -44,7 +50,19 @@ class EncodedChunk(NamedTuple):
     zone: ZoneMap
 
 
-def encode_rows(plan: ColumnPlan, first: int, array: Any) -> EncodedChunk:
+def known_of(plan: ColumnPlan, firsts: range) -> Sequence[Known | None]:
+    """Return what is known of some chunks, given where they begin, by looking at all of them."""
+    if isinstance(plan.prepared, PairTable):
+        # More than one may be more than an array of texts can have.
+        parts = plan.column.slice(firsts.start, firsts.stop - firsts.start).chunks
+        if len(parts) == 1 and (known := ONPAIR.encode_run(plan, parts[0])) is not None:
+            return known
+    return [None] * len(firsts)
+
+
+def encode_rows(
+    plan: ColumnPlan, first: int, array: Any, known: Known | None = None
+) -> EncodedChunk:
     """Return the chunk of an Arrow array, whose rows begin at `first`.
 
     Raises DataError for 2 GiB or more.
@@ -58,7 +76,10 @@ def encode_rows(plan: ColumnPlan, first: int, array: Any) -> EncodedChunk:
         mask = valid_mask(array) if null_count else None
         if mask is not None and plan.kind is not Kind.NESTED:
             validity = store_validity(mask, null_count)
-        encoded, zone = _encode_values(plan, first, array, mask)
+        if known is None or known.encoded is None:
+            encoded, zone = _encode_values(plan, first, array, mask)
+        else:
+            encoded, zone = known.encoded, zone_of_texts(known.least, known.greatest)
     _check_size(plan, first, encoded)
     return EncodedChunk(first, row_count, null_count, validity, encoded, zone)
 

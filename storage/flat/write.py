@@ -22,13 +22,13 @@ from raydb.kernels.codecs.onpair import PairTable
 from raydb.storage.durable.replace import replace_file
 from raydb.storage.flat import bloom
 from raydb.storage.flat.column_plan import ColumnPlan, check_distinct, check_names, plan_columns
-from raydb.storage.flat.encode_chunk import EncodedChunk, encode_rows, size_of
+from raydb.storage.flat.encode_chunk import EncodedChunk, encode_rows, known_of, size_of
 from raydb.storage.flat.encodings.dictionary import ColumnDictionary
 from raydb.storage.flat.encodings.fsst import Symbols
 from raydb.storage.flat.encodings.outside import folder_of
 from raydb.storage.flat.encodings.references import FileNames
 from raydb.storage.flat.encodings.referring import ReferredColumn, refer
-from raydb.storage.flat.kinds import text_parts, valid_mask, values_of
+from raydb.storage.flat.kinds import text_parts, values_of
 from raydb.storage.flat.layout import (
     CHUNK_ALIGNMENT,
     CHUNK_ENTRY,
@@ -285,7 +285,8 @@ def _by_kind(compute: Callable[[_Run], T], runs: Iterator[_Run]) -> Iterator[tup
 def _encode_run(run: _Run) -> list[EncodedChunk]:
     plan = run.draft.plan
     return [
-        encode_rows(plan, first, _rows(plan.column, first, plan.chunk_rows)) for first in run.firsts
+        encode_rows(plan, first, _rows(plan.column, first, plan.chunk_rows), known)
+        for first, known in zip(run.firsts, known_of(plan, run.firsts), strict=True)
     ]
 
 
@@ -388,8 +389,8 @@ def _filters_of_run(run: _Run) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     rows = plan.column.slice(firsts.start, firsts.stop - firsts.start)
     bounds = np.array([*firsts, firsts.stop], np.int64) - firsts.start
     if rows.null_count:
-        masks = [valid_mask(each) if each.null_count else np.ones(len(each)) for each in rows.chunks]
-        bounds = np.cumsum(np.concatenate([[0], *masks]), dtype=np.int64)[bounds]
+        are_valid = rows.is_valid().to_numpy()
+        bounds = np.concatenate([[0], np.cumsum(are_valid)])[bounds]
     hashes = [_hashes(plan.kind, each.drop_null()) for each in rows.chunks]
     joined = hashes[0] if len(hashes) == 1 else np.concatenate(hashes)
     return bloom.build_filters(joined, bounds, len(plan.column))

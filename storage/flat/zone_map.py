@@ -85,7 +85,11 @@ def text_zone(values: Values, mask: NDArray[np.bool_] | None) -> ZoneMap:
 
     mask: which of them are not; None where none is.
     """
-    least, greatest = _text_bounds(values, mask)
+    return zone_of_texts(*_text_bounds(values, mask))
+
+
+def zone_of_texts(least: bytes, greatest: bytes) -> ZoneMap:
+    """Return the zone map of texts of which two are the least and the greatest."""
     flags = Flags.HAS_BOUNDS
     if len(least) <= MAX_TEXT_BYTES:
         flags |= Flags.MINIMUM_EXACT

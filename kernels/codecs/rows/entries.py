@@ -175,8 +175,8 @@ class Span(NamedTuple):
     limit: int
 
 
-def read_only(values: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """View bytes as the loops take them, which are compiled once: not for a memory map again."""
+def read_only(values: NDArray[Any]) -> NDArray[Any]:
+    """View values as the loops take them, which are compiled once: not for a memory map again."""
     view = values.view()
     view.flags.writeable = False
     return view

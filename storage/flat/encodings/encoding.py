@@ -76,8 +76,7 @@ class Values:
     @cached_property
     def texts(self) -> Any:
         """The array without NULLs: what lies under one is dropped."""
-        array = self.array
-        return pc.fill_null(array, pa.scalar("", array.type)) if array.null_count else array
+        return without_nulls(self.array)
 
     @cached_property
     def text_parts(self) -> tuple[NDArray[np.uint8], NDArray[Any]]:
@@ -110,6 +109,22 @@ class Encoded(NamedTuple):
     dictionary_count: int = 0
     symbols: bytes = b""
     uses_shared: bool = False
+
+
+class Known(NamedTuple):
+    """What has been found of a chunk of texts with those beside it: its least and greatest one.
+
+    encoded: None where it is to be found still.
+    """
+
+    encoded: Encoded | None
+    least: bytes
+    greatest: bytes
+
+
+def without_nulls(array: Any) -> Any:
+    """Return an array of texts with an empty one in place of each NULL."""
+    return pc.fill_null(array, pa.scalar("", array.type)) if array.null_count else array
 
 
 class Sections(NamedTuple):

@@ -21,13 +21,21 @@ from raydb.kernels.codecs.rows.entries import (
     Places,
     Target,
     are_loops_loaded,
+    read_only,
     text_loops,
 )
 from raydb.room import check_room
 from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.bits import load_words, pack, packed_bytes, unpack
 from raydb.storage.flat.encodings.constant import CONSTANT
-from raydb.storage.flat.encodings.encoding import Encoded, Text, bad_chunk, unreadable
+from raydb.storage.flat.encodings.encoding import (
+    Encoded,
+    Known,
+    Text,
+    bad_chunk,
+    unreadable,
+    without_nulls,
+)
 from raydb.storage.flat.encodings.find import find_texts
 from raydb.storage.flat.encodings.fsst import FSST, sample_of
 from raydb.storage.flat.encodings.gather import (
@@ -44,7 +52,7 @@ from raydb.storage.flat.encodings.texts import (
     open_index,
     text_array,
 )
-from raydb.storage.flat.kinds import has_large_offsets
+from raydb.storage.flat.kinds import has_large_offsets, text_parts, valid_mask
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Flags, Kind
 
 if TYPE_CHECKING:
@@ -53,6 +61,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.kernels.codecs.rows.entries import ByAddress, Span
+    from raydb.storage.flat.column_plan import ColumnPlan
     from raydb.storage.flat.encodings.encoding import (
         Chunk,
         Gather,
@@ -127,6 +136,42 @@ class _OnPair(CodedTexts):
         if symbols is not None and symbols.ratio >= ratio:
             return symbols
         return table if ratio >= _MIN_RATIO else None
+
+    def encode_run(self, plan: ColumnPlan, array: Any) -> list[Known] | None:
+        """Return what is known of the chunks of rows that follow each other, found in one call.
+
+        None where they are not in pairs, or have lengths in place of an index.
+        """
+        table = plan.prepared
+        if not isinstance(table, PairTable) or not plan.indexed:
+            return None
+        from raydb.kernels.codecs.pairs import chunk_loops as loops  # noqa: PLC0415  (numba)
+
+        data, narrow = text_parts(without_nulls(array))
+        offsets, rows = narrow.astype(np.int64), plan.chunk_rows
+        valid = valid_mask(array) if array.null_count else np.empty(0, np.bool_)
+        edges = np.minimum(np.arange(0, len(array) + rows, rows), len(array))
+        longest = int(np.diff(offsets[edges]).max())
+        found = np.zeros((len(edges) - 1, loops.FOUND_WORDS), np.int64)
+        out = np.empty(len(data) + 4 * len(array) + 40 * len(found), np.uint8)
+        room = loops.Room.make(longest, min(rows, len(array)))
+        data, valid = read_only(data), read_only(valid)
+        loops.encode_chunks(table.tree, data, offsets, valid, rows, table.width, room, out, found)
+        known = []
+        for start, size, index, index_size, is_narrow, *bounds in found.tolist():
+            least, greatest = (data[offsets[row] : offsets[row + 1]].tobytes() for row in bounds)
+            encoded = Encoded(
+                self,
+                table.width,
+                flags=is_narrow and Flags.NARROW,
+                index=out[index : index + index_size],
+                payload=out[start : start + size],
+                uses_shared=True,
+            )
+            # Equal texts are a constant.
+            is_encoded = size >= 0 and (least != greatest or rows == 1)
+            known.append(Known(encoded if is_encoded else None, least, greatest))
+        return known
 
     def encode(self, values: Values, is_wanted: bool) -> Encoded | None:
         table = values.plan.prepared

@@ -15,7 +15,7 @@ from flat_model import parse
 from test_flat_round_trip import check_everything, stored
 
 from raydb.errors import OperationalError, ProgrammingError
-from raydb.storage.flat import chunk, open_table, write_table
+from raydb.storage.flat import chunk, column_reader, open_table, write_table
 from raydb.storage.flat.encodings import onpair, text_runs
 from raydb.storage.flat.layout import Flags
 
@@ -243,7 +243,8 @@ def test_rows_are_taken_alike_with_and_without_the_loop(
     pairs = dict.fromkeys(table.column_names, "onpair")
     # Few rows have an index of whole words.
     flat = stored(table, tmp_path, encodings=pairs, chunk_rows={"uneven": 3})
-    monkeypatch.setattr(onpair, "are_loops_loaded", lambda: by_loop)
+    for module in (onpair, column_reader):
+        monkeypatch.setattr(module, "are_loops_loaded", lambda: by_loop)
     for rows in (
         random.integers(0, count, 100),
         random.integers(0, count, 3000),
@@ -252,3 +253,27 @@ def test_rows_are_taken_alike_with_and_without_the_loop(
     ):
         assert flat.take(rows).equals(table.take(rows))
     assert not (flat.reader("uneven").column.entries["flags"] & Flags.NARROW).any()
+
+
+@pytest.mark.parametrize("data_type", [pa.string(), pa.large_binary()], ids=str)
+@pytest.mark.parametrize("chunk_rows", [1, 3, 60, 4000])
+def test_chunks_are_the_same_one_by_one(
+    chunk_rows: int, data_type: pa.DataType, texts: pa.Table, tmp_path: Path
+) -> None:
+    random = np.random.default_rng(chunk_rows)
+    lines = [line.encode() for line in texts["line"].to_pylist()[:1200]]
+    # Equal ones, NULLs alone, empty ones, and some that pairs make longer.
+    lines[300:450], lines[500:620] = [b"equal"] * 150, [b""] * 120
+    lines[700:900] = [bytes(row) for row in random.integers(1, 127, (200, 40), np.uint8)]
+    mask = random.random(1200) < 0.1
+    mask[40:200], mask[900:] = True, False
+    column = pa.array(lines, pa.large_binary(), mask=mask).cast(data_type)
+    # An array of Arrow holds no two rows: what is known of some chunks at once is not looked for.
+    single = pa.chunked_array([column.slice(row, 1) for row in range(1200)])
+    files = []
+    for number, each in enumerate((column, single)):
+        name = tmp_path / f"{number}.flat"
+        write_table(pa.table({"x": each}), name, encodings={"x": "onpair"}, chunk_rows=chunk_rows)
+        files.append(name.read_bytes())
+        assert open_table(name).scan()["x"].combine_chunks().equals(column)
+    assert files[0] == files[1]
