@@ -26,18 +26,21 @@ _HALF = np.uint64(32)
 class Room(NamedTuple):
     """Where the codes of a chunk are written, room for one a byte, and where texts end in them.
 
-    ends: 0, then where each ends. above: as many, what they are above a line.
+    ends: 0, then where each ends. above: as many, what they are above a line. out: payloads and
+    indexes, room for the bytes of all texts, and of each chunk those of plain offsets and 32 more.
     """
 
     codes: NDArray[np.uint16]
     ends: NDArray[np.int64]
     above: NDArray[np.int64]
+    out: NDArray[np.uint8]
 
     @staticmethod
-    def make(byte_count: int, row_count: int) -> Room:
-        """Make room for a chunk of so many bytes and rows, or fewer."""
-        ends, above = np.zeros((2, row_count + 1), np.int64)
-        return Room(np.empty(byte_count, np.uint16), ends, above)
+    def make(longest: int, chunk_rows: int, text_bytes: int, chunk_count: int) -> Room:
+        """Make room for chunks of texts: the longest one has so many bytes, none more rows."""
+        ends, above = np.zeros((2, chunk_rows + 1), np.int64)
+        size = text_bytes + chunk_count * (4 * chunk_rows + 40)
+        return Room(np.empty(longest, np.uint16), ends, above, np.empty(size, np.uint8))
 
 
 @inlined
@@ -104,18 +107,16 @@ def encode_chunks(
     chunk_rows: int,
     bits: int,
     room: Room,
-    out: NDArray[np.uint8],
     found: NDArray[np.int64],
 ) -> None:
     """Write payload and index of chunks, from multiples of 8 on, and what is found of each.
 
-    valid: which rows are no NULLs, or none where none is one. bits: of a code. out: room for the
-    bytes of the texts, and for each chunk for those of plain offsets and 32 more. found: a row for
+    valid: which rows are no NULLs, or none where none is one. bits: of a code. found: a row for
     each chunk: where its payload begins and its bytes, -1 for what is no shorter than the texts and
     not written; where its index begins, its bytes, whether it is narrow; its least and greatest
     text, -1 where none is valid.
     """
-    codes, ends, above = room
+    codes, ends, above, out = room
     to, start = np.int64(0), np.int64(out.ctypes.data)
     last, width = np.int64(0), np.int64(bits)
     for chunk in range(np.uint64(len(found))):

@@ -153,10 +153,9 @@ class _OnPair(CodedTexts):
         edges = np.minimum(np.arange(0, len(array) + rows, rows), len(array))
         longest = int(np.diff(offsets[edges]).max())
         found = np.zeros((len(edges) - 1, loops.FOUND_WORDS), np.int64)
-        out = np.empty(len(data) + 4 * len(array) + 40 * len(found), np.uint8)
-        room = loops.Room.make(longest, min(rows, len(array)))
+        room = loops.Room.make(longest, min(rows, len(array)), len(data), len(found))
         data, valid = read_only(data), read_only(valid)
-        loops.encode_chunks(table.tree, data, offsets, valid, rows, table.width, room, out, found)
+        loops.encode_chunks(table.tree, data, offsets, valid, rows, table.width, room, found)
         known = []
         for start, size, index, index_size, is_narrow, *bounds in found.tolist():
             least, greatest = (data[offsets[row] : offsets[row + 1]].tobytes() for row in bounds)
@@ -164,8 +163,8 @@ class _OnPair(CodedTexts):
                 self,
                 table.width,
                 flags=is_narrow and Flags.NARROW,
-                index=out[index : index + index_size],
-                payload=out[start : start + size],
+                index=room.out[index : index + index_size],
+                payload=room.out[start : start + size],
                 uses_shared=True,
             )
             # Equal texts are a constant.

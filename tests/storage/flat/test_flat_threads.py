@@ -53,10 +53,10 @@ def test_threads_write_the_same_bytes(rows, monkeypatch):
 
 
 def test_an_error_of_a_chunk_ends_the_threads(rows, monkeypatch):
-    def fail(plan, first, array):
+    def fail(plan, first, array, known):
         if first >= 100_000:
             raise ZeroDivisionError(first)
-        return original(plan, first, array)
+        return original(plan, first, array, known)
 
     original = write.encode_rows
     monkeypatch.setattr(write, "encode_rows", fail)
