@@ -19,7 +19,7 @@ from distributed.comm.addressing import get_address_host
 from raydb.engine.cluster.lines import Listener
 from raydb.engine.cluster.worker import Worker
 from raydb.engine.gnn.held import HeldParts
-from raydb.errors import OperationalError
+from raydb.errors import NotSupportedError, OperationalError
 from raydb.kernels.backends.cpu import warm
 
 # Coordinators whose calls run at once; others wait.
@@ -27,6 +27,9 @@ _MOST_CALLS = 16
 
 # How long a worker that begins waits for its loops, which are compiled once on a machine.
 _LOOPS_S = 20.0
+
+# Workers within a process, and those of other protocols, have no lines: they would open a port.
+_LISTENING = ("tcp://", "tls://")
 
 _HANDLERS = ("raydb_line", "raydb_call", "raydb_end", "raydb_about", "raydb_train")
 
@@ -55,8 +58,10 @@ class RayDBPlugin(WorkerPlugin):
         self._worker = Worker()
         self._parts = HeldParts()
         keys = worker.security.get_listen_args("worker")["ssl_context"]
-        host = get_address_host(worker.listener.listen_address)
-        self._listener = Listener(host, keys, self._worker.answer)
+        address = worker.listener.listen_address
+        self._listener: Listener | None = None
+        if address.startswith(_LISTENING):
+            self._listener = Listener(get_address_host(address), keys, self._worker.answer)
         self._threads = ThreadPoolExecutor(_MOST_CALLS, "raydb")
         # An epoch may take long, and questions of SQL are not to wait for it.
         self._training_threads = ThreadPoolExecutor(_MOST_CALLS, "raydb training")
@@ -67,12 +72,15 @@ class RayDBPlugin(WorkerPlugin):
         """End what runs."""
         for name in _HANDLERS:
             worker.handlers.pop(name, None)
-        self._listener.close()
+        if self._listener is not None:
+            self._listener.close()
         self._worker.close()
         self._threads.shutdown(wait=False)
         self._training_threads.shutdown(wait=False)
 
     async def _line(self) -> bytes:
+        if self._listener is None:
+            raise NotSupportedError("this worker listens nowhere")
         return self._listener.place()
 
     async def _call(self, question: bytes) -> bytes:

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 import pytest
 from cluster_cases import STAR
+from distributed import Client, LocalCluster
 
 import raydb
 from raydb.engine.cluster import lines as module
@@ -131,6 +132,18 @@ def test_closed_ports_change_no_answer(con, alone, monkeypatch):
     for _ in range(2):
         assert con.execute(STAR).fetchall() == alone.execute(STAR).fetchall()
     assert set(engine._lines._refused) == set(engine.workers())
+
+
+@pytest.mark.long
+def test_workers_within_a_process_open_no_port(path, alone):
+    with (
+        LocalCluster(n_workers=1, processes=False, dashboard_address=None) as inside,
+        Client(inside, set_as_default=False) as client,
+        raydb.connect(path, read_only=True, cluster=client) as con,
+    ):
+        assert con.execute(STAR).fetchall() == alone.execute(STAR).fetchall()
+        engine = con._session.queries.cluster.engine
+        assert list(engine._lines._refused) == list(engine.workers())
 
 
 @pytest.mark.long
