@@ -74,3 +74,42 @@ SELECT COLUMNS('net') / COLUMNS('gross') FROM t;
 -- error: NotSupportedError: different COLUMNS(...) in one expression are not supported
 SELECT COLUMNS(id) FROM t;
 -- error: NotSupportedError: COLUMNS takes *, a regular expression in quotes, a list of names or a condition, as in COLUMNS(name -> name LIKE 'a%')
+
+-- In a condition all of them, in an order one after the other; of one table with its name.
+SELECT id FROM t WHERE COLUMNS('price') > 2;
+-- 5
+SELECT id FROM t WHERE COLUMNS('Odd|gross') > 2;
+-- 1
+-- 5
+SELECT id FROM t WHERE COLUMNS(*) < 5 OR id = 5;
+-- 1
+-- 5
+SELECT id, sum(price_net) FROM t GROUP BY ALL HAVING sum(COLUMNS('price')) > 2;
+-- 5 | 6
+SELECT id FROM t QUALIFY row_number() OVER (ORDER BY COLUMNS('price') DESC) = 1;
+-- 5
+SELECT id FROM t ORDER BY COLUMNS(['price_net', 'id']) DESC;
+-- 5
+-- 1
+SELECT id FROM t ORDER BY -COLUMNS('net');
+-- 5
+-- 1
+SELECT COLUMNS(a.*) FROM t AS a, t AS b WHERE a.id < b.id;
+-- 1 | 2 | 3 | 4
+SELECT max(COLUMNS(b.*)) FROM t AS a, t AS b WHERE a.id < b.id;
+-- 5 | 6 | 7 | 8
+SELECT id FROM t WHERE COLUMNS('weight') > 2;
+-- error: ProgrammingError: no column is one of columns('weight') (line 1, column 32)
+SELECT id FROM t WHERE COLUMNS('price') > weight;
+-- error: ProgrammingError: column 'weight' does not exist in 't' (line 1, column 43)
+SELECT id FROM t ORDER BY COLUMNS('weight');
+-- error: ProgrammingError: no column is one of columns('weight') (line 1, column 35)
+SELECT COLUMNS(c.*) FROM t;
+-- error: ProgrammingError: table 'c' is not in FROM (line 1, column 16)
+
+-- A query inside has columns of its own.
+SELECT (SELECT max(COLUMNS('net')) FROM t AS b WHERE b.id > a.id) AS m FROM t AS a ORDER BY m;
+-- 6
+-- NULL
+SELECT id FROM t WHERE price_net IN (SELECT COLUMNS('net') FROM t AS b WHERE COLUMNS('id|net') > 1);
+-- 5

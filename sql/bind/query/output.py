@@ -35,7 +35,7 @@ from raydb.planner.plan.nodes import Aggregate, Filter, Limit, Plan, Project, So
 from raydb.sql.bind.binding import Binding, column_for, context_of, new_column
 from raydb.sql.bind.expression.computed import compute_constant
 from raydb.sql.bind.expression.expression import Context, bind_expression
-from raydb.sql.bind.query.select_list import Item, item_at, only_item
+from raydb.sql.bind.query.select_list import Item, each_column, item_at, only_item
 from raydb.sql.bind.scope import Scope
 from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.sql.parse.reader import name_in
@@ -71,7 +71,8 @@ def bind_order(node: exp.Expr, items: Sequence[Item], context: Context) -> list[
         if len(order.expressions) == 1 and _is_all(ordered.this):
             expressions = [item.expression for item in items]
         else:
-            expressions = [bind_output_key(ordered.this, items, context)]
+            written = each_column(ordered.this, context.scope)
+            expressions = [bind_output_key(key, items, context) for key in written]
         direction = bool(ordered.args.get("desc")), bool(ordered.args.get("nulls_first"))
         keys += [OrderKey(collated_key(require_sortable(e)), *direction) for e in expressions]
     return keys

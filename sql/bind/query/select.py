@@ -22,6 +22,7 @@ from raydb.planner.expressions.nodes import (
     Expression,
     WindowCall,
     columns_of,
+    conjunction,
     expressions_of,
     map_call,
 )
@@ -42,7 +43,7 @@ from raydb.sql.bind.query.from_clause import bind_from
 from raydb.sql.bind.query.group_by import Groups, bind_groups, grouping_value, over_groups
 from raydb.sql.bind.query.output import MODIFIERS, bind_order, bind_output_key, finish, typed
 from raydb.sql.bind.query.sample import with_sample
-from raydb.sql.bind.query.select_list import Item, bind_items, with_aliases
+from raydb.sql.bind.query.select_list import Item, bind_items, each_column, with_aliases
 from raydb.sql.parse.nodes import require_only
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
     )
     bind_items(node.expressions, scope, context("SELECT"), items)
     where, having, qualify = (
-        _condition(node, clause, context) for clause in ("where", "having", "qualify")
+        _condition(node, clause, scope, context) for clause in ("where", "having", "qualify")
     )
     order = bind_order(node, items, context("ORDER BY"))
     distinct_on = _bind_distinct_on(node, items, context)
@@ -173,13 +174,17 @@ def _outside(binding: Binding) -> frozenset[Column]:
     return frozenset() if binding.outer is None else binding.outer.outside_columns()
 
 
-def _condition(node: exp.Expr, clause: str, context: Callable[[str], Context]) -> Expression | None:
-    """Return the condition of WHERE, HAVING or QUALIFY."""
+def _condition(
+    node: exp.Expr, clause: str, scope: Scope, context: Callable[[str], Context]
+) -> Expression | None:
+    """Return the condition of WHERE, HAVING or QUALIFY: for all columns that COLUMNS(...) names."""
     written = node.args.get(clause)
     if written is None:
         return None
     require_only(written, "this")
-    return bind_condition(written.this, context(clause.upper()))
+    within = context(clause.upper())
+    conditions = each_column(written.this, scope)
+    return conjunction([bind_condition(each, within) for each in conditions])
 
 
 def _bind_distinct_on(

@@ -2,6 +2,7 @@
 
 SELECT *, t.* EXCLUDE (a), * REPLACE (b + 1 AS b) RENAME (c AS d), a + 1 AS e, e * 2
 SELECT max(COLUMNS('price.*'))  ->  SELECT max(price_net), max(price_gross)
+WHERE COLUMNS('price.*') > 0    ->  WHERE price_net > 0 AND price_gross > 0
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def bind_items(
     nodes: Iterable[exp.Expr], scope: Scope, context: Context, items: list[Item]
 ) -> None:
     """Append the entries of a select list to `items`; an entry sees the aliases before it."""
-    for node in itertools.chain.from_iterable(_each_column(node, scope) for node in nodes):
+    for node in itertools.chain.from_iterable(each_column(node, scope) for node in nodes):
         match node:
             case exp.Star():
                 if not scope.visible:
@@ -141,13 +142,17 @@ def _columns_of(
         return [(each.name, struct_field(operand, each.name)) for each in operand.type]
 
 
-def _each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
-    """Return an entry of the select list once for each column that its COLUMNS(...) names."""
+def each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
+    """Return an expression once for each column that its COLUMNS(...) names; without one, alone."""
     if isinstance(node, exp.Column):
         return [node]
     if (condition := _star_condition(node)) is not None:
         node = exp.Anonymous(this="COLUMNS", expressions=[condition])
-    calls = [call for call in nodes_of(node, exp.Anonymous) if fold(call.name) == "columns"]
+    calls = [
+        call
+        for call in nodes_of(node, exp.Anonymous)
+        if fold(call.name) == "columns" and not _is_in_query(call, node)
+    ]
     if not calls:
         return [node]
     if any(call != calls[0] for call in calls):
@@ -162,10 +167,20 @@ def _each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
     return found
 
 
+def _is_in_query(part: exp.Expr, whole: exp.Expr) -> bool:
+    """Tell whether a part of an expression is one of a query in it, which has its own columns."""
+    while part is not whole:
+        assert part.parent is not None
+        part = part.parent
+        if isinstance(part, exp.Query):
+            return True
+    return False
+
+
 def matching_columns(call: exp.Expr, scope: Scope) -> list[Visible]:
     """Return the columns that COLUMNS(...) names.
 
-    COLUMNS(*), COLUMNS(* EXCLUDE (a)), COLUMNS('pattern'), COLUMNS(['a', 'b']),
+    COLUMNS(*), COLUMNS(t.*), COLUMNS(* EXCLUDE (a)), COLUMNS('pattern'), COLUMNS(['a', 'b']),
     COLUMNS(name -> name LIKE 'a%'), COLUMNS(* LIKE 'a%'), which may be written * LIKE 'a%'
     """
     match [_star_condition(each) or each for each in call.expressions]:
@@ -174,6 +189,10 @@ def matching_columns(call: exp.Expr, scope: Scope) -> list[Visible]:
             known = list(dict.fromkeys(each.name for each in scope.visible))
             excluded = {_listed(node, "EXCLUDE", known) for node in star.args.get("except_") or ()}
             found = [each for each in scope.visible if each.name not in excluded]
+        case [exp.Column(this=exp.Star() as star) as qualified]:
+            require_only(star)
+            table = find_table(scope, name_in(qualified.args["table"]))
+            found = [Visible(*column, table.name) for column in table.columns]
         case [exp.Literal(is_string=True) as pattern]:
             found = _where(match("~", _NAME, Literal(pattern.name, TEXT)), scope.visible)
         case [exp.Array() as listed]:
