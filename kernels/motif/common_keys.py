@@ -3,7 +3,10 @@
     9 * e1.amount <= 10 * e2.amount,      e2.amount <=      e1.amount    two keys of e2
     9 * e1.amount <= 10 * e2.amount, 10 * e2.amount <= 10 * e1.amount    one
 
-Their numbers tell that two keys do, whatever these stand for.
+Their numbers tell that two keys do, whatever these stand for. Where a factor is known before, it is
+the other edge's key that is multiplied, and divided:
+
+    9 * e1.amount <= 10 * e2.amount      e2.amount >= 9 * e1.amount / 10, rounded up
 """
 
 from __future__ import annotations
@@ -23,8 +26,15 @@ if TYPE_CHECKING:
 # A key of an edge beside one of another, see condition_loops: key, edge (-1 for none), key, how.
 Test: TypeAlias = tuple[int, int, int, int]
 
+# A key, and what it is multiplied by.
+_Factored: TypeAlias = tuple[int, int]
+
 # What keys are multiplied by, and what is then added.
 _Line: TypeAlias = tuple[int, int]
+
+# How a key is beside another one; and how both are once their signs are changed.
+LESS, AT_MOST, MORE, AT_LEAST, EQUAL, DIFFERENT = range(6)
+TURNED = (MORE, AT_LEAST, LESS, AT_MOST, EQUAL, DIFFERENT)
 
 _MOST = 2**62
 
@@ -50,6 +60,46 @@ class CommonKeys:
                     found, one = changed
             own = rest
         return found
+
+    def compared(self, own: _Factored, edge: int, other: _Factored, asked: int) -> Test:
+        """Return the test of a key of an edge beside one of another, both times a factor.
+
+        The other one is divided, and the own one not multiplied: so it is the same for all factors.
+        """
+        (key, divisor), (other_key, factor) = own, other
+        shared = gcd(divisor, factor) if divisor > 0 else -gcd(divisor, factor)
+        divisor, factor = divisor // shared, factor // shared
+        asked = TURNED[asked] if shared < 0 else asked
+        if asked == DIFFERENT and divisor != 1:
+            both = self.multiplied((key, divisor)), self.multiplied((other_key, factor))
+            return both[0], edge, both[1], asked
+        return key, edge, self._divided(other_key, factor, divisor, asked), asked
+
+    def multiplied(self, factored: _Factored) -> int:
+        """Return where a key is once it is multiplied."""
+        place = self._place_of(factored[0], (factored[1], 0))
+        assert place is not None, factored
+        return place
+
+    def _divided(self, key: int, factor: int, divisor: int, asked: int) -> int:
+        """Return where a key is once it is multiplied and divided, to be asked about as before.
+
+        It is NULL where nothing can be equal to it.
+        """
+        place = self.multiplied((key, factor))
+        if divisor == 1:
+            return place
+        multiplied = self.keys[place]
+        if asked == EQUAL:
+            is_whole = (multiplied != NULL_KEY) & (multiplied % divisor == 0)
+            found = np.where(is_whole, multiplied // divisor, NULL_KEY)
+        else:
+            is_up = asked in (LESS, AT_LEAST)
+            found = (multiplied - 1) // divisor + 1 if is_up else multiplied // divisor
+            if multiplied.min(initial=0) == NULL_KEY:
+                found[multiplied == NULL_KEY] = NULL_KEY
+        self.keys.append(found)
+        return len(self.keys) - 1
 
     def _by_one(self, tests: Sequence[Test], one: int, other: int) -> tuple[list[Test], int] | None:
         """Return tests in which one key stands for two, and that key; None where none does."""

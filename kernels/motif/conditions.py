@@ -29,13 +29,18 @@ NULL_KEY = -(2**63)
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A number of one motif edge beside a number of another; keys: places in `Conditions.keys`."""
+    """A number of one motif edge beside a number of another; keys: places in `Conditions.keys`.
+
+    Both are multiplied by a factor before, not by 0, which gives less than 2**62.
+    """
 
     edge: int
     key: int
     operator: Operator
     other_edge: int
     other_key: int
+    factor: int = 1
+    other_factor: int = 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydb.kernels.motif.common_keys import CommonKeys
+from raydb.kernels.motif.common_keys import (
+    AT_MOST,
+    DIFFERENT,
+    EQUAL,
+    LESS,
+    TURNED,
+    CommonKeys,
+)
 from raydb.kernels.motif.conditions import NONE, NULL_KEY, with_equal_twins
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from raydb.kernels.motif.common_keys import Test
@@ -19,6 +28,12 @@ if TYPE_CHECKING:
     from raydb.kernels.motif.graph import TemporalGraph
     from raydb.kernels.motif.loops.exact_lists import Lists, Pattern, State
     from raydb.kernels.motif.shape import Motif, Ties
+
+# How comparisons are told to the loops, see condition_loops.
+_ASKED: Mapping[Operator, int] = {"<": LESS, "<=": AT_MOST, "=": EQUAL, "<>": DIFFERENT}
+
+# Keys within this have 32 bits in the order of the lists.
+_MOST_NARROW = 2**31 - 2
 
 
 def prepare(
@@ -65,7 +80,7 @@ def prepare(
         bases,
         masks,
         keys,
-        placed,
+        *placed,
         _far(graph, motif, listed, bases, asked.filter_of),
         _frozen(same),
         _frozen(later),
@@ -126,28 +141,22 @@ def _tests(motif: Motif, asked: Conditions) -> tuple[NDArray[np.int64], list[lis
     stand for each other are one. The only root is compared with nothing: it is bound before all
     other edges, which are compared with it.
     """
-    from raydb.kernels.motif.loops import condition_loops as loops  # noqa: PLC0415  (numba: 0.3 s)
-
-    codes = {
-        "<": (loops.LESS, loops.MORE),
-        "<=": (loops.AT_MOST, loops.AT_LEAST),
-        "=": (loops.EQUAL, loops.EQUAL),
-        "<>": (loops.DIFFERENT, loops.DIFFERENT),
-    }
-    keys, root = asked.keys, _only_root(motif)
-    common = CommonKeys(keys)
+    common, root = CommonKeys(asked.keys), _only_root(motif)
     tests: list[list[Test]] = [[] for _ in motif.edges]
     for each in asked.comparisons:
-        asks, asks_turned = codes[each.operator]
+        one, other = (each.key, each.factor), (each.other_key, each.other_factor)
         if each.edge == each.other_edge:
-            tests[each.edge].append((len(common.keys), -1, 0, loops.EQUAL))
-            held = _holds(keys[each.key], each.operator, keys[each.other_key])
+            places = common.multiplied(one), common.multiplied(other)
+            held = _holds(common.keys[places[0]], each.operator, common.keys[places[1]])
+            tests[each.edge].append((len(common.keys), -1, 0, EQUAL))
             common.keys.append(held.astype(np.int64))
             continue
+        asks = _ASKED[each.operator]
         if each.edge != root:
-            tests[each.edge].append((each.key, each.other_edge, each.other_key, asks))
+            tests[each.edge].append(common.compared(one, each.other_edge, other, asks))
         if each.other_edge != root:
-            tests[each.other_edge].append((each.other_key, each.edge, each.key, asks_turned))
+            turned = common.compared(other, each.edge, one, TURNED[asks])
+            tests[each.other_edge].append(turned)
     tests = [common.with_fewest(rows) for rows in tests]
     every = [row for rows in tests for row in rows]
     used = sorted({row[0] for row in every} | {row[2] for row in every if row[1] >= 0})
@@ -180,31 +189,52 @@ def _placed(
     kinds: tuple[int, ...],
     keys: NDArray[np.int64],
     tests: list[list[Test]],
-) -> NDArray[np.int64]:
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the keys in the order of the lists, written where runs of an edge may be counted.
 
-    That is where all that is asked of the edge is a range of one key. The rest takes no memory.
+    That is where all that is asked of the edge is a range of one key. The rest takes no memory. All
+    have 64 bits or all have 32, see `Lists`; there are none of the others.
     """
+    from raydb.kernels.motif.loops.run_counts import AT_ONCE  # noqa: PLC0415  (numba takes 0.3 s)
+
     degrees, root = _degrees(motif), _only_root(motif)
     roots = [edge for edge, group in enumerate(motif.groups) if group == 0]
-    placed = np.empty((0, 0), np.int64)
-    for edge, rows in enumerate(tests):
-        own = {key for key, *_ in rows}
-        if edge == root or len(own) != 1:
-            continue
-        [key] = own
-        if not len(placed):
-            placed = np.empty((len(keys), len(listed)), np.int64)
+    own = [{key for key, *_ in rows} if edge != root else set() for edge, rows in enumerate(tests)]
+    counted = {edge: next(iter(each)) for edge, each in enumerate(own) if len(each) == 1}
+    shape = (len(keys), len(listed) + AT_ONCE) if counted else (0, 0)
+    found = {key: _narrowed(keys[key]) for key in counted.values()}
+    narrow = {key: row for key, row in found.items() if row is not None}
+    is_narrow = len(narrow) == len(found)
+    placed: NDArray[Any] = np.empty(shape, np.int32 if is_narrow else np.int64)
+    for edge, key in counted.items():
         source, target = (degrees[vertex] > 1 for vertex in motif.edges[edge])
         is_bound = all(set(motif.edges[root]) == set(motif.edges[edge]) for root in roots)
         base = bases[kinds[edge] + 1 if kinds else 0]
         size = int(base[1] - base[0])
         read = source and not is_bound, target and not is_bound, source and target
+        numbers: NDArray[Any] = narrow[key] if is_narrow else keys[key]
         for start, is_read in zip(base[:3], read, strict=True):
             if is_read:
                 places = slice(start, start + size)
-                np.take(keys[key], listed[places], out=placed[key, places], mode="clip")
-    return placed
+                np.take(numbers, listed[places], out=placed[key, places], mode="clip")
+    if is_narrow:
+        return np.empty((0, 0), np.int64), placed
+    return placed, np.empty((0, 0), np.int32)
+
+
+def _narrowed(keys: NDArray[np.int64]) -> NDArray[np.int32] | None:
+    """Return keys in 32 bits, the least number for NULL_KEY; None where one has more."""
+    least = int(keys.min(initial=0))
+    is_null = None
+    if least == NULL_KEY:
+        is_null = keys == NULL_KEY
+        least = int(keys.min(initial=0, where=~is_null))
+    if max(-least, int(keys.max(initial=0))) > _MOST_NARROW:
+        return None
+    found = keys.astype(np.int32)
+    if is_null is not None:
+        found[is_null] = -(2**31)
+    return found
 
 
 def _far(
@@ -215,6 +245,8 @@ def _far(
     kinds: tuple[int, ...],
 ) -> NDArray[np.uint32]:
     """Return the vertices at the other ends in the order of the lists; see `Lists`."""
+    from raydb.kernels.motif.loops.run_counts import AT_ONCE  # noqa: PLC0415  (numba takes 0.3 s)
+
     degrees, root = _degrees(motif), _only_root(motif)
     read = set()
     for edge, (source, target) in enumerate(motif.edges):
@@ -223,7 +255,7 @@ def _far(
             read.add((kind, 0))
         if edge != root and degrees[source] == 1:
             read.add((kind, 1))
-    far = np.empty(len(listed) if read else 0, np.uint32)
+    far = np.empty(len(listed) + AT_ONCE if read else 0, np.uint32)
     for kind, side in read:
         size = int(bases[kind][1] - bases[kind][0])
         places = slice(int(bases[kind][side]), int(bases[kind][side]) + size)

@@ -37,6 +37,12 @@ if TYPE_CHECKING:
     Values: TypeAlias = pa.ChunkedArray | pa.Array
     Keys: TypeAlias = NDArray[np.int64]
 
+    # Keys, and a number that they are to be multiplied by.
+    _Factored: TypeAlias = tuple[Keys, int]
+
+# Keys are multiplied where what they give is less.
+_MOST_MULTIPLIED = 2**62
+
 
 def conditions_of(
     asked: MotifQuestion,
@@ -83,14 +89,17 @@ class _Maker:
         keys: list[Keys] = []
         comparisons: list[Comparison] = []
 
-        def compare(edge: int, one: Keys, operator: Operator, other_edge: int, other: Keys) -> None:
+        def compare(
+            edge: int, one: _Factored, operator: Operator, other_edge: int, other: _Factored
+        ) -> None:
             places = []
-            for each in (one, other):
+            for each, _ in (one, other):
                 same = [place for place, known in enumerate(keys) if known is each]
                 places.append(same[0] if same else len(keys))
                 if not same:
                     keys.append(each)
-            comparisons.append(Comparison(edge, places[0], operator, other_edge, places[1]))
+            between = edge, places[0], operator, other_edge, places[1]
+            comparisons.append(Comparison(*between, one[1], other[1]))
 
         self._compare_gaps(variant, compare)
         filters: dict[int, NDArray[np.bool_]] = {}
@@ -146,9 +155,9 @@ class _Maker:
         for edge, group in enumerate(groups):
             for other, own in enumerate(groups):
                 if own == group + 1 and at_least is not None:
-                    compare(edge, at_least, "<=", other, time)
+                    compare(edge, (at_least, 1), "<=", other, (time, 1))
                 if own == group + 1 and at_most is not None:
-                    compare(other, time, "<=", edge, at_most)
+                    compare(other, (time, 1), "<=", edge, (at_most, 1))
 
     def _values(self, place: int) -> pa.Array | pa.ChunkedArray:
         """Return what is read of the rows of the edges, in the order of their numbers."""
@@ -168,10 +177,10 @@ class _Maker:
         found: NDArray[np.bool_] = self._keep("motif mask", (place,), make)
         return found
 
-    def _keys(self, places: tuple[int, int]) -> tuple[Keys, ...]:
+    def _keys(self, places: tuple[int, int]) -> tuple[_Factored, ...]:
         """Return keys of two values that are compared."""
-        alone = [self._keys_alone(place) for place in places]
-        found = tuple(keys for keys in alone if keys is not None)
+        alone = [self._factored(place) for place in places]
+        found = tuple((keys, factor) for keys, factor in alone if keys is not None)
         if len(found) == len(places):
             return found
 
@@ -179,28 +188,26 @@ class _Maker:
             return _ranks([self._values(each) for each in places])
 
         ranks: tuple[Keys, ...] = self._keep("motif ranks", places, make)
-        return ranks
+        return tuple((keys, 1) for keys in ranks)
+
+    def _factored(self, place: int) -> tuple[Keys | None, int]:
+        """Return keys of a value by those that they are multiples of, where these are known."""
+        multiple = self._multiples.get(place)
+        of = None if multiple is None else self._keys_alone(multiple.of)
+        if multiple is not None and of is not None:
+            known = of if of.min(initial=0) > NULL_KEY else of[of != NULL_KEY]
+            most = max(-int(known.min(initial=0)), int(known.max(initial=1)))
+            if 0 < most * abs(multiple.factor) < _MOST_MULTIPLIED:
+                return of, multiple.factor
+        return self._keys_alone(place), 1
 
     def _keys_alone(self, place: int) -> Keys | None:
         """Return keys of a value that need no other value, None where there are none."""
         if place not in self._alone:
-            made = self._multiplied(self._multiples[place]) if place in self._multiples else None
-            if made is None:
-                made = self._keep("motif keys", (place,), lambda: keys_alone(self._values(place)))
-            self._alone[place] = made
+            self._alone[place] = self._keep(
+                "motif keys", (place,), lambda: keys_alone(self._values(place))
+            )
         return self._alone[place]
-
-    def _multiplied(self, multiple: Multiple) -> Keys | None:
-        """Return keys by those that they are multiples of, None where a number is too large."""
-        keys = self._keys_alone(multiple.of)
-        if keys is None or not len(keys):
-            return keys
-        is_known = keys != NULL_KEY
-        known = keys if is_known.all() else keys[is_known]
-        most = max(-int(known.min(initial=0)), int(known.max(initial=0)))
-        if most * abs(multiple.factor) >= -NULL_KEY:
-            return None
-        return np.where(is_known, keys * multiple.factor, NULL_KEY)
 
     def _judge(self, tests: Sequence[InstanceTest]) -> Callable[[Keys], NDArray[np.bool_]]:
         def judge(edges: Keys) -> NDArray[np.bool_]:

@@ -8,11 +8,12 @@ An absent edge is looked for as soon as the edges are bound that it is about.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from raydb.kernels.jit import compiled, inlined, leaf
+from raydb.kernels.motif.common_keys import AT_LEAST, AT_MOST, EQUAL, LESS, MORE
 from raydb.kernels.motif.loops.exact_lists import (
     LATEST,
     Lists,
@@ -24,6 +25,7 @@ from raydb.kernels.motif.loops.exact_lists import (
     pair_run,
     vertex_run,
 )
+from raydb.kernels.motif.loops.run_counts import count_apart, count_between
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +39,6 @@ _NO_KEY, _LEAST_KEY = np.int64(NULL_KEY), np.int64(NULL_KEY + 1)
 # The columns of tests: a key of an edge, the edge that it is compared with, -1 where the key is to
 # be 1, that one's key, and how.
 KEY, OTHER, OTHER_KEY, ASKED = range(4)
-LESS, AT_MOST, MORE, AT_LEAST, EQUAL, DIFFERENT = range(6)
 
 # The columns of ranges, beside KEY: the least and the greatest key, and 1 where a key that holds is
 # between them, 0 where it is not.
@@ -152,6 +153,12 @@ def passes(lists: Lists, state: State, edge: int, number: int) -> bool:
 
 
 @inlined
+def _narrowed(key: Any) -> Any:
+    """Return the number of 32 bits that is nearest to a key, but not that of NULL."""
+    return np.int32(max(np.int64(-(2**31) + 1), min(np.int64(2**31 - 1), key)))
+
+
+@inlined
 def passing(lists: Lists, state: State, edge: int, start: int, end: int) -> Int:
     """Return how many candidates of a run pass."""
     ranges, count = state.ranges, state.range_counts[edge]
@@ -159,13 +166,10 @@ def passing(lists: Lists, state: State, edge: int, start: int, end: int) -> Int:
         return end - start
     state.steps[0] += (end - start) >> _COUNTED_A_STEP_BITS
     if count == 1:
-        found = np.int64(0)
-        # No branch, and keys in the order of the run: several are compared at once.
         key, low, high = ranges[edge, 0, KEY], ranges[edge, 0, LOW], ranges[edge, 0, HIGH]
-        for place in range(start, end):
-            value = lists.placed[key, np.uint64(place)]
-            found += (value >= low) & (value <= high)
-        return found
+        if len(lists.narrow):
+            return count_between(lists.narrow, key, start, end, _narrowed(low), _narrowed(high))
+        return count_between(lists.placed, key, start, end, low, high)
     return tried(lists, state, edge, start, end)
 
 
@@ -177,7 +181,6 @@ def _apart(
     ranges, count = state.ranges, state.range_counts[edge]
     one, two, three = taken
     found = np.int64(0)
-    # No branches, and all in the order of the run, as in `passing`.
     if count == 0:
         for place in range(start, end):
             far = lists.far[np.uint64(place)]
@@ -186,11 +189,10 @@ def _apart(
     state.steps[0] += (end - start) >> _COUNTED_A_STEP_BITS
     if count == 1:
         key, low, high = ranges[edge, 0, KEY], ranges[edge, 0, LOW], ranges[edge, 0, HIGH]
-        for place in range(start, end):
-            far, value = lists.far[np.uint64(place)], lists.placed[key, np.uint64(place)]
-            is_free = (far != one) & (far != two) & (far != three)
-            found += (value >= low) & (value <= high) & is_free
-        return found
+        if len(lists.narrow):
+            ends = _narrowed(low), _narrowed(high)
+            return count_apart(lists.narrow, lists.far, key, start, end, ends[0], ends[1], taken)
+        return count_apart(lists.placed, lists.far, key, start, end, low, high, taken)
     for place in range(start, end):
         far = lists.far[np.uint64(place)]
         if far not in (one, two, three):
@@ -206,7 +208,7 @@ def passing_free(
 
     vertices: those that are bound, as bits; near: the one whose list the run is of.
     """
-    if end - start <= _BRIEF:
+    if end - start <= _BRIEF and state.range_counts[edge] != 1:
         found = passing(lists, state, edge, start, end)
         if found:
             for place in range(start, end):

@@ -47,9 +47,10 @@ class Lists(NamedTuple):
     shape (kinds, 5), where a kind's lists by source, by target and by pair begin in `listed`, its
     vertices in the offsets, and its pairs in `pair_runs`. pair_edges, pair_offsets: of all edges.
     masks: uint8, shape (kinds, m), whether an edge is of a kind; without rows where there is one.
-    keys: int64, shape (keys, m), what tests compare. placed: shape (keys, places), the keys of the
-    edges in `listed`, as far as runs of candidates are counted by them. far: by place in `listed`,
-    the vertex at the other end, as far as runs to a vertex of one edge are counted.
+    keys: int64, shape (keys, m), what tests compare. placed, narrow: shape (keys, places), the keys
+    of the edges in `listed`, as far as runs of candidates are counted by them, and the same in 32
+    bits; without rows where there is the other one. far: by place in `listed`, the vertex at the
+    other end, as far as runs to a vertex of one edge are counted. These have some places more.
     same, later: by edge number, the first edge of its time and the first of a later one; empty
     where equal times are in the order of the input.
     following: by edge number, the first later edge that leaves its target, the number of edges for
@@ -71,6 +72,7 @@ class Lists(NamedTuple):
     masks: NDArray[np.uint8]
     keys: Integers
     placed: Integers
+    narrow: NDArray[np.int32]
     far: Numbers
     same: Numbers
     later: Numbers

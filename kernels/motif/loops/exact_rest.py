@@ -398,24 +398,34 @@ def _count_parts(lists: Lists, pattern: Pattern, state: State, depth: int, size:
 
 
 @inlined
+def _number_in_order(lists: Lists, state: State, size: int) -> bool:
+    """Number the parts of the rest, as `_split` does of runs that ascend; True where all are apart.
+
+    Runs that are apart ascend.
+    """
+    parts, is_apart = state.parts, True
+    for each in range(size):
+        parts[each] = each
+        if each:
+            last = np.int64(lists.listed[state.ends[each - 1] - 1])
+            if np.int64(lists.listed[state.starts[each]]) < after_edge(lists, last):
+                parts[each] = parts[each - 1]
+                is_apart = False
+    return is_apart
+
+
+@inlined
 def count_ordered(lists: Lists, pattern: Pattern, state: State, depth: int, size: int) -> Int:
     """Return in how many ways the rest is chosen where the motif has a total order, or `MOST`.
 
     The ranges of its edges are listed.
     """
-    if not _tighten(lists, pattern, state, size):
-        return 0
-    # The first and the last candidates ascend now: mostly no two edges share a stretch of time.
-    is_apart = True
-    for each in range(size):
-        state.parts[each] = each
-        if each:
-            last = np.int64(lists.listed[state.ends[each - 1] - 1])
-            if np.int64(lists.listed[state.starts[each]]) < after_edge(lists, last):
-                state.parts[each] = state.parts[each - 1]
-                is_apart = False
-    if not is_apart:
-        return _count_parts(lists, pattern, state, depth, size)
+    # Mostly no two edges share a stretch of time.
+    if not _number_in_order(lists, state, size):
+        if not _tighten(lists, pattern, state, size):
+            return 0
+        if not _number_in_order(lists, state, size):
+            return _count_parts(lists, pattern, state, depth, size)
     product = np.int64(1)
     for each in range(size):
         start, end = state.starts[each], state.ends[each]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from plain_matches import Edge, find_matches, graph_of, motif_of, random_edges, random_motif
 
-from raydb.kernels.motif.common_keys import CommonKeys
+from raydb.kernels.motif.common_keys import DIFFERENT, EQUAL, CommonKeys
 from raydb.kernels.motif.conditions import NULL_KEY, Comparison, Conditions
 from raydb.kernels.motif.estimate import estimate, sample_instances
 from raydb.kernels.motif.exact import Split, count_exact, count_split, enumerate_instances
@@ -60,11 +60,15 @@ def random_conditions(rng: np.random.Generator, motif: Motif, count: int) -> Con
         keys = keys[:1] * scales + rng.integers(-5, 6, (2, 1))
         keys[:, rng.random(count) < 0.1] = NULL_KEY
     keys[rng.random((2, count)) < 0.1 * rng.integers(2)] = NULL_KEY
+    # What is multiplied stays below 2**62.
+    is_small = bool((np.abs(keys[keys != NULL_KEY]) < 2**50).all())
+    factors = [1, 1, 1, 2, 3, 10, -1, -3] if is_small else [1]
     comparisons = tuple(
         Comparison(
             *(int(rng.integers(edge_count)), int(rng.integers(2))),
             str(rng.choice(["<", "<=", "=", "<>"])),  # type: ignore[arg-type]
             *(int(rng.integers(edge_count)), int(rng.integers(2))),
+            *rng.choice(factors, 2).tolist(),
         )
         for _ in range(int(rng.integers(0, 4)))
     )
@@ -96,9 +100,10 @@ def allowed(
         if own >= 0 and not asked.filters[own][edge]:
             return False
     for each in asked.comparisons:
-        one = asked.keys[each.key][chosen[each.edge]]
-        other = asked.keys[each.other_key][chosen[each.other_edge]]
-        if NULL_KEY in (one, other) or not COMPARE[each.operator](one, other):
+        one = int(asked.keys[each.key][chosen[each.edge]])
+        other = int(asked.keys[each.other_key][chosen[each.other_edge]])
+        both = one * each.factor, other * each.other_factor
+        if NULL_KEY in (one, other) or not COMPARE[each.operator](*both):
             return False
     for gone in asked.absent:
         groups = list(zip(chosen, motif.groups, strict=True))
@@ -184,12 +189,15 @@ def test_shapes_in_busier_graphs(text: str) -> None:
 @pytest.mark.parametrize("text", ["ab bc", "ab ac", "ab ca", "ab ab", "{ab ab}"])
 def test_long_runs_are_counted_by_their_keys(text: str) -> None:
     motif, total = motif_of(text), 0
-    for seed in range(8):
+    for seed in range(10):
         rng = np.random.default_rng([SEED, seed, len(text)])
         edges = [tuple(edge) for edge in rng.integers(0, [3, 3, 60], (160, 3)).tolist()]
         keys = rng.integers(0, 9, (2, graph_of(edges).edge_count))
+        # Keys at both ends of 32 bits, some beyond.
+        keys += (-(2**31) + 2, -(2**31), 2**31 - 10, 2**31 - 8, 0)[seed % 5]
         keys[rng.random(keys.shape) < 0.1] = NULL_KEY
-        ranged = (Comparison(0, 0, "<", 1, 1), Comparison(1, 1, "<=", 0, 1))
+        times = (1, 1) if seed < 5 else (3, 3 - seed % 2)
+        ranged = (Comparison(0, 0, "<", 1, 1, *times), Comparison(1, 1, "<=", 0, 1))
         differ = (Comparison(1, 1, "<>", 0, 0),) if seed % 4 == 3 else ()
         asked = Conditions((), (), tuple(keys), (*ranged[: 1 + seed % 2], *differ))
         total += check(edges, motif, 30, TIES[seed % 2], asked)
@@ -300,3 +308,20 @@ def test_keys_that_differ_by_a_factor_are_one(scales, more, keys_left):
         before = np.sign(keys[key][:, None].astype(float) - keys[other_key])
         after = np.sign(common.keys[own][:, None].astype(float) - common.keys[other])
         np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize("asked", range(6))
+@pytest.mark.parametrize("factors", [(1, 1), (10, 9), (4, 6), (-3, 2), (3, -2), (-1, -1), (7, 1)])
+def test_the_other_key_is_divided(factors: tuple[int, int], asked: int) -> None:
+    keys = [np.arange(-30, 31), np.append(np.arange(-29, 31), NULL_KEY)]
+    common = CommonKeys(keys)
+    own, _, other, how = common.compared((0, factors[0]), 1, (1, factors[1]), asked)
+    if asked != DIFFERENT:
+        assert own == 0
+    compare = [np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal]
+    expected = compare[asked](factors[0] * keys[0][:, None], factors[1] * keys[1])
+    found = compare[how](common.keys[own][:, None], common.keys[other])
+    is_null = common.keys[other] == NULL_KEY
+    assert is_null[-1]
+    assert is_null.sum() == 1 or asked == EQUAL
+    np.testing.assert_array_equal(found & ~is_null, expected & (keys[1] != NULL_KEY))
