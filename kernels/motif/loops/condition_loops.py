@@ -168,8 +168,8 @@ def passing(lists: Lists, state: State, edge: int, start: int, end: int) -> Int:
     if count == 1:
         key, low, high = ranges[edge, 0, KEY], ranges[edge, 0, LOW], ranges[edge, 0, HIGH]
         if len(lists.narrow):
-            return count_between(lists.narrow, key, start, end, _narrowed(low), _narrowed(high))
-        return count_between(lists.placed, key, start, end, low, high)
+            return count_between(lists.narrow, key, (start, end), _narrowed(low), _narrowed(high))
+        return count_between(lists.placed, key, (start, end), low, high)
     return tried(lists, state, edge, start, end)
 
 
@@ -189,10 +189,11 @@ def _apart(
     state.steps[0] += (end - start) >> _COUNTED_A_STEP_BITS
     if count == 1:
         key, low, high = ranges[edge, 0, KEY], ranges[edge, 0, LOW], ranges[edge, 0, HIGH]
+        run = start, end
         if len(lists.narrow):
             ends = _narrowed(low), _narrowed(high)
-            return count_apart(lists.narrow, lists.far, key, start, end, ends[0], ends[1], taken)
-        return count_apart(lists.placed, lists.far, key, start, end, low, high, taken)
+            return count_apart(lists.narrow, lists.far, key, run, ends[0], ends[1], taken)
+        return count_apart(lists.placed, lists.far, key, run, low, high, taken)
     for place in range(start, end):
         far = lists.far[np.uint64(place)]
         if far not in (one, two, three):

@@ -82,21 +82,19 @@ def _row(context: Any, builder: Any, kind: Any, array: Any, number: Any) -> Any:
 
 
 @_intrinsic
-def count_between(
-    _context: Any, placed: Any, key: Any, start: Any, end: Any, low: Any, high: Any
-) -> Any:
+def count_between(_context: Any, placed: Any, key: Any, run: Any, low: Any, high: Any) -> Any:
     """Return how many keys of a run lie between two, which are of their type.
 
-    placed: shape (keys, places).
+    placed: shape (keys, places). run: its first place and the one after its last.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array, number, *rest = arguments
+        array, number, run, *bounds = arguments
         row = _row(context, builder, signature.args[0], array, number)
-        return _counted(builder, row, rest[:2], rest[2:], None, ())
+        return _counted(builder, row, _emit.unpack_tuple(builder, run), bounds, None, ())
 
     assert low == high == placed.dtype, (placed, low, high)
-    return _long(placed, key, start, end, low, high), generate
+    return _long(placed, key, run, low, high), generate
 
 
 @_intrinsic
@@ -105,8 +103,7 @@ def count_apart(
     placed: Any,
     far: Any,
     key: Any,
-    start: Any,
-    end: Any,
+    run: Any,
     low: Any,
     high: Any,
     taken: Any,
@@ -117,11 +114,11 @@ def count_apart(
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array, ends, number, *rest, vertices = arguments
+        array, ends, number, run, *bounds, vertices = arguments
         row = _row(context, builder, signature.args[0], array, number)
         others = context.make_array(signature.args[1])(context, builder, ends).data
-        taken = _emit.unpack_tuple(builder, vertices)
-        return _counted(builder, row, rest[:2], rest[2:], others, taken)
+        run, taken = (_emit.unpack_tuple(builder, each) for each in (run, vertices))
+        return _counted(builder, row, run, bounds, others, taken)
 
     assert low == high == placed.dtype, (placed, low, high)
-    return _long(placed, far, key, start, end, low, high, taken), generate
+    return _long(placed, far, key, run, low, high, taken), generate
