@@ -36,8 +36,6 @@ MOTIFS = {
     "to and fro twice": "a->b, b->a, a->b, b->a",
     "cycle(3)": "a->b, b->c, c->a",
     "cycle(4)": "a->b, b->c, c->d, d->a",
-    "clique(4)": "a->b, a->c, a->d, b->c, b->d, c->d",
-    "bipartite(2,3)": "a->x, a->y, a->z, b->x, b->y, b->z",
 }
 CHECKED_EDGES = 3000
 
