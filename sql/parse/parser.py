@@ -332,6 +332,12 @@ def _extension(reader: TokenReader) -> ast.Analyze:
     return ast.Analyze()
 
 
+def _force_checkpoint(reader: TokenReader) -> ast.Checkpoint:
+    """Read FORCE CHECKPOINT, as DuckDB has it: no checkpoint ends the transactions of others."""
+    reader.expect("CHECKPOINT")
+    return ast.Checkpoint()
+
+
 def _vacuum(reader: TokenReader) -> ast.Vacuum:
     reader.accept("ANALYZE")
     if reader.peek() is not None:
@@ -374,6 +380,7 @@ _STATEMENTS: dict[str, Callable[[TokenReader], ast.Statement]] = {
     "DEALLOCATE": _deallocate,
     "RELEASE": _release,
     "CHECKPOINT": lambda _: ast.Checkpoint(),
+    "FORCE": _force_checkpoint,
     "VACUUM": _vacuum,
     "EXPORT": read_export,
     "IMPORT": read_import,

@@ -180,6 +180,15 @@ NUMBER_FUNCTIONS = [
     "ifnull(x, n)",
     "if(n > 1, 'many', 'few')",
     "typeof(n)",
+    "add(n, x)",
+    "subtract(m, n)",
+    "multiply(m, 3)",
+    "divide(n, 3)",
+    "bar(x, -2, n, 7)",
+    "bar(n, 0, 12, 3.5)",
+    "bar(m, -10.5, 1000)",
+    "md5_number_lower(s)",
+    "md5_number_upper(s)",
 ]
 
 

@@ -30,7 +30,7 @@ from raydb.planner.expressions.columns.rounding import (
 )
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Call, Expression, Literal
-from raydb.planner.expressions.operators import arithmetic, bitwise
+from raydb.planner.expressions.operators import arithmetic, bitwise, divide_whole
 from raydb.planner.expressions.registry import composed, scalar
 from raydb.planner.expressions.signature import require_integer, require_number
 from raydb.planner.expressions.types import (
@@ -360,6 +360,15 @@ for _name, _calls, _says in (
 
 composed("mod(x, y)", "the remainder, `x % y`: mod(-7, 3) -> -1")(
     lambda _, left, right: arithmetic("modulo", left, right)
+)
+for _name, _says in (
+    ("add", "the sum, `a + b`: add(5, 3) -> 8"),
+    ("subtract", "the difference, `a - b`: subtract(5, 3) -> 2"),
+    ("multiply", "the product, `a * b`: multiply(5, 3) -> 15"),
+):
+    composed(f"{_name}(a, b)", _says)(arithmetic)
+composed("divide(x, y)", "the whole quotient, `x // y`: divide(7, 2) -> 3")(
+    lambda _, left, right: divide_whole(left, right)
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from decimal import Decimal, InvalidOperation
 
@@ -226,3 +227,25 @@ def _bytes_of(text: str) -> int:
     if total >= 2**63:
         raise DataError(f"'{text}' is out of range for BIGINT")
     return total
+
+
+# The last character of a bar, by the eighths of it that are full.
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_WIDEST_BAR = 1000
+
+
+@scalar(
+    "bar(x: double, low: double, high: double [, width: double]) -> VARCHAR",
+    "a bar as long as `x` lies between two numbers, 80 characters or `width` for the whole:"
+    " bar(3, 0, 8, 4) -> '█▌  '",
+    can_fail=True,
+)
+@of_rows
+def _bar(x: float, low: float, high: float, width: float = 80) -> str:
+    if not 1 <= width <= _WIDEST_BAR:
+        raise DataError(f"a bar has a width of 1 to {_WIDEST_BAR}, not {width:g}")
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise DataError(f"a bar is not between {low:g} and {high:g}")
+    share = 0.0 if math.isnan(x) or x < low else 1.0 if x >= high else (x - low) / (high - low)
+    whole, rest = divmod(share * width, 1)
+    return ("█" * int(whole) + _EIGHTHS[int(rest * 8)].rstrip()).ljust(int(width))

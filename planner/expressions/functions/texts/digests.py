@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -72,7 +73,26 @@ def _sha256(value: str | bytes) -> str:
 )
 @of_rows
 def _md5_number(value: str | bytes) -> int:
+    return _md5_as_number(value)
+
+
+def _md5_as_number(value: str | bytes) -> int:
     return int.from_bytes(hashlib.md5(_bytes_of(value), usedforsecurity=False).digest(), "little")
+
+
+def _half_of_md5(start: int, value: str | bytes) -> int:
+    return (_md5_as_number(value) >> 8 * start) % 2**64
+
+
+for _name, _place, _says in (
+    ("md5_number_lower", 8, "the last eight bytes of it as a UBIGINT"),
+    ("md5_number_upper", 0, "the first eight bytes of it as a UBIGINT"),
+):
+    scalar(
+        f"{_name}(text)",
+        f"{_says}: {_name}('Ray') > 0 -> true",
+        bind=lambda name, operand: replace(_bind_digest(name, operand), type=pa.uint64()),
+    )(of_rows(partial(_half_of_md5, _place)))
 
 
 def _bind_hash(_: str, *values: Expression) -> Expression:
