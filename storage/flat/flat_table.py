@@ -28,6 +28,7 @@ from raydb.storage.flat.column_reader import (
     ColumnReader,
     check_rows,
     chunk_ranges,
+    missing_row,
     touched_chunks,
 )
 from raydb.storage.flat.kinds import kind_of
@@ -216,7 +217,7 @@ class FlatTable:
             raise InterfaceError(f"file '{self.path}' is closed")
         reader = self._readers.get(name)
         if reader is None:
-            number = self.schema.get_field_index(name)
+            number = self.schema.get_field_index(name) if isinstance(name, str) else -1
             if number < 0:
                 near = did_you_mean(str(name), self.schema.names)
                 raise ProgrammingError(f"column '{name}' does not exist in '{self.path}'{near}")
@@ -323,10 +324,12 @@ class FlatTable:
         """
         read = self._items.get(column)
         if read is None:
-            self.bring([column], np.array([row], np.int64))
+            self.bring([column], _row_numbers(_numbers([row])))
             read = self._items[column] = self.reader(column).reader_of_items()
         try:
             return read(row)
+        except TypeError:
+            raise ProgrammingError(f"a row is an integer, not {row!r}") from None
         except (ValueError, ArithmeticError, LookupError, pa.ArrowException) as error:
             what = f"row {row} of column '{column}'"
             raise DataError(f"{what} has no Python value: {error}") from None
@@ -341,7 +344,7 @@ class FlatTable:
         # The loops are compiled for one type of array.
         if wanted.dtype != _ROW_TYPE or wanted.ndim != 1 or not wanted.flags.carray:
             wanted = _row_numbers(wanted)
-        names = self.schema.names if columns is None else columns
+        names = self.schema.names if columns is None else _names(columns)
         if self.is_remote or not names:
             check_rows(self.path, wanted, self.row_count)
             self.bring(names, wanted)
@@ -361,6 +364,9 @@ class FlatTable:
 
     def slice(self, name: str, start: int, stop: int) -> Any:
         """Return the rows start to stop of a column as a chunked array."""
+        start, stop = _row_numbers(_numbers([start, stop])).tolist()
+        if start < 0:
+            raise missing_row(self.path, start, self.row_count)
         ranges = [(start, stop)] if start < stop else []
         self.bring([name], ranges)
         reader = self.reader(name)
@@ -388,7 +394,7 @@ class FlatTable:
         >>> pets.scan(["caption"], pc.field("id") == 1).num_rows
         1
         """
-        names = self.schema.names if columns is None else list(columns)
+        names = self.schema.names if columns is None else _names(columns)
         coded = frozenset(read_dictionary)
         self._check_coded(read_dictionary)
         if filter is None or (isinstance(filter, list | tuple) and not filter):
@@ -473,6 +479,16 @@ def _numbers(rows: Any) -> NDArray[Any]:
         return np.asarray(rows)
     except (TypeError, ValueError, OverflowError) as error:
         raise ProgrammingError(f"rows are integers: {error}") from None
+
+
+def _names(columns: Any) -> list[str]:
+    """Return what is given as names of columns."""
+    if isinstance(columns, str):
+        raise ProgrammingError(f"columns are a list of names, not the text '{columns}'")
+    try:
+        return list(columns)
+    except TypeError:
+        raise ProgrammingError(f"columns are a list of names, not {columns!r}") from None
 
 
 def _row_numbers(rows: NDArray[Any]) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -36,6 +37,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 # A literal may have several types; expressions with more combinations than this are not read.
 _MAX_READINGS = 256
+_BEYOND_INT64 = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,8 @@ def read_comparisons(comparisons: Sequence[Any], schema: Any) -> Predicate | Non
         if symbol not in OPERATORS:
             raise ProgrammingError(f"operator '{symbol}' is not one of {', '.join(OPERATORS)}")
         try:
-            scalar = value if isinstance(value, pa.Scalar) else pa.scalar(value)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            scalar = _scalar(value)
+        except (pa.ArrowException, OverflowError) as error:
             raise ProgrammingError(f"column '{column}' cannot be compared: {error}") from None
         if symbol == STARTS_WITH and not isinstance(scalar.as_py(), str | bytes):
             raise ProgrammingError(f"column '{column}' starts with a text, not {value!r}")
@@ -115,6 +117,20 @@ def read_comparisons(comparisons: Sequence[Any], schema: Any) -> Predicate | Non
     for part in parts:
         whole = part if whole is None else And(whole, part)
     return whole
+
+
+def _scalar(value: Any) -> Any:
+    """Return a value as Arrow's; those of pandas with all that is finer than a microsecond."""
+    if isinstance(value, pa.Scalar):
+        return value
+    if isinstance(value, datetime) and hasattr(value, "to_datetime64"):
+        zone = None if value.tzinfo is None else str(value.tzinfo)
+        return pa.scalar(value, pa.timestamp(getattr(value, "unit", "ns"), zone))
+    if isinstance(value, timedelta) and hasattr(value, "to_timedelta64"):
+        return pa.scalar(value.to_timedelta64())
+    if type(value) is int and value >= _BEYOND_INT64:
+        return pa.scalar(value, pa.uint64())
+    return pa.scalar(value)
 
 
 def read_expression(expression: Any, schema: Any) -> Predicate | None:

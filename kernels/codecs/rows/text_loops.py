@@ -212,7 +212,8 @@ def take_codes(
             head = word_at(heads + np.int64(code << np.uint64(3)))
             size = np.int64(head & half)
             all_heads |= head
-            if to + size <= limit:
+            # The head of a code without an entry says nowhere.
+            if size and to + size <= limit:
                 _copy_entry(texts + np.int64(head >> np.uint64(32)), size, out, to, limit)
             to += size
             at += width

@@ -71,6 +71,8 @@ class _Vectors(Encoding):
 
     def gather(self, column: Column, width: int, flags: int) -> Gather | None:
         data, entries, data_type = column.file.bytes_, column.entries, column.field.type
+        if not is_vector(data_type):
+            return None  # What opens such a chunk refuses it.
         size = item_bytes(data_type)
         # Nothing is before a payload in its chunk, which begins at a multiple of 64 bytes.
         bases = entries["offset"].astype(np.int64) - entries["first_row"].astype(np.int64) * size

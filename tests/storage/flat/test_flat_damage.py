@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from flat_model import parse
 from xxhash import xxh3_64_intdigest
 
 from raydb.errors import NotSupportedError, OperationalError
 from raydb.storage.flat import open_table, write_table
+from raydb.storage.flat.encodings.vectors import VECTORS
 from raydb.storage.flat.layout import CHUNK_ENTRY, SECTION, TAIL, ChunkEntry
 from raydb.storage.flat.metadata.flatbuffer import RootTable
 
@@ -264,6 +266,32 @@ def test_metadata_beside_a_chunk_must_agree(small: tuple[bytes, pa.Table], tmp_p
     path.write_bytes(forger.sign())
     with open_table(path) as flat, pytest.raises(OperationalError, match="expected the entry"):
         flat.verify()
+
+
+def test_codes_without_an_entry_are_told_and_not_followed(tmp_path: Path) -> None:
+    path, texts = tmp_path / "x.flat", [f"/page/{row % 50}/item" for row in range(2000)]
+    write_table(pa.table({"x": texts}), path, encodings={"x": "onpair"}, chunk_rows=500)
+    model = parse(path)
+    sections = model.columns[0].chunks[1].sections
+    sections["payload"] = b"\xff" * 12 + sections["payload"][12:]
+    path.write_bytes(model.to_bytes())
+    with open_table(path) as flat:
+        assert flat.take([3, 1500])["x"].to_pylist() == [texts[3], texts[1500]]
+        for rows in ([500], [500, 501, 502], list(range(400, 600))):
+            with pytest.raises(OperationalError, match="is damaged"):
+                flat.take(rows)
+
+
+def test_vectors_among_other_values_are_told(tmp_path: Path) -> None:
+    path, table = tmp_path / "x.flat", pa.table({"x": [[row] for row in range(200)]})
+    write_table(table, path, chunk_rows=100)
+    model = parse(path)
+    model.columns[0].chunks[1].fields["encoding"] = VECTORS.code
+    path.write_bytes(model.to_bytes())
+    with open_table(path) as flat:
+        assert flat.take([7, 3])["x"].to_pylist() == [[7], [3]]
+        with pytest.raises(OperationalError, match="is damaged"):
+            flat.take([7, 103])
 
 
 @pytest.mark.parametrize("size", [0, 4, 11, 12, 40])

@@ -163,6 +163,48 @@ def test_rows_are_integers(name: str, tmp_path: Path) -> None:
                 flat.take(missing, columns)
 
 
+def test_rows_and_columns_of_other_kinds_are_told(tmp_path: Path) -> None:
+    flat = stored(pa.table({"x": ["a", "b"], "n": [1, 2]}), tmp_path)
+    assert flat.slice("x", 1, 9).to_pylist() == ["b"]
+    for bad in ("a", None, 1.5, [0]):
+        with pytest.raises(ProgrammingError, match="row"):
+            flat.item(bad, "n")  # type: ignore[arg-type]
+        with pytest.raises(ProgrammingError, match="rows are"):
+            flat.slice("n", bad, 2)  # type: ignore[arg-type]
+    with pytest.raises(ProgrammingError, match="row -5 does not exist"):
+        flat.slice("n", -5, 2)
+    for name in (None, 5):
+        with pytest.raises(ProgrammingError, match=f"column '{name}' does not exist"):
+            flat.item(0, name)  # type: ignore[arg-type]
+        with pytest.raises(ProgrammingError, match="column"):
+            flat.scan([name])  # type: ignore[list-item]
+    for names in (5, "xn"):
+        for read in (flat.scan, lambda names: flat.take([0], names)):
+            with pytest.raises(ProgrammingError, match="columns are a list of names, not "):
+                read(names)
+    assert flat.take([0], iter(["n"])).equals(flat.scan(iter(["n"])).slice(0, 1))  # type: ignore[arg-type]
+
+
+def test_a_value_that_was_read_is_found(tmp_path: Path) -> None:
+    zone = pa.timestamp("ns", "Europe/Oslo")
+    table = pa.table(
+        {
+            "t": pa.array([123456789, 123456000, 2**63 - 1], pa.timestamp("ns")),
+            "z": pa.array([123456789, 123456000, 8 * 10**18 + 7], zone),
+            "d": pa.array([123456789, 123456000, 2**63 - 1], pa.duration("ns")),
+            "u": pa.array([2**63 - 1, 2**63, 2**64 - 1], pa.uint64()),
+        }
+    )
+    flat = stored(table, tmp_path)
+    for name in table.schema.names:
+        for row in range(3):
+            found = flat.scan(None, [(name, "==", flat.item(row, name))])
+            assert found.equals(table.slice(row, 1)), (name, row)
+    for number in (2**64, -(2**63) - 1, 2**70):
+        with pytest.raises(ProgrammingError, match="column 'u' cannot be compared"):
+            flat.scan(None, [("u", "<", number)])
+
+
 def test_a_prefix_is_a_text(tmp_path: Path) -> None:
     flat = stored(pa.table({"x": ["a"], "n": [1]}), tmp_path)
     with pytest.raises(ProgrammingError, match="column 'x' starts with a text, not 5"):
