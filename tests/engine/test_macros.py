@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 def test_a_database_keeps_its_macros(tmp_path: Path) -> None:
     with raydb.connect(tmp_path / "shop.raydb") as con:
-        con.execute("CREATE MACRO add(a, b := 5) AS a + b, (a, b, c) AS a + b + c")
+        con.execute("CREATE MACRO total(a, b := 5) AS a + b, (a, b, c) AS a + b + c")
         con.execute("CREATE MACRO lines(n) AS TABLE SELECT range AS i FROM range(n)")
         con.execute("CREATE TEMP MACRO own(x) AS x")
     with raydb.connect(tmp_path / "shop.raydb") as con:
-        assert con.execute("SELECT add(1), add(1, 2, 3)").fetchall() == [(6, 6)]
+        assert con.execute("SELECT total(1), total(1, 2, 3)").fetchall() == [(6, 6)]
         assert con.execute("SELECT count(*) FROM lines(4)").fetchone() == (4,)
         with pytest.raises(raydb.ProgrammingError, match="'own' does not exist"):
             con.execute("SELECT own(1)")
-        con.execute("DROP MACRO add")
+        con.execute("DROP MACRO total")
     with (
         raydb.connect(tmp_path / "shop.raydb", read_only=True) as con,
-        pytest.raises(raydb.ProgrammingError, match="'add' does not exist"),
+        pytest.raises(raydb.ProgrammingError, match="'total' does not exist"),
     ):
-        con.execute("SELECT add(1)")
+        con.execute("SELECT total(1)")
 
 
 def test_a_rollback_takes_a_macro_back() -> None:
