@@ -329,7 +329,8 @@ class FlatTable:
         try:
             return read(row)
         except TypeError:
-            raise ProgrammingError(f"a row is an integer, not {row!r}") from None
+            _row_numbers(_numbers([row]))  # Raises for what is no row.
+            raise
         except (ValueError, ArithmeticError, LookupError, pa.ArrowException) as error:
             what = f"row {row} of column '{column}'"
             raise DataError(f"{what} has no Python value: {error}") from None
@@ -483,12 +484,9 @@ def _numbers(rows: Any) -> NDArray[Any]:
 
 def _names(columns: Any) -> list[str]:
     """Return what is given as names of columns."""
-    if isinstance(columns, str):
-        raise ProgrammingError(f"columns are a list of names, not the text '{columns}'")
-    try:
-        return list(columns)
-    except TypeError:
-        raise ProgrammingError(f"columns are a list of names, not {columns!r}") from None
+    if isinstance(columns, str) or not hasattr(columns, "__iter__"):
+        raise ProgrammingError(f"columns are a list of names, not {columns!r}")
+    return list(columns)
 
 
 def _row_numbers(rows: NDArray[Any]) -> NDArray[np.int64]:
