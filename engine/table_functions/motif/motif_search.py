@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, assert_never
@@ -33,7 +34,7 @@ from raydb.kernels.motif.tree_choice import prepare, prepare_under, sampled_tree
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -97,12 +98,14 @@ class TimeIsUp(Exception):  # noqa: N818  (it is no error, it ends a loop)
 class Clock:
     """The time of a search, which began and ends at these moments of `time.perf_counter`.
 
-    Both move on by what is no part of that time. function: what progress calls the search.
+    Both move on by what is no part of that time, in all by `stood`. function: what progress calls
+    the search.
     """
 
     function: str
     began: float
     ends: float
+    stood: float = 0.0
 
     @staticmethod
     def starting(function: str, seconds: float) -> Clock:
@@ -122,11 +125,23 @@ class Clock:
 
     def make_ready(self, part: LoopPart) -> None:
         """Load the loops of a part of a search, or compile them, while the clock stands still."""
+        with self.standing():
+            _make_ready(part)
+
+    @contextmanager
+    def standing(self) -> Iterator[None]:
+        """Let the clock stand still."""
         began = time.perf_counter()
-        _make_ready(part)
-        passed = time.perf_counter() - began
-        self.began += passed
-        self.ends += passed
+        try:
+            yield
+        finally:
+            self.stand(time.perf_counter() - began)
+
+    def stand(self, seconds: float) -> None:
+        """Leave so many seconds out that have passed."""
+        self.began += seconds
+        self.ends += seconds
+        self.stood += seconds
 
     def teller(self, step: str, seconds: float) -> Callable[[float], None]:
         """Return what a step tells the share that is done; it raises TimeIsUp after the seconds."""

@@ -134,7 +134,9 @@ def count_slices(
 
     def values() -> list[pa.ChunkedArray | pa.Array]:
         if not read:
-            read.extend(sources.rows_with(plan.right, (), plan.read)[1])
+            # A worker that has just come opens files, and may compile what decodes them.
+            with clock.standing():
+                read.extend(sources.rows_with(plan.right, (), plan.read)[1])
         return read
 
     owners, what = graph_key(plan.how, sources.tables)
@@ -148,8 +150,9 @@ def count_slices(
         if number not in cut.slices:
             continue
         own = cut.slices[number]
-        ends = clock.left / (len(numbers) - done)
-        given = values, ends, sources
+        # What is left is shared by estimates, which may take all of it.
+        left = 1 if method_of(asked) == "exact" else len(numbers) - done
+        given = values, clock, left, sources
         of_edges = _count(plan, _of_slice(asked, number), own.places, own.edges, *given)
         # These are few, mostly: an estimate of next to nothing takes long.
         exactly = asked if asked.method == "exact" else replace(asked, method="auto")
@@ -225,18 +228,23 @@ def _count(
     places: NDArray[np.int64],
     edges: EdgeGraph,
     values: Any,
-    seconds: float,
+    clock: Clock,
+    left: int,
     sources: Sources,
 ) -> dict[str, Any]:
-    """Return what motif_count() says of some edges."""
+    """Return what motif_count() says of some edges.
+
+    clock: that of all slices, of which so many are left to share its time.
+    """
     taken = pa.array(places)
     plains = conditions_of(asked, edges, lambda place: joined(values()[place]).take(taken))
-    clock = Clock.starting(asked.function, seconds)
+    own = Clock.starting(asked.function, clock.left / left)
     delta, kind = edges.clamp(asked.delta), plan.read[2].type
-    search = Search(
-        edges.graph, plains, asked, method_of(asked), delta, kind, clock, sources.memory
-    )
-    found, _ = count_instances(search)
+    search = Search(edges.graph, plains, asked, method_of(asked), delta, kind, own, sources.memory)
+    try:
+        found, _ = count_instances(search)
+    finally:
+        clock.stand(own.stood)
     return {
         **found,
         "edges": edges.graph.edge_count + edges.graph.loop_count,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import Future
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,7 +12,9 @@ from cluster_cases import explained, wait_for_workers
 
 import raydb
 from raydb.engine.cluster import cluster as coordinator
+from raydb.engine.cluster.worker import Worker
 from raydb.engine.session import queries
+from raydb.engine.table_functions.motif import motif_search
 
 pytestmark = pytest.mark.long
 
@@ -193,6 +198,51 @@ def test_motifs_are_counted_by_slices_of_time(con, alone, rows, motif):
     for _ in range(2):
         (found,), (expected,) = con.execute(query).fetchall(), alone.execute(query).fetchall()
         assert found == expected
+
+
+class WorkersHere:
+    """Two workers within the process, which answer at once."""
+
+    is_local = True
+
+    def __init__(self):
+        self._workers = {"one": Worker(), "two": Worker()}
+
+    def workers(self, *, anew=False):
+        return {each: each for each in self._workers}
+
+    def call(self, questions):
+        answers = {each: Future() for each in questions}
+        for each, question in questions.items():
+            answers[each].set_result(self._workers[each].answer(question))
+        return answers
+
+    def end(self, worker, call):
+        self._workers[worker].end(call)
+
+    def close(self):
+        for each in self._workers.values():
+            each.close()
+
+
+def test_what_a_new_worker_compiles_takes_no_time_of_motifs(path, alone, monkeypatch):
+    def compile_slowly(part):
+        if part not in compiled:
+            compiled.add(part)
+            time.sleep(1.2)
+
+    query = (
+        "SELECT count FROM motif_count(edges, src => 's', dst => 'd', time => 't',"
+        " method => 'exact', motif => 'a->b, b->a', delta => 9000, max_seconds => 1)"
+    )
+    expected = alone.execute(query).fetchall()
+    compiled = set()
+    monkeypatch.setattr(motif_search, "_make_ready", compile_slowly)
+    with raydb.connect(path, read_only=True) as con:
+        cluster = con._session.queries.cluster = coordinator.Cluster(WorkersHere(), path)
+        assert con.execute(query).fetchall() == expected
+        assert compiled == {"graph", "count"}
+        assert cluster._times, "workers have counted"
 
 
 @pytest.mark.long
