@@ -21,6 +21,7 @@ import os
 import stat
 import sys
 import tempfile
+import threading
 import time
 from contextlib import suppress
 from logging import getLogger
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from io import BufferedWriter
 
 VARIABLE = "RAYDB_CACHE_DIR"
+
+# Set where a loop was asked for that is not kept: this process or another one compiles it.
+lacks = threading.Event()
 
 _SOURCES = Path(__file__).parent
 _SUFFIX = ".nbc"
@@ -89,6 +93,7 @@ def load(toolchain: str, loop: str) -> bytes | None:
             found = _read(folder / toolchain / f"{loop}{_SUFFIX}")
             if found is not None:
                 return found
+    lacks.set()
     return None
 
 

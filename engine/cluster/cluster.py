@@ -156,7 +156,11 @@ class Cluster:
         return None
 
     def about(self) -> list[dict[str, Any]]:
-        """Return what the workers say of themselves; a worker that does not answer is 'lost'."""
+        """Return what the workers say of themselves.
+
+        state: 'ready', 'compiling' while loops are compiled or loaded and NumPy does their work,
+        'lost' where a worker does not answer.
+        """
         self._check_process()
         asked = {each: self.engine.about(each) for each in self.engine.workers(anew=True)}
         names = self.engine.workers()
@@ -165,7 +169,7 @@ class Cluster:
         for worker, answer in asked.items():
             said: dict[str, Any] = {"state": "lost"}
             if answer.done() and answer.exception() is None:
-                said = {"state": "ready", **json.loads(answer.result())}
+                said = json.loads(answer.result())
             found.append({"address": worker, "name": names.get(worker, ""), **said})
         return found
 

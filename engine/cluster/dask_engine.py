@@ -12,7 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import json
+import logging
 import time
+from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
 from raydb.engine.cluster.lines import Lines, connect_line
@@ -156,10 +159,12 @@ def connect_engine(cluster: object, *, allow_insecure: bool = False) -> DaskEngi
 
         local = LocalWorkers()
         try:
-            return DaskEngine(local.client, local.close, is_local=True)
+            engine = DaskEngine(local.client, local.close, is_local=True)
+            _tell_of_compiling(engine)
         except BaseException:
             local.close()
             raise
+        return engine
     check_address(cluster, allow_insecure=allow_insecure)
     try:
         client = distributed.Client(cluster, timeout=_CONNECT_S, set_as_default=False)
@@ -170,6 +175,19 @@ def connect_engine(cluster: object, *, allow_insecure: bool = False) -> DaskEngi
     except BaseException:
         client.close()
         raise
+
+
+def _tell_of_compiling(engine: DaskEngine) -> None:
+    """Let the log tell, once a connection, that loops are compiled."""
+    asked = [engine.about(each) for each in engine.workers()]
+    done, _ = wait(asked, _QUIET_S)
+    states = [json.loads(each.result())["state"] for each in done if each.exception() is None]
+    if "compiling" in states:
+        logging.getLogger("raydb").warning(
+            "the workers of cluster='local' have no compiled loops yet; these are compiled now,"
+            " once on this machine, and for about half a minute queries are answered slower;"
+            " 'raydb compile' does it ahead"
+        )
 
 
 def check_address(address: str, *, allow_insecure: bool) -> None:

@@ -25,7 +25,7 @@ from raydb.kernels.backends.cpu import warm
 # Coordinators whose calls run at once; others wait.
 _MOST_CALLS = 16
 
-# How long a worker that begins waits for its loops, which are compiled once on a machine.
+# How long a worker that begins waits for its loops to be loaded.
 _LOOPS_S = 20.0
 
 # Workers within a process, and those of other protocols, have no lines: they would open a port.
@@ -34,16 +34,20 @@ _LISTENING = ("tcp://", "tls://")
 _HANDLERS = ("raydb_line", "raydb_call", "raydb_end", "raydb_about", "raydb_train")
 
 
-def dask_setup(_worker: Any = None) -> None:
+def dask_setup(_worker: Any = None) -> bool:
     """Get the loops ready before anybody knows the worker; Dask calls it for --preload.
 
-    They would take the processor from its first questions, which NumPy answers meanwhile.
+    They would take the processor from its first questions, which NumPy answers meanwhile. So it
+    does where loops are to be compiled, half a minute's work, once on a machine: nobody waits for
+    that. Returns whether the loops are ready.
     """
+    is_ready = False
     with suppress(OperationalError):  # A question raises it.
-        warm.wait(_LOOPS_S)
+        is_ready = warm.wait_for_kept(_LOOPS_S)
     # What is there now stays. To look through it takes 0.12 s, and what an interrupt leaves does.
     gc.collect()
     gc.freeze()
+    return is_ready
 
 
 class RayDBPlugin(WorkerPlugin):
@@ -92,7 +96,8 @@ class RayDBPlugin(WorkerPlugin):
         return b""
 
     async def _about(self) -> bytes:
-        return json.dumps(self._worker.about()).encode()
+        state = "compiling" if warm.is_under_way() else "ready"
+        return json.dumps({"state": state, **self._worker.about()}).encode()
 
     async def _train(self, part: str, question: bytes) -> bytes:
         loop = asyncio.get_running_loop()

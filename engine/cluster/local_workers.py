@@ -38,6 +38,16 @@ _REST_S = 1.0
 
 _KEYS = ("tls_ca_file", "tls_worker_cert", "tls_worker_key")
 
+# What Dask does for tasks and a dashboard, which nobody has here: by default a scheduler and two
+# workers that rest take 85 ms of a processor each second, and scans wait for each of these turns.
+_QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.scheduler.work-stealing": False,
+    "distributed.scheduler.active-memory-manager.start": False,
+}
+
 
 class LocalWorkers:
     """As many workers as processors; one that ends is started anew.
@@ -73,7 +83,7 @@ class LocalWorkers:
         import distributed  # noqa: PLC0415  (an extra)
 
         security = distributed.Security.temporary()
-        with dask.config.set({"distributed.scheduler.http.routes": []}):
+        with dask.config.set({"distributed.scheduler.http.routes": [], **_QUIET}):
             self._cluster = distributed.LocalCluster(
                 n_workers=0,
                 processes=False,
@@ -100,8 +110,7 @@ class LocalWorkers:
             self.client.wait_for_workers(self._count, timeout=_QUIET_S)
             return
         logging.getLogger("raydb").info(
-            "waiting for the %d workers of cluster='local': their loops are loaded, or compiled,"
-            " once on this machine",
+            "waiting for the %d workers of cluster='local', which import raydb and load its loops",
             self._count,
         )
         try:
@@ -175,7 +184,7 @@ async def _work(number: str, told: dict[str, Any]) -> None:
     logging.getLogger("distributed").setLevel(logging.ERROR)
     # Where the program is killed, each of its workers removes the folder of all.
     logging.getLogger("distributed.diskutils").setLevel(logging.CRITICAL)
-    dask.config.set({"distributed.worker.http.routes": []})
+    dask.config.set({"distributed.worker.http.routes": [], **_QUIET})
     worker: Any = Worker(
         told["scheduler"],
         name=number,
@@ -188,6 +197,21 @@ async def _work(number: str, told: dict[str, Any]) -> None:
     )
     async with worker:
         await worker.finished()
+
+
+def _compile_beside() -> None:
+    """Have a process that compiles what is missing, and then ends.
+
+    Workers end with the connection, and what they compile just then would be lost: a program of
+    some seconds would find as little at its next start. They wait for what another one compiles.
+    """
+    subprocess.Popen(
+        [sys.executable, "-P", "-m", "raydb.engine.cluster.local_loops"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def _end_with_parent(folder: str) -> None:
@@ -209,7 +233,8 @@ def _run() -> int:
 
     from raydb.engine.cluster.dask_plugin import dask_setup  # noqa: PLC0415  (as above)
 
-    dask_setup()
+    if not dask_setup() and sys.argv[1] == "0":
+        _compile_beside()
     line = sys.stdin.buffer.readline()
     if not line:  # The program has ended before it had a scheduler.
         os._exit(0)

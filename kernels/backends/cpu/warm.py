@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import atexit
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from raydb.errors import OperationalError
+from raydb.kernels import code_cache
 from raydb.kernels.backends.aggregates import BY_ROW, BY_RUN, STATES, WIDE
 from raydb.kernels.backends.cpu import numpy_loops
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 # Importing numba holds up every other thread, so a first query gets this long to be answered.
 DELAY_SECONDS = 0.5
+
+_PAUSE_SECONDS = 0.02
 
 # What most BVHs store. A loop over other types is compiled, or loaded, when it is first called.
 CODE_TYPES = ("u1", "u2", "i4")
@@ -54,8 +58,7 @@ def start() -> None:
     """Begin to get the loops ready, unless that is under way or done."""
     with _warmup.lock:
         # A process that was forked has the thread's object, but not the thread.
-        is_running = _warmup.thread is not None and _warmup.thread.is_alive()
-        if _warmup.scan_loops is None and _warmup.error is None and not is_running:
+        if _warmup.scan_loops is None and _warmup.error is None and not is_under_way():
             _warmup.thread = threading.Thread(target=_run, name="raydb warm-up", daemon=True)
             _warmup.thread.start()
 
@@ -102,6 +105,27 @@ def wait(seconds: float | None = None) -> None:
     assert _warmup.thread is not None
     _warmup.thread.join(seconds)
     loops()
+
+
+def wait_for_kept(seconds: float) -> bool:
+    """Wait as `wait` does, but not for loops that are to be compiled; tell whether all are ready.
+
+    These come when they are compiled, by this process or by others. Raises OperationalError as
+    `loops` does.
+    """
+    _warmup.hurry.set()
+    start()
+    assert _warmup.thread is not None
+    until = time.monotonic() + seconds
+    while is_under_way() and not code_cache.lacks.is_set() and time.monotonic() < until:
+        _warmup.thread.join(_PAUSE_SECONDS)
+    loops()
+    return not is_under_way()
+
+
+def is_under_way() -> bool:
+    """Tell whether loops are being loaded or compiled."""
+    return _warmup.thread is not None and _warmup.thread.is_alive()
 
 
 def _run() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
@@ -11,7 +12,7 @@ import time
 
 import psutil
 import pytest
-from cluster_cases import STAR, in_a_thread, wait_for_workers
+from cluster_cases import STAR, explained, in_a_thread, wait_for_workers
 from differential import answer
 
 import raydb
@@ -87,6 +88,34 @@ def test_local_workers_come_with_their_loops(monkeypatch, caplog):
         assert list(ready.values()) == [True, True]
     finally:
         local.close()
+
+
+def compiling_processes(folder):
+    found = []
+    for each in psutil.process_iter(["cmdline"]):
+        with contextlib.suppress(psutil.Error):
+            is_ours = "raydb.engine.cluster.local_loops" in (each.info["cmdline"] or [])
+            if is_ours and each.environ()["RAYDB_CACHE_DIR"] == str(folder):
+                found.append(each)
+    return found
+
+
+@pytest.mark.long
+def test_nobody_waits_for_loops_that_are_to_be_compiled(path, alone, tmp_path, monkeypatch, caplog):
+    expected = alone.execute(STAR).fetchall()
+    monkeypatch.setenv("RAYDB_CACHE_DIR", str(tmp_path))
+    config = {"segment_rows": 50_000}
+    try:
+        with raydb.connect(path, read_only=True, cluster="local", config=config) as con:
+            assert "'raydb compile' does it ahead" in caplog.text
+            assert con.execute(STAR).fetchall() == expected
+            assert "at workers" in explained(con, STAR)
+            states = con.execute("SELECT DISTINCT state FROM workers()").fetchall()
+            assert states == [("compiling",)]
+        assert compiling_processes(tmp_path), "what was begun is not lost with the connection"
+    finally:
+        for each in compiling_processes(tmp_path):
+            each.kill()
 
 
 def test_a_forked_process_has_no_workers(con):
