@@ -166,6 +166,7 @@ def connect_engine(cluster: object, *, allow_insecure: bool = False) -> DaskEngi
             raise
         return engine
     check_address(cluster, allow_insecure=allow_insecure)
+    _check_keys(cluster)
     try:
         client = distributed.Client(cluster, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
@@ -192,16 +193,37 @@ def _tell_of_compiling(engine: DaskEngine) -> None:
 
 def check_address(address: str, *, allow_insecure: bool) -> None:
     """Raise for the address of a scheduler that is none, or that anybody on the way could be."""
-    kind, separator, rest = address.partition("://")
-    if not separator or kind not in ("tls", "tcp"):
+    kind, _, rest = address.partition("://")
+    host, _, port = rest.rpartition(":")
+    host = host.strip("[]")
+    is_port = port.isascii() and port.isdecimal() and 0 < int(port) < 2**16
+    if kind not in ("tls", "tcp") or not (host and is_port):
         raise ProgrammingError(
             f"cluster is 'local', 'tls://host:port' or a dask Client, not '{address}'"
         )
-    host = rest.rpartition(":")[0].strip("[]")
     if kind == "tcp" and not (allow_insecure or _is_this_machine(host)):
         raise OperationalError(
             f"the cluster '{address}' is reached without TLS, and whoever can speak to a scheduler"
             " can run programs; use tls://, or say cluster_insecure=True where the network is yours"
+        )
+
+
+def _check_keys(address: str) -> None:
+    """Raise OperationalError where dask's configuration has no keys for an address with TLS."""
+    if not address.startswith("tls://"):
+        return
+    import distributed  # noqa: PLC0415  (an extra)
+
+    try:
+        keys = distributed.Security().get_connection_args("client")["ssl_context"]
+    except (OSError, ValueError) as error:
+        raise OperationalError(
+            f"the keys of dask's configuration (distributed.comm.tls) cannot be read: {error}"
+        ) from error
+    if keys is None:
+        raise OperationalError(
+            f"the cluster '{address}' is reached by TLS, and dask's configuration has no keys: set"
+            " distributed.comm.tls.ca-file, .client.cert and .client.key, or give a dask Client"
         )
 
 

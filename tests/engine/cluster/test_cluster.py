@@ -13,6 +13,7 @@ import shutil
 import sys
 from random import Random
 
+import dask
 import numpy as np
 import pytest
 from cluster_cases import STAR, explained, wait_for_workers
@@ -260,9 +261,25 @@ def test_addresses_without_tls_are_refused(path):
         check_address(address, allow_insecure=True)
     for address in ("tcp://127.0.0.1:1", "tcp://localhost:1", "tcp://[::1]:1", "tls://far:1"):
         check_address(address, allow_insecure=False)
-    for wrong in ("scheduler", "http://far:1", 7):
+    no_ports = ("tls://far", "tls://far:", "tls://far:port", "tls://:1", "tls://far:65536")
+    for wrong in ("scheduler", "http://far:1", *no_ports, 7):
         with pytest.raises(raydb.ProgrammingError, match="cluster is 'local'"):
             raydb.connect(path, read_only=True, cluster=wrong)
+
+
+def test_an_address_with_tls_needs_keys(path, tmp_path):
+    def connect():
+        raydb.connect(path, read_only=True, cluster="tls://127.0.0.1:1")
+
+    names = ("ca-file", "client.cert", "client.key")
+    with pytest.raises(raydb.OperationalError, match=r"has no keys: set distributed\.comm\.tls"):
+        connect()
+    config = {f"distributed.comm.tls.{name}": str(tmp_path / "missing") for name in names}
+    with (
+        dask.config.set(config),
+        pytest.raises(raydb.OperationalError, match=r"cannot be read: .*No such file"),
+    ):
+        connect()
 
 
 def test_without_the_extra_one_sentence_says_so(path, monkeypatch):
