@@ -65,6 +65,24 @@ def test_groups_that_come_back_fit_the_memory_limit(con, alone, monkeypatch):
     assert con.execute(STAR).fetchall() == alone.execute(STAR).fetchall()
 
 
+def test_a_query_asks_each_worker_once_and_groups_are_all_that_comes(con, monkeypatch):
+    engine = con._session.queries.cluster.engine
+    call, answers = engine.call, []
+
+    def counted(questions):
+        asked = call(questions)
+        answers.extend(asked.items())
+        return asked
+
+    rows = con.execute(STAR).fetchall()
+    monkeypatch.setattr(engine, "call", counted)
+    assert con.execute(STAR).fetchall() == rows
+    assert sorted(worker for worker, _ in answers) == sorted(engine.workers())
+    row_bytes = 32  # A short text with its end, and two numbers of 8 bytes.
+    for _, found in answers:
+        assert len(found.result()) <= len(rows) * row_bytes + 1024
+
+
 def test_the_plan_as_a_page_shows_the_workers(con):
     ((page, *_),) = con.execute(f"EXPLAIN (ANALYZE, FORMAT HTML) {STAR}").fetchall()
     assert "2 workers, 8 of 8 segments read" in page
