@@ -86,18 +86,23 @@ class CommonKeys:
 
         It is NULL where nothing can be equal to it.
         """
-        place = self.multiplied((key, factor))
         if divisor == 1:
-            return place
-        multiplied = self.keys[place]
+            return self.multiplied((key, factor))
+        numbers = self.keys[key]
+        is_null = numbers == NULL_KEY if numbers.min(initial=0) == NULL_KEY else None
+        # In one array: to map it into memory takes longer than to compute what is in it.
+        found = numbers * factor
         if asked == EQUAL:
-            is_whole = (multiplied != NULL_KEY) & (multiplied % divisor == 0)
-            found = np.where(is_whole, multiplied // divisor, NULL_KEY)
-        else:
-            is_up = asked in (LESS, AT_LEAST)
-            found = (multiplied - 1) // divisor + 1 if is_up else multiplied // divisor
-            if multiplied.min(initial=0) == NULL_KEY:
-                found[multiplied == NULL_KEY] = NULL_KEY
+            is_fraction = found % divisor != 0
+            is_null = is_fraction if is_null is None else is_null | is_fraction
+        is_up = asked in (LESS, AT_LEAST)
+        if is_up:
+            found -= 1
+        found //= divisor
+        if is_up:
+            found += 1
+        if is_null is not None:
+            found[is_null] = NULL_KEY
         self.keys.append(found)
         return len(self.keys) - 1
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from raydb.kernels.backends.cpu.threads import run_parts
 from raydb.kernels.motif.common_keys import (
     AT_MOST,
     DIFFERENT,
@@ -19,7 +20,7 @@ from raydb.kernels.motif.common_keys import (
 from raydb.kernels.motif.conditions import NONE, NULL_KEY, with_equal_twins
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -29,11 +30,22 @@ if TYPE_CHECKING:
     from raydb.kernels.motif.loops.exact_lists import Lists, Pattern, State
     from raydb.kernels.motif.shape import Motif, Ties
 
+    # Keys, the tests of each edge, and the keys in the order of the lists, of 64 bits and of 32.
+    _Compared: TypeAlias = tuple[
+        NDArray[np.int64], list[list[Test]], NDArray[np.int64], NDArray[np.int32]
+    ]
+
+T = TypeVar("T")
+U = TypeVar("U")
+
 # How comparisons are told to the loops, see condition_loops.
 _ASKED: Mapping[Operator, int] = {"<": LESS, "<=": AT_MOST, "=": EQUAL, "<>": DIFFERENT}
 
 # Keys within this have 32 bits in the order of the lists.
 _MOST_NARROW = 2**31 - 2
+
+# Keys of so many edges take 0.1 ms to prepare, ten times what handing them to a thread takes.
+_MANY_EDGES = 2**14
 
 
 def prepare(
@@ -51,20 +63,20 @@ def prepare(
     from raydb.kernels.motif.loops import exact_lists  # noqa: PLC0415  (numba takes 0.3 s)
 
     asked = with_equal_twins(conditions or NONE, motif)
-    same = later = np.empty(0, np.uint32)
-    if ties == "strict" and bool((graph.time[1:] == graph.time[:-1]).any()):
-        same, later = np.empty_like(graph.source), np.empty_like(graph.source)
-        exact_lists.find_ties(graph.time, same, later)
-    follower, following = _followers(motif), np.empty(0, np.uint32)
-    if bool((follower >= 0).any()):
-        following = np.empty_like(graph.source)
-        exact_lists.find_following(
-            *(graph.in_offsets, graph.in_edges, graph.out_offsets, graph.out_edges),
-            *(later, following),
-        )
+    follower = _followers(motif)
     listed, offsets, bases, masks = _lists_of_kinds(graph, asked, _only_root(motif))
-    keys, tests = _tests(motif, asked)
-    placed = _placed(motif, listed, bases, asked.filter_of, keys, tests)
+
+    def order() -> tuple[NDArray[np.uint32], ...]:
+        far = _far(graph, motif, listed, bases, asked.filter_of)
+        return *_orders(graph, ties, bool((follower >= 0).any())), far
+
+    def compare() -> _Compared:
+        keys, tests = _tests(motif, asked)
+        return keys, tests, *_placed(motif, listed, bases, asked.filter_of, keys, tests)
+
+    (same, later, following, far), (keys, tests, placed, narrow) = _both(
+        order, compare, graph.edge_count if asked.comparisons else 0
+    )
     lists = exact_lists.Lists(
         graph.source,
         graph.target,
@@ -80,13 +92,41 @@ def prepare(
         bases,
         masks,
         keys,
-        *placed,
-        _far(graph, motif, listed, bases, asked.filter_of),
+        placed,
+        narrow,
+        far,
         _frozen(same),
         _frozen(later),
         _frozen(following),
     )
     return lists, _pattern(motif, follower, asked, tests, delta, credited)
+
+
+def _both(one: Callable[[], T], other: Callable[[], U], edge_count: int) -> tuple[T, U]:
+    """Return what two functions return, each on a thread of its own where edges are many."""
+    if edge_count < _MANY_EDGES:
+        return one(), other()
+    made: list[Any] = run_parts(lambda make: make(), (one, other))
+    return made[0], made[1]
+
+
+def _orders(
+    graph: TemporalGraph, ties: Ties, follows: bool
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return `same`, `later` and `following` of `Lists`, the last one where an edge follows one."""
+    from raydb.kernels.motif.loops import exact_lists  # noqa: PLC0415  (numba takes 0.3 s)
+
+    same = later = following = np.empty(0, np.uint32)
+    if ties == "strict" and bool((graph.time[1:] == graph.time[:-1]).any()):
+        same, later = np.empty_like(graph.source), np.empty_like(graph.source)
+        exact_lists.find_ties(graph.time, same, later)
+    if follows:
+        following = np.empty_like(graph.source)
+        exact_lists.find_following(
+            *(graph.in_offsets, graph.in_edges, graph.out_offsets, graph.out_edges),
+            *(later, following),
+        )
+    return same, later, following
 
 
 def _pattern(
@@ -164,6 +204,10 @@ def _tests(motif: Motif, asked: Conditions) -> tuple[NDArray[np.int64], list[lis
     for edge, rows in enumerate(tests):
         moved = [(place[key], other, place.get(key2, 0), asks) for key, other, key2, asks in rows]
         tests[edge] = sorted(moved, key=itemgetter(0, 3))
+    only = common.keys[used[0]] if len(used) == 1 else None
+    if only is not None and only.flags.carray:
+        # As it is: a loop would be compiled anew for one that can't be written.
+        return only.reshape(1, -1), tests
     stacked = np.array([common.keys[key] for key in used], np.int64)
     return (stacked if used else np.empty((0, 0), np.int64)), tests
 
@@ -195,6 +239,7 @@ def _placed(
     That is where all that is asked of the edge is a range of one key. The rest takes no memory. All
     have 64 bits or all have 32, see `Lists`; there are none of the others.
     """
+    from raydb.kernels.motif.loops.exact_lists import place_keys  # noqa: PLC0415  (numba takes 0.3 s)
     from raydb.kernels.motif.loops.run_counts import AT_ONCE  # noqa: PLC0415  (numba takes 0.3 s)
 
     degrees, root = _degrees(motif), _only_root(motif)
@@ -202,9 +247,8 @@ def _placed(
     own = [{key for key, *_ in rows} if edge != root else set() for edge, rows in enumerate(tests)]
     counted = {edge: next(iter(each)) for edge, each in enumerate(own) if len(each) == 1}
     shape = (len(keys), len(listed) + AT_ONCE) if counted else (0, 0)
-    found = {key: _narrowed(keys[key]) for key in counted.values()}
-    narrow = {key: row for key, row in found.items() if row is not None}
-    is_narrow = len(narrow) == len(found)
+    is_narrow = all(_fits_narrow(keys[key]) for key in {*counted.values()})
+    least = -(2**31) if is_narrow else NULL_KEY
     placed: NDArray[Any] = np.empty(shape, np.int32 if is_narrow else np.int64)
     for edge, key in counted.items():
         source, target = (degrees[vertex] > 1 for vertex in motif.edges[edge])
@@ -212,29 +256,21 @@ def _placed(
         base = bases[kinds[edge] + 1 if kinds else 0]
         size = int(base[1] - base[0])
         read = source and not is_bound, target and not is_bound, source and target
-        numbers: NDArray[Any] = narrow[key] if is_narrow else keys[key]
         for start, is_read in zip(base[:3], read, strict=True):
             if is_read:
                 places = slice(start, start + size)
-                np.take(numbers, listed[places], out=placed[key, places], mode="clip")
+                place_keys(keys[key], listed[places], least, placed[key, places])
     if is_narrow:
         return np.empty((0, 0), np.int64), placed
     return placed, np.empty((0, 0), np.int32)
 
 
-def _narrowed(keys: NDArray[np.int64]) -> NDArray[np.int32] | None:
-    """Return keys in 32 bits, the least number for NULL_KEY; None where one has more."""
+def _fits_narrow(keys: NDArray[np.int64]) -> bool:
+    """Return whether keys fit 32 bits, whose least number is left to NULL_KEY."""
     least = int(keys.min(initial=0))
-    is_null = None
     if least == NULL_KEY:
-        is_null = keys == NULL_KEY
-        least = int(keys.min(initial=0, where=~is_null))
-    if max(-least, int(keys.max(initial=0))) > _MOST_NARROW:
-        return None
-    found = keys.astype(np.int32)
-    if is_null is not None:
-        found[is_null] = -(2**31)
-    return found
+        least = int(keys.min(initial=0, where=keys != NULL_KEY))
+    return max(-least, int(keys.max(initial=0))) <= _MOST_NARROW
 
 
 def _far(
@@ -245,6 +281,7 @@ def _far(
     kinds: tuple[int, ...],
 ) -> NDArray[np.uint32]:
     """Return the vertices at the other ends in the order of the lists; see `Lists`."""
+    from raydb.kernels.motif.loops.exact_lists import place_ends  # noqa: PLC0415  (numba takes 0.3 s)
     from raydb.kernels.motif.loops.run_counts import AT_ONCE  # noqa: PLC0415  (numba takes 0.3 s)
 
     degrees, root = _degrees(motif), _only_root(motif)
@@ -260,7 +297,7 @@ def _far(
         size = int(bases[kind][1] - bases[kind][0])
         places = slice(int(bases[kind][side]), int(bases[kind][side]) + size)
         ends = graph.source if side else graph.target
-        np.take(ends, listed[places], out=far[places], mode="clip")
+        place_ends(ends, listed[places], far[places])
     return far
 
 

@@ -195,8 +195,7 @@ class _Maker:
         multiple = self._multiples.get(place)
         of = None if multiple is None else self._keys_alone(multiple.of)
         if multiple is not None and of is not None:
-            known = of if of.min(initial=0) > NULL_KEY else of[of != NULL_KEY]
-            most = max(-int(known.min(initial=0)), int(known.max(initial=1)))
+            most = int(self._keep("motif largest key", (multiple.of,), lambda: _largest(of))[0])
             if 0 < most * abs(multiple.factor) < _MOST_MULTIPLIED:
                 return of, multiple.factor
         return self._keys_alone(place), 1
@@ -252,6 +251,12 @@ def keys_alone(values: Values) -> Keys | None:
         if len(keys) and int(keys.min()) == NULL_KEY:
             return None
     return keys if is_known is None else np.where(is_known, keys, NULL_KEY)
+
+
+def _largest(keys: Keys) -> Keys:
+    """Return the largest of keys without their signs, at least 1, shape (1,); NULL is none."""
+    known = keys if keys.min(initial=0) > NULL_KEY else keys[keys != NULL_KEY]
+    return np.array([max(-int(known.min(initial=0)), int(known.max(initial=1)))])
 
 
 def _as_integers(values: Values) -> Values | None:

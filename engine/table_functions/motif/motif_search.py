@@ -181,9 +181,13 @@ def _search_circle(part: LoopPart) -> None:
         case "graph":
             pass
         case "count":
-            every = Conditions((np.ones(graph.edge_count, np.bool_),), (0,) * len(motif.edges))
+            every = (np.ones(graph.edge_count, np.bool_),), (0,) * len(motif.edges)
             for ties in TIES:
-                count_exact(graph, motif, 9, ties, conditions=every)
+                count_exact(graph, motif, 9, ties, conditions=Conditions(*every))
+            for factor in (1, 2**32):  # Keys of 32 bits and of 64.
+                keys = (np.arange(graph.edge_count) * factor,)
+                asked = Conditions(keys=keys, comparisons=(Comparison(2, 0, "<=", 3, 0),))
+                count_exact(graph, motif, 9, "index", conditions=asked)
         case "list":
             enumerate_instances(graph, motif, 9, "index", 1)
         case "estimate":

@@ -252,6 +252,20 @@ def filter_lists(
 
 
 @compiled
+def place_keys(keys: Integers, listed: Numbers, least: int, placed: NDArray[Any]) -> None:
+    """Write the keys of listed edges, of 64 bits or of 32, `least` for those that are less."""
+    for place in range(len(listed)):
+        placed[place] = max(keys[np.uint64(listed[place])], np.int64(least))
+
+
+@compiled
+def place_ends(ends: Numbers, listed: Numbers, far: Numbers) -> None:
+    """Write the ends of listed edges."""
+    for place in range(len(listed)):
+        far[place] = ends[np.uint64(listed[place])]
+
+
+@compiled
 def find_ties(time: Integers, same: Numbers, later: Numbers) -> None:
     """Write the first edge of the same time and the first of a later time of each edge."""
     count = len(time)
