@@ -151,7 +151,7 @@ class Template:
         }
         self.columns = plan.columns
         self.contents = contents(plan)
-        self._bound = OpenPlan(plan)
+        self._bound = OpenPlan(plan, has_slots=bool(slots.constants or slots.parameters))
         self._optimized: _OptimizedPlan | None = None
 
     def fill(self, constants: Sequence[str], parameters: Parameters) -> Filled | None:
@@ -245,11 +245,11 @@ class Filled:
 
 
 class OpenPlan:
-    """A plan with stand-ins for the literals of slots."""
+    """A plan with stand-ins for the literals of slots, unless it has none."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, *, has_slots: bool) -> None:
         self.plan = plan
-        self._build = _builder(plan, {})
+        self._build = _builder(plan, {}) if has_slots else None
 
     def fill(self, literals: _Literals) -> Plan:
         """Return the plan with literals."""
@@ -290,7 +290,7 @@ class _OptimizedPlan:
             slot: [Slot(each, Hole) for each in all_of] for slot, all_of in literals.items()
         }
         holes = {slot: [hole.stand_in() for hole in all_of] for slot, all_of in self.holes.items()}
-        self._open = OpenPlan(optimize(bound.fill(holes), catalog, found))
+        self._open = OpenPlan(optimize(bound.fill(holes), catalog, found), has_slots=bool(holes))
 
     def fill(self, literals: _Literals) -> Filling | None:
         filled: dict[Slot, Sequence[Literal]] = {}
