@@ -33,6 +33,7 @@ from raydb.planner.expressions.types import (
     TIMESTAMP_NS,
     TIMESTAMPTZ,
     can_cast,
+    is_array,
     is_decimal,
     is_float,
     is_integer,
@@ -143,8 +144,9 @@ def _sum(name: str, argument: Expression) -> AggregateCall:
     That of UHUGEINT is DOUBLE, and a condition counts the rows for which it is true, as in DuckDB.
     Vectors are added up number by number, as in pgvector.
     """
-    if is_vector(argument.type):
-        return AggregateCall("vector_sum", (argument,), argument.type)
+    vector = _as_vector(argument)
+    if vector is not None:
+        return AggregateCall("vector_sum", (vector,), vector.type)
     argument = cast(argument, INTEGER) if argument.type == BOOLEAN else argument
     argument = require_number(name, argument)
     kind = argument.type
@@ -157,9 +159,18 @@ def _sum(name: str, argument: Expression) -> AggregateCall:
 
 
 def _avg(name: str, argument: Expression) -> AggregateCall:
-    if is_vector(argument.type):
-        return AggregateCall("vector_avg", (argument,), argument.type)
+    vector = _as_vector(argument)
+    if vector is not None:
+        return AggregateCall("vector_avg", (vector,), vector.type)
     return AggregateCall("avg", (require_number(name, argument),), DOUBLE)
+
+
+def _as_vector(argument: Expression) -> Expression | None:
+    """Return an argument that is a vector, TINYINT[n] as DOUBLE[n]; None for any other."""
+    kind = argument.type
+    if is_array(kind) and kind.value_type == pa.int8():
+        return cast(argument, pa.list_(DOUBLE, kind.list_size))
+    return argument if is_vector(kind) else None
 
 
 def _bits(name: str, argument: Expression) -> AggregateCall:

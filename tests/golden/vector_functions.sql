@@ -100,6 +100,10 @@ SELECT sum(v) FROM (VALUES ([1, NULL]::FLOAT[2])) s (v);
 -- error: DataError: sum() of a vector that contains NULL is not defined
 SELECT avg([1, 2]);
 -- error: ProgrammingError: avg() needs a number, not a list (INTEGER[]) (line 1, column 8)
+SELECT sum(v), avg(v), typeof(avg(v)) FROM (VALUES ([100, -128]::TINYINT[2]), ([101, 127]::TINYINT[2]), (NULL)) s (v);
+-- (201.0, -1.0) | (100.5, -0.5) | 'DOUBLE[2]'
+SELECT avg(v) FROM (VALUES ([1, NULL]::TINYINT[2])) s (v);
+-- error: DataError: avg() of a vector that contains NULL is not defined
 SELECT sum(v) FROM (VALUES ([1, 2]::INTEGER[2])) s (v);
 -- error: ProgrammingError: sum() needs a number, not 'column1' (INTEGER[2]) (line 1, column 8)
 SELECT stddev(v) FROM t;
