@@ -157,6 +157,8 @@ def count_split(
     Takes 8 bytes for each vertex and, where a vertex is asked for, for each place of a list, for
     each thread.
     """
+    from raydb.kernels.motif.loops.exact_credit import add_spread  # noqa: PLC0415  (numba takes 0.3 s)
+
     asked = conditions or NONE
     if asked.judge is not None:
         return _split_list(graph, motif, delta, ties, split, keep_going, asked)
@@ -172,22 +174,12 @@ def count_split(
         np.add.at(by_window, window, counts)
     if split.vertex >= 0:
         by_vertex = np.sum([state.credit for state in states], axis=0)
-        spread = np.cumsum(sum(state.spread for state in states))[:-1]
-        places = np.flatnonzero(spread)
-        edges = search[0].listed[places]
-        np.add.at(by_vertex, _far_ends(graph, search[0], places, edges), spread[places])
+        lists = search[0]
+        for state in states:
+            add_spread(
+                *(state.spread, lists.listed, lists.bases, lists.source, lists.target, by_vertex)
+            )
     return SplitCount(by_vertex, by_window)
-
-
-def _far_ends(
-    graph: TemporalGraph, lists: Lists, places: NDArray[np.int64], edges: NDArray[np.uint32]
-) -> NDArray[np.uint32]:
-    """Return the vertices at the other ends of edges that lie at places of lists by vertex."""
-    # Each kind's lists by source are followed by those by target, and those by those by pair.
-    starts = lists.bases[:, :3].ravel()
-    is_by_source = (np.searchsorted(starts, places, "right") - 1) % 3 == 0
-    found: NDArray[np.uint32] = np.where(is_by_source, graph.target[edges], graph.source[edges])
-    return found
 
 
 def _split_list(

@@ -25,7 +25,9 @@ from raydb.kernels.motif.conditions import Comparison, Conditions
 from raydb.kernels.motif.estimate import estimate, sample_instances
 from raydb.kernels.motif.exact import (
     ExactCount,
+    Split,
     count_exact,
+    count_split,
     enumerate_instances,
     expected_steps,
 )
@@ -185,9 +187,10 @@ def _search_circle(part: LoopPart) -> None:
             for ties in TIES:
                 count_exact(graph, motif, 9, ties, conditions=Conditions(*every))
             for factor in (1, 2**32):  # Keys of 32 bits and of 64.
-                keys = (np.arange(graph.edge_count) * factor,)
-                asked = Conditions(keys=keys, comparisons=(Comparison(2, 0, "<=", 3, 0),))
+                numbers = np.arange(graph.edge_count) * factor
+                asked = Conditions(keys=(numbers,), comparisons=(Comparison(2, 0, "<=", 3, 0),))
                 count_exact(graph, motif, 9, "index", conditions=asked)
+            count_split(graph, motif, 9, "index", Split(0))
         case "list":
             enumerate_instances(graph, motif, 9, "index", 1)
         case "estimate":

@@ -19,6 +19,7 @@ from raydb.kernels.motif.loops.condition_loops import (
     passing_free,
     tried,
 )
+from raydb.kernels.motif.loops.exact_credit import credit_run
 from raydb.kernels.motif.loops.exact_lists import (
     LATEST,
     SHORT,
@@ -99,36 +100,6 @@ def count_within(
 
 
 @inlined
-def _credit_run(
-    lists: Lists, pattern: Pattern, state: State, depth: int, edge: int, start: int, end: int
-) -> None:
-    """Credit a match to the new vertex of each candidate of the last edge, as `count_within` does.
-
-    Adding to the first place and taking from the place after the last one takes as long for any
-    number of candidates.
-    """
-    if state.range_counts[edge]:
-        for place in range(start, end):
-            if passes(lists, state, edge, np.int64(lists.listed[place])):
-                state.spread[place] += 1
-                state.spread[place + 1] -= 1
-    else:
-        state.spread[start] += 1
-        state.spread[end] -= 1
-    source, target = pattern.source[edge], pattern.target[edge]
-    has_source = (state.vertices[depth] >> source) & 1
-    near = source if has_source else target
-    low, high = np.int64(lists.listed[start]), np.int64(lists.listed[end - 1]) + 1
-    for other in range(len(state.mapped)):
-        if not (state.vertices[depth] >> other) & 1 or other == near:
-            continue
-        one = state.mapped[near if has_source else other]
-        two = state.mapped[other if has_source else near]
-        first, last = pair_run(lists, pattern.kind[edge], one, two, low, high)
-        state.credit[state.mapped[other]] -= tried(lists, state, edge, first, last)
-
-
-@inlined
 def count_one(
     lists: Lists, pattern: Pattern, state: State, depth: int, edge: int, start: int, end: int
 ) -> Int:
@@ -143,7 +114,7 @@ def count_one(
         return count_watched(lists, pattern, state, depth, edge, start, end)
     count = count_within(lists, pattern, state, depth, edge, start, end)
     if pattern.credited >= 0 and not (state.vertices[depth] >> pattern.credited) & 1:
-        _credit_run(lists, pattern, state, depth, edge, start, end)
+        credit_run(lists, pattern, state, depth, edge, start, end, count)
     return count
 
 

@@ -1,0 +1,104 @@
+"""The hot loop that credits the matches of a last edge to the vertices that it leads to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from raydb.kernels.jit import compiled, inlined
+from raydb.kernels.motif.loops.condition_loops import passes, tried
+from raydb.kernels.motif.loops.exact_lists import (
+    BY_PAIR,
+    BY_SOURCE,
+    BY_TARGET,
+    SHORT,
+    Lists,
+    Pattern,
+    State,
+    is_mapped,
+    pair_run,
+)
+
+if TYPE_CHECKING:
+    from raydb.kernels.motif.loops.exact_lists import Integers, Numbers
+
+
+@inlined
+def credit_run(
+    lists: Lists,
+    pattern: Pattern,
+    state: State,
+    depth: int,
+    edge: int,
+    start: int,
+    end: int,
+    count: int,
+) -> None:
+    """Credit a match to the new vertex of each candidate of the last edge.
+
+    count: what `count_within` has found of them. Adding to the first place and taking from the
+    place after the last one takes as long for any number of candidates.
+    """
+    taken = end - start - count
+    if state.range_counts[edge]:
+        taken = -count
+        for place in range(start, end):
+            if passes(lists, state, edge, np.int64(lists.listed[place])):
+                state.spread[place] += 1
+                state.spread[place + 1] -= 1
+                taken += 1
+    else:
+        state.spread[start] += 1
+        state.spread[end] -= 1
+    if taken == 0:
+        return
+    source, target = pattern.source[edge], pattern.target[edge]
+    vertices = state.vertices[depth]
+    has_source = (vertices >> source) & 1
+    near = source if has_source else target
+    if end - start <= SHORT:
+        # No edge leads from a vertex to itself, so that none of the run leads to the near one.
+        for place in range(start, end):
+            far = np.int64(lists.far[np.uint64(place)])
+            number = np.int64(lists.listed[place])
+            if is_mapped(state, vertices, far) and passes(lists, state, edge, number):
+                state.credit[far] -= 1
+                taken -= 1
+                if taken == 0:
+                    return
+        return
+    low, high = np.int64(lists.listed[start]), np.int64(lists.listed[end - 1]) + 1
+    for other in range(len(state.mapped)):
+        if not (vertices >> other) & 1 or other == near:
+            continue
+        one = state.mapped[near if has_source else other]
+        two = state.mapped[other if has_source else near]
+        first, last = pair_run(lists, pattern.kind[edge], one, two, low, high)
+        state.credit[state.mapped[other]] -= tried(lists, state, edge, first, last)
+
+
+@compiled
+def add_spread(
+    spread: Integers,
+    listed: Numbers,
+    bases: Integers,
+    source: Numbers,
+    target: Numbers,
+    by_vertex: Integers,
+) -> None:
+    """Add what a thread has spread over the places of lists to the vertices at the other ends.
+
+    bases: as in `Lists`; no list by pair has any.
+    """
+    count = np.int64(0)
+    for kind in range(len(bases)):
+        size = bases[kind, BY_TARGET] - bases[kind, BY_SOURCE]
+        for side in (BY_SOURCE, BY_TARGET, BY_PAIR):
+            start = bases[kind, side]
+            for place in range(start, start + size):
+                count += spread[place]
+                if count:
+                    edge = np.uint64(listed[place])
+                    end = target[edge] if side == BY_SOURCE else source[edge]
+                    by_vertex[np.uint64(end)] += count
