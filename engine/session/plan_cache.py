@@ -1,6 +1,7 @@
 """The plan cache: statements that ran before start further on the next time.
 
-    the same text and parameters     the physical plan, ready to run
+    the same text and parameters     the physical plan, ready to run; of one that ran long ago, and
+                                     once only, it is made again and then kept
     the same but for constants       from the second text on, or with parameters, the template: its
                                      rules have run, literals are filled in, and how the query runs
                                      is chosen; or the query that was prepared of it, whose star is
@@ -56,7 +57,11 @@ MAX_PLANS = 1024
 MAX_SHAPES = 256
 MAX_STATEMENTS = 256
 
-# Shapes that were there once.
+# Plans of texts that have run once. Few of them run again, and each is some hundred objects that
+# Python's garbage collector walks over: with MAX_PLANS of them it took a quarter of a script's time.
+MAX_NEW_PLANS = 64
+
+# Shapes that were there once, and texts whose plans went before they came again.
 MAX_KNOWN = 4096
 
 # Of one shape: literals of other types, and constants that the plan depends on.
@@ -164,6 +169,8 @@ class PlanCache:
 
     def __init__(self) -> None:
         self._plans: OrderedDict[Hashable, tuple[PreparedPlan, int]] = OrderedDict()
+        self._new_plans: OrderedDict[Hashable, None] = OrderedDict()
+        self._dropped_plans: OrderedDict[int, None] = OrderedDict()  # by the hashes of their keys
         self._shapes: OrderedDict[int, None] = OrderedDict()  # by their hashes
         self._templates: OrderedDict[str, list[sql.Template]] = OrderedDict()
         self._queries: WeakKeyDictionary[sql.OpenPlan, dict[PlannerOptions, Preparing]]
@@ -180,6 +187,8 @@ class PlanCache:
         is_new = self._snapshot is not snapshot
         if is_new:
             self._plans.clear()
+            self._new_plans.clear()
+            self._dropped_plans.clear()
             self._shapes.clear()
             self._templates.clear()
             self._forget_queries()
@@ -216,24 +225,35 @@ class PlanCache:
         return "new constants" if fits else "new"
 
     def plan(self, key: Hashable | None) -> PreparedPlan | None:
-        """Return the plan of a key."""
+        """Return the plan of a key, whose text has then run twice."""
         found = self._plans.get(key)
         if found is None:
             return None
         self._plans.move_to_end(key)
+        self._new_plans.pop(key, None)
         return found[0]
 
     def keep_plan(self, key: Hashable, prepared: PreparedPlan) -> None:
-        """Keep a plan that has run."""
+        """Keep a plan that has run; of texts that have run once the last ones only."""
         size = prepared.size_bytes
         if not prepared.is_repeatable or size > MAX_BYTES:
             return
-        _, known = self._plans.pop(key, (None, 0))
+        known = self._plans.pop(key, None)
+        if known is None and self._dropped_plans.pop(hash(key), self) is self:
+            self._new_plans[key] = None
         self._plans[key] = prepared, size
-        self._size_bytes += size - known
+        self._size_bytes += size - (0 if known is None else known[1])
+        if len(self._new_plans) > MAX_NEW_PLANS:
+            oldest = next(iter(self._new_plans))
+            self._drop_plan(oldest)
+            _note(self._dropped_plans, hash(oldest))
         while len(self._plans) > MAX_PLANS or self._size_bytes > MAX_BYTES:
-            _, (_, dropped) = self._plans.popitem(last=False)
-            self._size_bytes -= dropped
+            self._drop_plan(next(iter(self._plans)))
+
+    def _drop_plan(self, key: Hashable) -> None:
+        _, size = self._plans.pop(key)
+        self._size_bytes -= size
+        self._new_plans.pop(key, None)
 
     def filled(self, shape: sql.Shape | None, parameters: Parameters) -> sql.Filled | None:
         """Return a template of a text's shape, filled in."""
@@ -250,9 +270,7 @@ class PlanCache:
         """Tell whether a text of a shape was there before: the first one makes no template."""
         key = hash(shape.key)
         is_known = key in self._shapes
-        self._shapes[key] = None
-        if len(self._shapes) > MAX_KNOWN:
-            self._shapes.popitem(last=False)
+        _note(self._shapes, key)
         return is_known
 
     def keep_template(self, shape: sql.Shape, template: sql.Template) -> None:
@@ -317,6 +335,13 @@ class PlanCache:
         self._statements[text] = statement
         if len(self._statements) > MAX_STATEMENTS:
             self._statements.popitem(last=False)
+
+
+def _note(known: OrderedDict[int, None], key: int) -> None:
+    """Note a hash; the one that was noted first goes where there are too many."""
+    known[key] = None
+    if len(known) > MAX_KNOWN:
+        known.popitem(last=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ import functools
 import re
 from collections.abc import Callable
 from dataclasses import field, fields, is_dataclass
+from operator import is_
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from raydb.errors import Error
@@ -245,18 +246,31 @@ class Filled:
 
 
 class OpenPlan:
-    """A plan with stand-ins for the literals of slots, unless it has none."""
+    """A plan with stand-ins for the literals of slots, unless it has none.
+
+    Most plans are filled once: what fills it faster is made the second time. It is some hundred
+    functions and cells, which Python's garbage collector walks over as long as they are kept.
+    """
 
     def __init__(self, plan: Plan, *, has_slots: bool) -> None:
         self.plan = plan
-        self._build = _builder(plan, {}) if has_slots else None
+        self._has_slots = has_slots
+        self._was_filled = False
+        self._builder: tuple[_Build | None] | None = None
 
     def fill(self, literals: _Literals) -> Plan:
         """Return the plan with literals."""
-        if self._build is None:
+        if not self._has_slots:
             return self.plan
         with refuse_deep_nesting():
-            plan: Plan = self._build(_Made(literals))
+            if not self._was_filled:
+                first: Plan = _filled(self.plan, literals, {})
+                self._was_filled = True
+                return first
+            if self._builder is None:
+                self._builder = (_builder(self.plan, {}),)
+            (build,) = self._builder
+            plan: Plan = self.plan if build is None else build(_Made(literals))
         return plan
 
 
@@ -338,6 +352,27 @@ _Build = Callable[[_Made], Any]
 _WITHOUT_SLOTS = frozenset(
     {Attribute, Column, Constants, Literal, Scan, str, int, bool, type(None)}
 )
+
+
+def _filled(part: Any, literals: _Literals, made: dict[int, Any]) -> Any:
+    """Return a part of a plan with the literals of slots; itself where it has none.
+
+    `made` has what nodes have become: a query that several nodes refer to stays one.
+    """
+    kind: Any = type(part)
+    if kind in _WITHOUT_SLOTS:
+        return part
+    if issubclass(kind, SlotLiteral):
+        return literals[part.slot][part.place]
+    if kind is tuple:
+        changed = [_filled(each, literals, made) for each in part]
+        return part if all(map(is_, changed, part)) else tuple(changed)
+    assert kind not in (list, dict, set), "plans are made of tuples"
+    if id(part) not in made:
+        values = [getattr(part, name) for name in _field_names(kind)]
+        changed = [_filled(each, literals, made) for each in values]
+        made[id(part)] = part if all(map(is_, changed, values)) else kind(*changed)
+    return made[id(part)]
 
 
 def _builder(part: Any, known: dict[int, _Build | None]) -> _Build | None:
