@@ -45,6 +45,7 @@ from raydb.sql.called import make_callable
 from raydb.sql.macros import expand_macros as expand_macros
 from raydb.sql.macros import macro_key as macro_key
 from raydb.sql.parse.nodes import refuse_deep_nesting as refuse_deep_nesting
+from raydb.sql.parse.nodes import unlink as unlink
 from raydb.sql.parse.parser import each_statement as each_statement
 from raydb.sql.parse.parser import parse as parse
 from raydb.sql.parse.reader import locate_name as locate_name

@@ -57,8 +57,8 @@ MAX_PLANS = 1024
 MAX_SHAPES = 256
 MAX_STATEMENTS = 256
 
-# Plans of texts that have run once. Few of them run again, and each is some hundred objects that
-# Python's garbage collector walks over: with MAX_PLANS of them it took a quarter of a script's time.
+# Plans of texts that have run once. Few of them run again, and each is up to some hundred objects
+# that Python's garbage collector walks over.
 MAX_NEW_PLANS = 64
 
 # Shapes that were there once, and texts whose plans went before they came again.

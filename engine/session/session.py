@@ -260,6 +260,7 @@ class Session:
             return self._execute(select, lambda: context)
         result = again_where_due(lambda some: self.queries.ask(select, known, some), context)
         self._save_sequences()
+        sql.unlink(select.tree)
         return result
 
     def _save_sequences(self) -> None:

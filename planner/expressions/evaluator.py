@@ -60,7 +60,7 @@ class Rows:
             case Column() | Attribute():
                 return self.inputs[expression]
             case Call(function=name, arguments=arguments):
-                if _is_exact(expression):
+                if name in _EXACT and _is_exact(expression):
                     result = _exact(expression, self)
                     return widen(result, expression.type) if isinstance(result, Scaled) else result
                 function = FUNCTIONS.get(name)
@@ -68,7 +68,7 @@ class Rows:
                     raise NotSupportedError(f"the function '{name}' is not supported")
                 compute = function.compute
                 if function.takes == "rows":
-                    return _answer(expression, lambda: compute(expression, self))
+                    return _answer(expression, compute, (self,))
                 return _apply(expression, [self.value(argument) for argument in arguments])
             case Lambda():
                 raise AssertionError("a lambda is evaluated by the function that takes it")
@@ -123,11 +123,17 @@ def evaluate(
     return pa.repeat(values, row_count)
 
 
+_NULL = pa.null()
+
+# Arithmetic that may be of decimals.
+_EXACT = ("add", "subtract", "multiply")
+
+
 def _is_exact(expression: Expression) -> TypeGuard[Call]:
     """Tell whether an expression is arithmetic that 64-bit integers may do for decimals."""
     return (
         isinstance(expression, Call)
-        and expression.function in ("add", "subtract", "multiply")
+        and expression.function in _EXACT
         and pt.is_decimal128(expression.type)
     )
 
@@ -163,15 +169,15 @@ def _apply(call: Call, values: Sequence[Values]) -> Values:
     function = FUNCTIONS[call.function]
     compute = function.compute
     assert compute is not None, "calls name functions that are computed"
-    if function.takes == "values" and any(pt.is_null(value.type) for value in values):
+    if function.takes == "values" and any([value.type == _NULL for value in values]):
         return pa.scalar(None, call.type)
-    return _answer(call, lambda: compute(call, *values))
+    return _answer(call, compute, values)
 
 
-def _answer(call: Call, compute: Callable[[], Values]) -> Values:
-    """Return what `compute` returns in the type of a call, and its errors as those of the call."""
+def _answer(call: Call, compute: Callable[..., Values], given: Sequence[Any]) -> Values:
+    """Return what `compute` makes of a call in its type, and its errors as those of the call."""
     try:
-        values = compute()
+        values = compute(call, *given)
     except pa.ArrowCapacityError as error:
         raise DataError(f"the result of {call.function}() is too long") from error
     except pa.ArrowInvalid as error:
@@ -179,7 +185,7 @@ def _answer(call: Call, compute: Callable[[], Values]) -> Values:
     except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         types = ", ".join(sql_type_name(argument.type) for argument in call.arguments)
         raise NotSupportedError(f"{call.function}({types}) is not supported") from error
-    return _fit(values, call)
+    return values if values.type == call.type else _fit(values, call)
 
 
 def _fit(values: Values, call: Call) -> Values:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -159,17 +160,22 @@ def map_references(plan: Plan, change: Callable[[CommonTable], Plan]) -> Plan:
 
 def map_queries(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
     """Return the plan with `change` applied to it and, once each and before it, to its queries."""
-    changed: dict[int, Plan] = {}
+    return change(map_references(plan, partial(_change_query, change, {})))
 
-    def change_query(reference: CommonTable) -> Plan:
-        number = reference.number
-        if number not in changed:
-            changed[number] = change(map_references(reference.query, change_query))
-        if changed[number] is reference.query:
-            return reference
-        return replace(reference, query=changed[number])
 
-    return change(map_references(plan, change_query))
+def _change_query(
+    change: Callable[[Plan], Plan], changed: dict[int, Plan], reference: CommonTable
+) -> Plan:
+    """Return a reference to the changed query; what `changed` has is that of each number."""
+    # A function within `map_queries` that refers to itself would hold its plans until Python's
+    # garbage collector comes, whose walks took a tenth of the time of short queries.
+    number = reference.number
+    if number not in changed:
+        below = map_references(reference.query, partial(_change_query, change, changed))
+        changed[number] = change(below)
+    if changed[number] is reference.query:
+        return reference
+    return replace(reference, query=changed[number])
 
 
 def reads_working_table(plan: Plan, number: int) -> bool:
@@ -193,15 +199,15 @@ def nodes_in(plan: Plan) -> Iterator[Plan]:
 def queries_in(plan: Plan) -> dict[int, Plan]:
     """Return the queries in a plan by number, each behind those that it refers to itself."""
     found: dict[int, Plan] = {}
-
-    def visit(plan: Plan) -> None:
-        for reference in references_in(plan):
-            if reference.number not in found:
-                visit(reference.query)
-                found[reference.number] = reference.query
-
-    visit(plan)
+    _find_queries(plan, found)
     return found
+
+
+def _find_queries(plan: Plan, found: dict[int, Plan]) -> None:
+    for reference in references_in(plan):
+        if reference.number not in found:
+            _find_queries(reference.query, found)
+            found[reference.number] = reference.query
 
 
 def free_columns(plan: Plan | Subquery) -> frozenset[Column]:
@@ -240,33 +246,37 @@ def renumbered(plan: Plan, numbers: Iterator[int]) -> Plan:
 
 
 def _with_new_numbers(whole: Any, numbers: Iterator[int]) -> Any:
-    free = free_columns(whole)
-    new: dict[Column, Column] = {}
-    queries: dict[int, Plan] = {}
+    return _renumber(whole, numbers, {column: column for column in free_columns(whole)}, {})
+
+
+def _renumber(
+    part: Any, numbers: Iterator[int], new: dict[Column, Column], queries: dict[int, Plan]
+) -> Any:
+    """Return a part with other columns; `new` and `queries` have those that were changed before."""
 
     def change(part: Any) -> Any:
-        match part:
-            case CommonTable(query=query, columns=columns):
-                if id(query) not in queries:
-                    queries[id(query)] = change(query)
-                return replace(part, query=queries[id(query)], columns=change(columns))
-            case Column():
-                if part not in new:
-                    new[part] = part if part in free else replace(part, number=next(numbers))
-                return new[part]
-            case tuple():
-                return tuple(change(each) for each in part)
-            case Literal():
-                return part
-            case Constants(columns=columns):
-                return replace(part, columns=change(columns))
-            case _ if is_dataclass(part) and not isinstance(part, type):
-                changed = {field.name: change(getattr(part, field.name)) for field in fields(part)}
-                return replace(part, **changed)
-            case _:
-                return part
+        return _renumber(part, numbers, new, queries)
 
-    return change(whole)
+    match part:
+        case CommonTable(query=query, columns=columns):
+            if id(query) not in queries:
+                queries[id(query)] = change(query)
+            return replace(part, query=queries[id(query)], columns=change(columns))
+        case Column():
+            if part not in new:
+                new[part] = replace(part, number=next(numbers))
+            return new[part]
+        case tuple():
+            return tuple([change(each) for each in part])
+        case Literal():
+            return part
+        case Constants(columns=columns):
+            return replace(part, columns=change(columns))
+        case _ if is_dataclass(part) and not isinstance(part, type):
+            changed = {field.name: change(getattr(part, field.name)) for field in fields(part)}
+            return replace(part, **changed)
+        case _:
+            return part
 
 
 def separate_subqueries(plan: Plan, numbers: Iterator[int]) -> Plan:
@@ -274,29 +284,29 @@ def separate_subqueries(plan: Plan, numbers: Iterator[int]) -> Plan:
 
     It comes to that where an alias of the select list is used in WHERE or HAVING.
     """
-    seen: set[int] = set()
+    return _separate(plan, numbers, set())
 
-    def visit(plan: Plan) -> Plan:
-        copies: dict[int, Subquery] = {}
-        here: set[int] = set()
 
-        def change(expression: Expression) -> Expression:
-            if not isinstance(expression, Subquery):
-                return expression
-            identity = id(expression.plan)
-            here.add(identity)
-            if identity not in seen:
-                return expression
-            if identity not in copies:
-                copies[identity] = _with_new_numbers(expression, numbers)
-            return copies[identity]
+def _separate(plan: Plan, numbers: Iterator[int], seen: set[int]) -> Plan:
+    """Do so in a part of a plan; `seen` are subqueries that nodes above it have."""
+    copies: dict[int, Subquery] = {}
+    here: set[int] = set()
 
-        if subqueries_in(plan):
-            plan = plan.map_expressions(lambda expression: rewrite(expression, change))
-            seen.update(here)
-        return plan.map_sources(visit)
+    def change(expression: Expression) -> Expression:
+        if not isinstance(expression, Subquery):
+            return expression
+        identity = id(expression.plan)
+        here.add(identity)
+        if identity not in seen:
+            return expression
+        if identity not in copies:
+            copies[identity] = _with_new_numbers(expression, numbers)
+        return copies[identity]
 
-    return visit(plan)
+    if subqueries_in(plan):
+        plan = plan.map_expressions(lambda expression: rewrite(expression, change))
+        seen.update(here)
+    return plan.map_sources(lambda source: _separate(source, numbers, seen))
 
 
 def _parts(whole: Any) -> list[Any]:

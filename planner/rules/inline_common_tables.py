@@ -10,6 +10,7 @@ BVH, the aggregates above each copy of it may be fused.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.registry import is_volatile
@@ -118,12 +119,11 @@ def _scanned(plan: Plan) -> set[str]:
 
 def _with_queries(plan: Plan, kept: dict[int, Plan]) -> Plan:
     """Return the plan whose references hold the queries as they are kept."""
-    done: dict[int, Plan] = {}
+    return map_references(plan, partial(_hold, kept, {}))
 
-    def hold(reference: CommonTable) -> Plan:
-        number = reference.number
-        if number not in done:
-            done[number] = map_references(kept[number], hold)
-        return replace(reference, query=done[number])
 
-    return map_references(plan, hold)
+def _hold(kept: dict[int, Plan], done: dict[int, Plan], reference: CommonTable) -> Plan:
+    number = reference.number
+    if number not in done:
+        done[number] = map_references(kept[number], partial(_hold, kept, done))
+    return replace(reference, query=done[number])

@@ -50,15 +50,14 @@ def split_unions(plan: Plan, catalog: CatalogInfo) -> Plan:
 
 def split_aggregates(plan: Plan, catalog: CatalogInfo, split: Split) -> Plan:
     """Return the plan with `split` applied to each aggregate over one set of keys, if it can be."""
-    numbers = fresh_numbers(plan)
+    return _split_each(plan, fresh_numbers(plan), catalog, split)
 
-    def change(plan: Plan) -> Plan:
-        plan = plan.map_sources(change)
-        if isinstance(plan, Aggregate) and plan.grouping is None:
-            return split(plan, numbers, catalog) or plan
-        return plan
 
-    return change(plan)
+def _split_each(plan: Plan, numbers: Iterator[int], catalog: CatalogInfo, split: Split) -> Plan:
+    plan = plan.map_sources(lambda source: _split_each(source, numbers, catalog, split))
+    if isinstance(plan, Aggregate) and plan.grouping is None:
+        return split(plan, numbers, catalog) or plan
+    return plan
 
 
 def _split(plan: Aggregate, numbers: Iterator[int], catalog: CatalogInfo) -> Plan | None:

@@ -133,24 +133,24 @@ def canonical(
     itself: (lo_orderdate -> date).d_datekey is lo_orderdate, and needs no look-up.
     `attributes` are those that columns are.
     """
+    return rewrite(expression, lambda part: _canonical_part(part, attributes))
 
-    def change(part: Expression) -> Expression:
-        match part:
-            case Column():
-                return change(attributes[part]) if part in attributes else part
-            case Call(function=function, arguments=arguments):
-                if function not in COMMUTATIVE:
-                    return part
-                ordered = tuple(sorted(arguments, key=_written))
-                return Call(function, ordered, part.type)
-            case Attribute(path=(*path, last), name=name, type=kind) if name in last.references:
-                column = last.columns[last.references.index(name)]
-                local: Expression = Attribute(tuple(path), column, kind)
-                return change(local)
-            case _:
+
+def _canonical_part(part: Expression, attributes: Mapping[Column, Expression]) -> Expression:
+    match part:
+        case Column():
+            return _canonical_part(attributes[part], attributes) if part in attributes else part
+        case Call(function=function, arguments=arguments):
+            if function not in COMMUTATIVE:
                 return part
-
-    return rewrite(expression, change)
+            ordered = tuple(sorted(arguments, key=_written))
+            return Call(function, ordered, part.type)
+        case Attribute(path=(*path, last), name=name, type=kind) if name in last.references:
+            column = last.columns[last.references.index(name)]
+            local: Expression = Attribute(tuple(path), column, kind)
+            return _canonical_part(local, attributes)
+        case _:
+            return part
 
 
 def _written(expression: Expression) -> str:

@@ -10,6 +10,7 @@ from sqlglot.errors import ErrorLevel
 from sqlglot.generators.postgres import PostgresGenerator
 
 from raydb.sql.parse.dialect import DIALECT
+from raydb.sql.parse.nodes import unlink
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,12 @@ def text_of(tree: exp.Expr) -> str:
     )
     generator._dispatch = _writers()
     # A copy takes as long as all of the rest: positions are copied, too.
-    return generator.generate(tree, copy=not _kinds_in(tree) <= _LEFT_ALONE)
+    if _kinds_in(tree) <= _LEFT_ALONE:
+        return generator.generate(tree, copy=False)
+    copied = tree.copy()
+    text = generator.generate(copied, copy=False)
+    unlink(copied)
+    return text
 
 
 # Nodes that sqlglot writes as they are; before it writes others it may change them.

@@ -44,11 +44,35 @@ def _compare(name: str, _: Call, left: Values, right: Values) -> Values:
     left, right = (order_nested(order_intervals(each)) for each in (left, right))
     if pt.is_floating(left.type) or pt.is_floating(right.type):
         left, right = cast_values(left, pa.float64()), cast_values(right, pa.float64())
+        if isinstance(left, pa.Scalar):
+            name, left, right = _MIRRORED.get(name, name), right, left
+        if isinstance(right, pa.Scalar) and not _has_nan(right):
+            return _compare_with_number(name, left, right)
+        compute = getattr(pc, name)
         if _has_nan(left) or _has_nan(right):
             left, right = order_codes(left), order_codes(right)
     elif left.type == right.type and is_narrow(left.type):
         left, right = unscaled(left), unscaled(right)
     return compute(left, right)
+
+
+_MIRRORED = {
+    "less": "greater",
+    "less_equal": "greater_equal",
+    "greater": "less",
+    "greater_equal": "less_equal",
+}
+_OPPOSITE = {"greater": "less_equal", "greater_equal": "less"}
+
+
+def _compare_with_number(name: str, doubles: Values, number: pa.Scalar) -> Values:
+    """Compare doubles with one that is no NaN, without a look at each whether it is one.
+
+    NaN is greater than all others, and for Arrow neither greater nor less: it is not less.
+    """
+    if name in _OPPOSITE:
+        return pc.invert(getattr(pc, _OPPOSITE[name])(doubles, number))
+    return getattr(pc, name)(doubles, number)
 
 
 def _has_nan(values: Values) -> bool:

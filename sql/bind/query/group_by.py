@@ -219,38 +219,49 @@ def over_groups(
     """
     # A call is compared only with computed keys, for that reads the constants in it.
     has_computed = not all(isinstance(key, Column) for key in groups.keys)
+    seen = _Seen(groups, results, outside, has_computed)
 
-    def is_key(expression: Expression) -> bool:
-        may_be = isinstance(expression, Column) or (
-            has_computed and not isinstance(expression, Literal)
-        )
-        return may_be and expression in groups.keys
+    def change_whole(expression: Expression) -> Expression:
+        return groups.keys[expression] if expression in groups.keys else seen.change(expression)
 
-    def change(expression: Expression) -> Expression:
-        if groups.shown and expression in groups.shown:
-            return groups.shown[expression]
-        if is_key(expression):
-            return groups.keys[expression]
+    # A constant is a key only as a whole, and only where a set without it makes it NULL.
+    return seen.change if groups.grouping is None else change_whole
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Seen:
+    """What expressions over groups are made of; see `over_groups`."""
+
+    groups: Groups
+    results: Mapping[Column, Expression]
+    outside: frozenset[Column]
+    has_computed: bool
+
+    def change(self, expression: Expression) -> Expression:
+        """Return an expression over rows as one over groups."""
+        keys, shown = self.groups.keys, self.groups.shown
+        if shown and expression in shown:
+            return shown[expression]
+        if self._may_be_key(expression) and expression in keys:
+            return keys[expression]
         match expression:
             case Literal() | Lambda():
                 return expression
             case Call(arguments=arguments):
-                return replace(expression, arguments=tuple(map(change, arguments)))
+                return replace(expression, arguments=tuple(map(self.change, arguments)))
             case Subquery(arguments=given):
-                return replace(
-                    expression, arguments=tuple((column, change(each)) for column, each in given)
-                )
-            case Column() if expression in results:
-                return results[expression]
-            case Column() if expression in outside:
+                changed = tuple((column, self.change(each)) for column, each in given)
+                return replace(expression, arguments=changed)
+            case Column() if expression in self.results:
+                return self.results[expression]
+            case Column() if expression in self.outside:
                 return expression
             case _:
                 raise ProgrammingError(
                     f"column '{expression.name}' must be in GROUP BY or inside an aggregate"
                 )
 
-    def change_whole(expression: Expression) -> Expression:
-        return groups.keys[expression] if expression in groups.keys else change(expression)
-
-    # A constant is a key only as a whole, and only where a set without it makes it NULL.
-    return change if groups.grouping is None else change_whole
+    def _may_be_key(self, expression: Expression) -> bool:
+        if isinstance(expression, Column):
+            return True
+        return self.has_computed and not isinstance(expression, Literal)
