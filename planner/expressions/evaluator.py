@@ -169,7 +169,7 @@ def _apply(call: Call, values: Sequence[Values]) -> Values:
     function = FUNCTIONS[call.function]
     compute = function.compute
     assert compute is not None, "calls name functions that are computed"
-    if function.takes == "values" and any([value.type == _NULL for value in values]):
+    if function.takes == "values" and _NULL in [value.type for value in values]:
         return pa.scalar(None, call.type)
     return _answer(call, compute, values)
 

@@ -7,7 +7,6 @@ WHERE true AND b     ->  WHERE b
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ from raydb.planner.expressions.slots import Hole, records_conversion
 from raydb.storage.integers import bounds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.nodes import Plan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import gc
 import random
 from decimal import Decimal
 from types import SimpleNamespace
@@ -404,6 +405,56 @@ def test_cache_is_bounded(con: raydb.Connection, monkeypatch: pytest.MonkeyPatch
     for number in range(20):
         rows(con, f"SELECT a FROM t WHERE a + {number} = 10")
     assert all(len(each) <= plan_cache.MAX_TEMPLATES for each in cache._templates.values())
+
+
+def test_of_texts_that_ran_once_the_last_plans_are_kept(
+    con: raydb.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = con._session.queries.cache
+    monkeypatch.setattr(plan_cache, "MAX_NEW_PLANS", 2)
+    texts = [f"SELECT a AS a{number} FROM t WHERE b = 10" for number in range(6)]
+
+    def known() -> list[bool]:
+        return [con._familiarity(text) == "repeated" for text in texts]
+
+    for text in (texts[0], *texts):  # the first one runs twice
+        assert rows(con, text) == [(1,)]
+    assert known() == [True, False, False, False, True, True]
+    for text in texts[1:4]:  # they were there before, so they are no longer new
+        assert rows(con, text) == [(1,)]
+    assert known() == [True, True, True, True, True, True]
+    assert cache._size_bytes == sum(size for _, size in cache._plans.values())
+    con.execute("INSERT INTO t (a) VALUES (9)")
+    for text in texts[1:4]:  # nothing is remembered of plans of another snapshot
+        assert rows(con, text) == [(1,)]
+    assert known() == [False, False, True, True, False, False]
+
+
+CYCLE_FREE = [
+    "SELECT a + {0} AS s FROM t WHERE (b > {0} OR a < 2) AND e IS NOT NULL ORDER BY 1",
+    "SELECT - max(a) + {0} * 2, count(*) FROM t GROUP BY g HAVING sum(b) > {0}",
+    "SELECT CAST(a AS VARCHAR) || '{0}' FROM t",
+    "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM t AS x WHERE x.b < t.b AND x.a <> {0})",
+    "SELECT (SELECT count(*) FROM t AS x WHERE x.b < t.b + {0}) FROM t ORDER BY 1",
+    "WITH w AS (SELECT a, b + {0} AS c FROM t) SELECT * FROM w JOIN w AS v ON w.a = v.c",
+]
+
+
+@pytest.mark.parametrize("text", CYCLE_FREE)
+def test_what_has_run_leaves_nothing_to_the_garbage_collector(
+    con: raydb.Connection, text: str
+) -> None:
+    """Trees and plans in cycles would wait for its walks over all objects of the process."""
+    for number in range(3):
+        con.execute(text.format(number)).fetchall()
+    gc.collect()
+    gc.disable()
+    try:
+        for number in range(3, 13):
+            con.execute(text.format(number)).fetchall()
+        assert gc.collect() < 10
+    finally:
+        gc.enable()
 
 
 def test_arrays_of_jobs_count(con: raydb.Connection) -> None:
