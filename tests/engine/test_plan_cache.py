@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 import gc
+import math
 import random
 from decimal import Decimal
 from types import SimpleNamespace
