@@ -103,3 +103,14 @@ SELECT ago(INTERVAL 1 DAY) = now() - INTERVAL 1 DAY, transaction_timestamp() = n
 -- true | true | true
 SELECT regexp_extract('aaBB', 'a[b]', 'i');
 -- 'aB'
+
+SELECT struct_values({'a': 1, 'b': 'x'}), struct_values(NULL::STRUCT(a INTEGER));
+-- {'f1': 1, 'f2': 'x'} | NULL
+SELECT map_extract_value(m, k) FROM (VALUES (MAP {1: 'x'}, 1), (MAP {1: 'y'}, 2), (NULL, 1)) AS v (m, k);
+-- 'x'
+-- NULL
+-- NULL
+SELECT struct_values(1);
+-- error: ProgrammingError: struct_values() needs a struct, not 1 (INTEGER) (line 1, column 8)
+SELECT map_extract_value(1, 2);
+-- error: ProgrammingError: map_extract_value() needs a map, not 1 (INTEGER) (line 1, column 8)

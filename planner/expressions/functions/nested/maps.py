@@ -245,6 +245,12 @@ def _element_at(_: Call, maps: pa.Array, key: pa.Array) -> pa.Array:
     return array_of_lists(values.take(places.drop_null()), lengths, valid)
 
 
+composed(
+    "map_extract_value(map, a)",
+    "the value of a key, NULL without it: map_extract_value(MAP {'a': 1}, 'a') -> 1",
+)(lambda name, operand, key: map_value(require_map(f"{name}()", operand), key))
+
+
 def _bind_contains(name: str, operand: Expression, key: Expression) -> Expression:
     return _bind_lookup(name, BOOLEAN, f"{name}()", require_map(f"{name}()", operand), key)
 

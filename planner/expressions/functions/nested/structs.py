@@ -146,6 +146,15 @@ composed(
 
 
 @composed(
+    "struct_values(struct)",
+    "a struct of the same values without their names: struct_values({'a': 1}) -> {'f1': 1}",
+)
+def _values(name: str, operand: Expression) -> Expression:
+    fields = _fields(name, operand).values()
+    return _unless_null(operand, {f"f{place}": each for place, each in enumerate(fields, 1)})
+
+
+@composed(
     "struct_contains(struct, a), struct_has(struct, a)",
     "whether a field has a value: struct_contains(row('x', 'y'), 'y') -> true",
 )
