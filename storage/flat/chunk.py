@@ -19,6 +19,7 @@ from raydb.storage.flat.encodings.bits import unpack
 from raydb.storage.flat.encodings.encoding import Chunk, Piece, Sections, bad_chunk
 from raydb.storage.flat.encodings.gather import payload_places
 from raydb.storage.flat.encodings.integers import run_validity
+from raydb.storage.flat.encodings.runs import runs_bytes
 from raydb.storage.flat.encodings.validity import open_validity
 from raydb.storage.flat.kinds import array_of, pooled
 from raydb.storage.flat.layout import CHUNK_ENTRY, MAX_PAYLOAD_BYTES, ChunkEntry, Flags, Kind
@@ -92,18 +93,18 @@ def coded_rows(chunks: Sequence[Chunk], first: int) -> Any:
     pieces = [Piece(0, chunk, 0, chunk.entry.row_count) for chunk in chunks]
     codes, start = pooled(sum(piece.stop for piece in pieces), np.int32), 0
     some, column = slice(first, first + len(chunks)), chunks[0].column
-    are_copied = are_loops_loaded()
-    if are_copied:
-        entries = column.entries[some]
+    if are_loops_loaded():
+        entries, payloads = column.entries[some], payload_places(column)[some]
         counts = entries["row_count"].astype(np.int64)
-        places = Places(payload_places(column)[some] * 8, counts)
-        widths = np.where(entries["flags"] & Flags.RUNS, 0, entries["width"]).astype(np.uint8)
-        text_loops().copy_codes(column.file.bytes_, widths, places, codes)
-    for piece in pieces:
-        shared = piece.chunk.shared
-        if not are_copied or shared.runs is not None:
-            codes[start : start + piece.stop] = shared.of(slice(0, piece.stop))
-        start += piece.stop
+        in_runs = (entries["flags"] & Flags.RUNS) != 0
+        places = Places(8 * (payloads + np.where(in_runs, runs_bytes(counts), 0)), counts)
+        runs = np.where(in_runs, 8 * payloads, -1)
+        widths = entries["width"].astype(np.uint8)
+        text_loops().copy_codes(column.file.bytes_, widths, places, runs, codes)
+    else:
+        for piece in pieces:
+            codes[start : start + piece.stop] = piece.chunk.shared.of(slice(0, piece.stop))
+            start += piece.stop
     array = array_of(pa.int32(), Kind.SIGNED, codes, run_validity(pieces))
     # Codes were compared with the number of entries when the chunks were opened.
     return pa.DictionaryArray.from_arrays(array, chunks[0].shared.entries, safe=False)

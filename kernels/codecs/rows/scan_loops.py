@@ -90,6 +90,11 @@ def _bring_entries(data: NDArray[np.uint8], coded: Coded, chunk: np.uint64, size
 
 
 @inlined
+def _is_line(stream: Stream) -> bool:
+    return bool(stream.step != 0 or stream.fraction != 0)
+
+
+@inlined
 def _unpack_groups(
     data: NDArray[np.uint8],
     stream: Stream,
@@ -101,8 +106,7 @@ def _unpack_groups(
 
     All groups but those of a line, of whole words, and at the end of the data.
     """
-    is_line = stream.step != 0 or stream.fraction != 0
-    if is_line or stream.width == 0 or stream.width > _LONGEST:
+    if _is_line(stream) or stream.width == 0 or stream.width > _LONGEST:
         return np.uint64(0)
     start = stream.place + (first * stream.width >> np.uint64(3))
     # The last vector of a group begins with its last 2 integers or before.
@@ -281,6 +285,9 @@ def scan_words(
         head = head_of(data, packed + 8 * CHUNK_WORDS * np.int64(number))
         is_in_runs = _RUNS_LINE <= head.form <= _RUNS or head.form == _ALP_RUNS
         is_plain = head.form in (_PACKED, _PATCHED) and size <= 8
+        is_constant = is_plain and head.stream.width == 0 and not _is_line(head.stream)
+        if is_constant:
+            room.words[_GROUP : _GROUP + _BLOCK] = head.stream.reference
         last_code = np.int64(-1)
         if head.form in (_RUNS, _CODES):
             last_code = _bring_entries(data, coded, number, size)
@@ -291,7 +298,9 @@ def scan_words(
         while row < stop:
             rows = min(stop, (row | (_BLOCK - np.uint64(1))) + np.uint64(1)) - row
             part, target = Part(row, rows), Target(np.int64(size), to)
-            if is_plain and row & _GROUP_MASK == 0:
+            if is_constant:
+                store_words(source, rows, size, to)
+            elif is_plain and row & _GROUP_MASK == 0:
                 done = _unpack_groups(data, head.stream, row, rows, target)
                 _unpack(data, head.stream, row + done, rows - done, room.words, _GROUP)
                 store_words(source, rows - done, size, to + np.int64(done) * np.int64(size))

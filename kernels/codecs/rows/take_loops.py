@@ -127,6 +127,10 @@ class Head(NamedTuple):
     runs: np.uint64
 
 
+_NO_STREAM = Stream(np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0))
+_NO_HEAD = Head(np.int64(0), np.uint64(0), _NO_STREAM, *[np.uint64(0)] * 6)
+
+
 @inlined
 def head_of(data: NDArray[np.uint8], chunk: np.int64) -> Head:
     """Return where the parts of a chunk are, given the address of its words."""
@@ -174,12 +178,15 @@ def take_words(
     around. out: the address of room for all values and 8 bytes more.
     """
     to = np.int64(out)
+    first, count, head = np.uint64(0), np.uint64(0), _NO_HEAD
     for item in range(np.uint64(len(rows))):
-        chunk = chunk_at(column, rows[item], CHUNK_WORDS)
-        if chunk == 0:
-            return False
-        head = head_of(data, chunk)
-        number = np.uint64(rows[item]) - word_at(chunk)
+        number = np.uint64(rows[item]) - first
+        if number >= count:
+            chunk = chunk_at(column, rows[item], CHUNK_WORDS)
+            if chunk == 0:
+                return False
+            first, head = word_at(chunk), head_of(data, chunk)
+            number, count = np.uint64(rows[item]) - first, head.row_count
         if head.exceptions:
             found = exception_from(data, head.exception_rows, head.exceptions, number)
             place = head.exception_rows + (found << np.uint64(2))

@@ -274,18 +274,33 @@ def copy_codes(
     data: NDArray[np.uint8],
     widths: NDArray[np.uint8],
     places: Places,
+    runs: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> None:
-    """Write the codes of rows of chunks, of a width each; places as in `spread_codes`."""
+    """Write the codes of rows of chunks, of a width each; places as in `spread_codes`.
+
+    runs: for chunks with a code a run the bit of `data` that says whether the first row begins one,
+    the others' bits behind it; -1 for chunks with a code a row.
+    """
     row = np.uint64(0)
     for chunk in range(np.uint64(len(places.begins))):
         at, width = np.uint64(places.begins[chunk]), np.uint64(widths[chunk])
-        mask = (np.uint64(1) << width) - np.uint64(1)
-        for number in range(np.uint64(places.counts[chunk])):
-            place = at + number * width
-            code = load(data, place >> np.uint64(3)) >> (place & np.uint64(7)) & mask
-            out[row + number] = np.int32(code)
-        row += np.uint64(places.counts[chunk])
+        mask, count = (np.uint64(1) << width) - np.uint64(1), np.uint64(places.counts[chunk])
+        if runs[chunk] < 0:
+            for number in range(count):
+                place = at + number * width
+                code = load(data, place >> np.uint64(3)) >> (place & np.uint64(7)) & mask
+                out[row + number] = np.int32(code)
+        else:
+            first = np.uint64(runs[chunk])
+            # The first row's own bit is of no account: the code at its place is its code.
+            at -= width * np.uint64(data[first >> np.uint64(3)] >> (first & np.uint64(7)) & _ONE)
+            for number in range(count):
+                bit = first + number
+                at += width * np.uint64(data[bit >> np.uint64(3)] >> (bit & np.uint64(7)) & _ONE)
+                code = load(data, at >> np.uint64(3)) >> (at & np.uint64(7)) & mask
+                out[row + number] = np.int32(code)
+        row += count
 
 
 @compiled

@@ -35,11 +35,10 @@ from raydb.storage.flat.encodings.bits import (
     packed_bytes,
     packed_reader,
     unpack,
-    unsigned_of,
 )
-from raydb.storage.flat.encodings.encoding import Encoded, bad_chunk
+from raydb.storage.flat.encodings.encoding import Encoded, Piece, bad_chunk
 from raydb.storage.flat.encodings.entry_texts import EntryTexts, passing
-from raydb.storage.flat.encodings.find import found_places
+from raydb.storage.flat.encodings.find import found_rows
 from raydb.storage.flat.encodings.repeats import repeats_in_sample
 from raydb.storage.flat.encodings.runs import SLOWER, Runs, pack_runs, read_runs, runs_bytes
 from raydb.storage.flat.encodings.text_runs import CodedTexts
@@ -50,6 +49,7 @@ from raydb.storage.flat.encodings.texts import (
 )
 from raydb.storage.flat.kinds import (
     has_large_offsets,
+    pooled,
     text_parts,
     valid_mask,
     value_dtype,
@@ -65,7 +65,6 @@ if TYPE_CHECKING:
 
     from raydb.storage.flat.encodings.encoding import (
         Chunk,
-        Piece,
         Rows,
         Sections,
         Source,
@@ -137,10 +136,16 @@ class _Codes(NamedTuple):
     code_count: int
     runs: Runs | None
 
-    @property
-    def code_width(self) -> int:
-        """The bits of a code where one is there for each row."""
-        return self.width if self.runs is None else 8 * unsigned_of(self.width).itemsize
+    def place_of(self, entry: ChunkEntry, row: int) -> tuple[int, int]:
+        """Return the bit of the file where the code of a row begins, and the bit of its run or -1.
+
+        The bit of a row's run says whether the row begins it.
+        """
+        payload = 8 * (entry.offset + entry.starts()[1])
+        if self.runs is None:
+            return payload + row * self.width, -1
+        run = int(self.runs.runs_of(np.array([row]))[0]) if row else 0
+        return payload + 8 * runs_bytes(entry.row_count) + run * self.width, payload + row
 
     def of(self, rows: Rows) -> NDArray[Any]:
         """Return the codes of some rows."""
@@ -285,31 +290,20 @@ class _Dictionary(CodedTexts):
         return piece.stop - piece.start
 
     def measure_texts(self, chunk: Chunk, start: int, stop: int) -> int:
-        data, begin = _stored_codes(chunk, start, stop)
-        width, entries = chunk.shared.code_width, chunk.shared.texts.decoded
-        return int(
-            text_loops().measure_codes(
-                data, np.uint64(width), np.uint64(begin), stop - start, entries.heads
-            )
-        )
+        data, width, places = _stored_codes([Piece(0, chunk, start, stop)])
+        heads, begin = chunk.shared.texts.decoded.heads, np.uint64(places.begins[0])
+        return int(text_loops().measure_codes(data, width, begin, stop - start, heads))
 
     def table_key(self, chunk: Chunk) -> object:
-        key = chunk if chunk.entry.dictionary_count else (chunk.shared.texts, chunk.shared.width)
-        return key if chunk.shared.runs is None else object()  # Of two pieces of one chunk, too.
+        codes: _Codes = chunk.shared
+        texts = chunk if chunk.entry.dictionary_count else codes.texts
+        return texts, codes.width, codes.runs is None
 
     def spread_texts(self, pieces: Sequence[Piece], target: Target, span: Span) -> None:
         codes: _Codes = pieces[0].chunk.shared
         assert codes.texts is not None
-        stored = [_stored_codes(piece.chunk, piece.start, piece.stop) for piece in pieces]
-        counts = [piece.stop - piece.start for piece in pieces]
-        text_loops().spread_rows(
-            stored[0][0],
-            np.uint64(codes.code_width),
-            Places(np.array([begin for _, begin in stored], np.int64), np.array(counts, np.int64)),
-            codes.texts.decoded,
-            target,
-            span,
-        )
+        stored = _stored_codes(pieces)
+        text_loops().spread_rows(*stored, codes.texts.decoded, target, span)
 
     def text_bytes(
         self, column: Column, entries: NDArray[Any], rows: NDArray[np.float64]
@@ -341,33 +335,41 @@ class _Dictionary(CodedTexts):
 
     def find_key(self, chunk: Chunk, wanted: Wanted) -> object:
         codes: _Codes = chunk.shared
-        return None if codes.runs is not None else (id(codes.entries), codes.width)
+        return id(codes.entries), codes.width, codes.runs is None
 
     def find(self, pieces: Sequence[Piece], wanted: Wanted) -> NDArray[np.int64]:
         chunk = pieces[0].chunk
         passes = passing(chunk.shared.entries, wanted, chunk.column.is_text)
         if not passes.any():
             return np.empty(0, np.int64)
-        begins = [_stored_codes(piece.chunk, piece.start, piece.stop)[1] for piece in pieces]
-        places, firsts, out = found_places(pieces, begins)
-        width, data = np.uint64(chunk.shared.width), chunk.column.file.bytes_
-        count = match_loops().match_table(data, width, places, passes, firsts, out)
+        stored = _stored_codes(pieces)
+        firsts, out = found_rows(pieces)
+        count = match_loops().match_table(*stored, passes, firsts, out)
         return out[:count]
 
 
 DICTIONARY = _Dictionary()
 
 
-def _stored_codes(chunk: Chunk, start: int, stop: int) -> tuple[NDArray[np.uint8], int]:
-    """Return bytes with the codes of some rows, and the bit of the first; 8 bytes are behind."""
-    codes: _Codes = chunk.shared
+def _stored_codes(pieces: Sequence[Piece]) -> tuple[NDArray[np.uint8], np.uint64, Places]:
+    """Return bytes with a code for each row, the bits of a code, and the places of the codes.
+
+    The chunks have codes of one width, all of them a code a row or all a code a run. 8 bytes are
+    behind each code.
+    """
+    codes: _Codes = pieces[0].chunk.shared
+    data, width = pieces[0].chunk.column.file.bytes_, codes.width
+    at = [piece.chunk.shared.place_of(piece.chunk.entry, piece.start) for piece in pieces]
+    begins, runs = np.array(at, np.int64).T.copy()
+    places = Places(begins, np.array([piece.stop - piece.start for piece in pieces], np.int64))
     if codes.runs is None:
-        place = chunk.entry.offset + chunk.entry.starts()[1]
-        return chunk.column.file.bytes_, place * 8 + start * codes.width
-    spread = codes.of(slice(start, stop)).astype(unsigned_of(codes.width), copy=False)
-    data = np.zeros(spread.nbytes + 8, np.uint8)
-    data[: spread.nbytes] = spread.view(np.uint8)
-    return read_only(data), 0
+        return data, np.uint64(width), places
+    ends = np.cumsum(places.counts)
+    spread = pooled(int(ends[-1]) + 2, np.int32)
+    spread[-2:] = 0
+    text_loops().copy_codes(data, np.full(len(pieces), width, np.uint8), places, runs, spread)
+    begins = (ends - places.counts) * 32
+    return read_only(spread.view(np.uint8)), np.uint64(32), Places(begins, places.counts)
 
 
 def _joined(column: Column, entry: ChunkEntry, shared: Any, own: Any) -> Any:

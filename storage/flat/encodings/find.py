@@ -132,14 +132,19 @@ def find_texts(
 def found_places(
     pieces: Sequence[Piece], begins: list[int]
 ) -> tuple[Places, NDArray[np.int64], NDArray[np.int64]]:
-    """Return where rows lie, the number of the first row of each chunk, and room for all of them.
+    """Return where rows lie, and what `found_rows` does."""
+    counts = np.array([piece.stop - piece.start for piece in pieces], np.int64)
+    return Places(np.array(begins, np.int64), counts), *found_rows(pieces)
+
+
+def found_rows(pieces: Sequence[Piece]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of the first row of each chunk, and room for the numbers of all rows.
 
     There is room for one more, which loops write before they know that it does not match.
     """
-    counts = np.array([piece.stop - piece.start for piece in pieces], np.int64)
     firsts = [piece.chunk.entry.first_row + piece.start for piece in pieces]
-    out = np.empty(int(counts.sum()) + 1, np.int64)
-    return Places(np.array(begins, np.int64), counts), np.array(firsts, np.int64), out
+    count = sum(piece.stop - piece.start for piece in pieces)
+    return np.array(firsts, np.int64), np.empty(count + 1, np.int64)
 
 
 def find_words(

@@ -101,8 +101,8 @@ class Runs(NamedTuple):
         return read
 
 
-def runs_bytes(row_count: int) -> int:
-    """Return the bytes that say where the runs of so many rows begin."""
+def runs_bytes(row_count: Any) -> Any:
+    """Return the bytes that say where the runs of so many rows, a number or an array, begin."""
     return align(-(-row_count // 8)) + align(4 * -(-row_count // _BLOCK_ROWS))
 
 

@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from raydb.storage.flat.encodings.encoding import Chunk, Piece
 
 _TEXTS_RUN = object()
+# So many codes are worth loading the loops, which takes 0.3 s.
+_MANY_CODES = 2**22
 
 
 class CodedTexts(Encoding):
-    """An encoding of texts in codes. few_codes: what is read without loops while none are there."""
+    """An encoding of texts in codes. few_codes: of a chunk, read without loops before they come."""
 
     few_codes = 1024
 
@@ -64,7 +66,7 @@ class CodedTexts(Encoding):
         data_type = run[0].chunk.column.field.type
         if run[0].chunk.column.kind is not Kind.BYTES:
             return decode_numbers(run)
-        if not are_loops_loaded() and all(map(_has_few_codes, run)):
+        if not are_loops_loaded() and _has_few_codes(run):
             return pa.chunked_array([part for piece in run for part in _read(piece)], data_type)
         _measure(run, sizes)
         most = MAX_PAYLOAD_BYTES if is_narrow(data_type) else 2**62
@@ -83,9 +85,11 @@ def _encoding(piece: Piece) -> CodedTexts:
     return encoding
 
 
-def _has_few_codes(piece: Piece) -> bool:
-    encoding = _encoding(piece)
-    return encoding.code_count(piece) <= encoding.few_codes
+def _has_few_codes(run: Sequence[Piece]) -> bool:
+    """Tell whether a run is read before the loops are loaded."""
+    counts = [_encoding(piece).code_count(piece) for piece in run]
+    few = all(n <= _encoding(piece).few_codes for n, piece in zip(counts, run, strict=True))
+    return few and sum(counts) < _MANY_CODES
 
 
 def _read(piece: Piece) -> list[Any]:

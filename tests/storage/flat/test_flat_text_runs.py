@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from flat_model import parse
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +18,7 @@ from raydb.kernels.backends.cpu.threads import machine_processors, use_processor
 from raydb.kernels.codecs.rows import entries, text_loops
 from raydb.storage.flat import open_table
 from raydb.storage.flat.encodings import text_runs
+from raydb.storage.flat.layout import Flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,6 +95,34 @@ def test_many_rows_and_codes_of_each(seed: int, tmp_path: Path) -> None:
             assert flat.column(name).num_chunks == 1, name
         assert flat.scan().equals(table)
         assert flat.scan().equals(table)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_codes_of_runs(seed: int, tmp_path: Path) -> None:
+    """A code a run in some chunks and a code a row in others: scans, slices, codes, filters."""
+    random = np.random.default_rng(seed)
+    words = [None, *(f"{'long ' * (number % 9)}{number}" for number in range(40))]
+    lengths = [1 if row // 150 % 2 else int(random.integers(1, 30)) for row in range(600)]
+    spread = np.repeat(random.integers(0, 41, 600), lengths)
+    texts = pa.array([words[number] for number in spread])
+    table = pa.table({"t": texts, "n": spread * 1.5})
+    flat = stored(table, tmp_path, chunk_rows=97, encodings=dict.fromkeys(("t", "n"), "dictionary"))
+    in_runs = flat.reader("t").column.entries["flags"] & Flags.RUNS != 0
+    assert in_runs.any()
+    assert not in_runs.all()
+    assert flat.scan().equals(table)
+    coded = flat.scan(["t"], read_dictionary=["t"]).column(0)
+    assert coded.to_pylist() == texts.to_pylist()
+    for start in random.integers(0, len(texts), 60).tolist():
+        stop = min(start + int(random.integers(0, 300)), len(texts))
+        assert flat.slice("t", start, stop).to_pylist() == texts[start:stop].to_pylist()
+    for word in random.choice(words[1:], 8).tolist():
+        for wanted in (
+            pc.field("t") == word,
+            pc.starts_with(pc.field("t"), word[:6]),
+            pc.field("n") == float(word[5 * word.count("long ") :]) * 1.5,
+        ):
+            assert flat.scan(filter=wanted).equals(table.filter(wanted)), wanted
 
 
 def test_more_than_offsets_tell_are_several_arrays(
