@@ -116,7 +116,7 @@ class Run:
         """Wait until at least two workers are ready; return their processes."""
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
-            found = self.con.execute("SELECT process FROM workers() WHERE state = 'ready'")
+            found = self.con.execute("SELECT process FROM workers() WHERE state <> 'lost'")
             if len(ready := [pid for (pid,) in found.fetchall()]) > 1:
                 return ready
             time.sleep(0.05)

@@ -335,7 +335,8 @@ def test_workers_are_listed(con, workers):
         "SELECT process, state, version, memory_bytes > 0, cached_segments > 0 FROM workers()"
     ).fetchall()
     assert sorted(row[0] for row in rows) == sorted(workers.processes)
-    assert {row[1:] for row in rows} == {("ready", raydb.__version__, True, True)}
+    assert {row[1] for row in rows} <= {"ready", "compiling"}  # as long as loops are not kept yet
+    assert {row[2:] for row in rows} == {(raydb.__version__, True, True)}
 
 
 def test_no_cluster_has_no_workers(alone):
