@@ -130,7 +130,7 @@ class DaskEngine:
 
     def close(self) -> None:
         """Leave the workers."""
-        self._lines.keep(())
+        self._lines.close()
         self._ends()
 
     def _run(self, request: Coroutine[Any, Any, Any]) -> Future[Any]:

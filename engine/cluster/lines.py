@@ -4,8 +4,9 @@
     bytes       a question, or its answer
 
 The thread that hears a question answers it, and no loop is between. The worker tells over Dask's
-connection where it listens, and a secret that is said first; with TLS both ends have Dask's keys
-here, too. A line has one question at a time, so there are as many as questions under way.
+connection where it listens, a secret that is said first, and what it says to that: something else
+that listens there, or that only takes what is sent, is no line. With TLS both ends have Dask's
+keys here, too. A line has one question at a time, so there are as many as questions under way.
 """
 
 from __future__ import annotations
@@ -30,11 +31,28 @@ if TYPE_CHECKING:
 _SIZE = struct.Struct(">Q")
 _SECRET_BYTES = 32
 
+# How long a firewall that drops what is sent is waited for; a packet sent anew takes 1 s.
+_CONNECT_S = 2.0
+
 # How long either end waits for the other one at first.
 _GREETING_S = 10.0
 
-# A machine that has gone says nothing; it is noticed after a minute.
-_KEPT_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+# How long a worker that cannot take a line, as its descriptors are used up, waits for better times.
+_REST_S = 0.1
+
+# Room that is made for what is announced; beyond, as much again as has come.
+_ROOM_BYTES = 1 << 20
+
+# A machine that has gone says nothing; it is noticed after a minute (the last one in ms).
+_KEPT_ALIVE = {
+    "TCP_KEEPIDLE": 30,
+    "TCP_KEEPINTVL": 10,
+    "TCP_KEEPCNT": 3,
+    "TCP_USER_TIMEOUT": 60_000,
+}
+
+# The kinds that need no descriptor of their own.
+_Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
 
 # So long a worker is asked by Dask's connection where no line to it could be had.
 _REFUSED_S = 60.0
@@ -50,14 +68,19 @@ def _receive(line: socket.socket) -> bytes:
 
 
 def _read(line: socket.socket, size: int) -> bytes:
-    data = bytearray(size)
-    rest = memoryview(data)
+    data = bytearray()
+    while (start := len(data)) < size:
+        data += bytes(min(size - start, max(start, _ROOM_BYTES)))
+        _fill(line, memoryview(data)[start:])
+    return bytes(data)
+
+
+def _fill(line: socket.socket, rest: memoryview) -> None:
     while rest:
         count = line.recv_into(rest)
         if not count:
             raise ConnectionResetError("the connection has ended")
         rest = rest[count:]
-    return bytes(data)
 
 
 def _set_up(line: socket.socket) -> None:
@@ -78,26 +101,37 @@ class Listener:
         self._listening = socket.create_server((host, 0), family=family)
         self._keys, self._answer = keys, answer
         self._secret = secrets.token_bytes(_SECRET_BYTES)
+        self._greeting = secrets.token_bytes(_SECRET_BYTES)
+        self._is_closed = threading.Event()
         threading.Thread(target=self._accept, name="raydb lines", daemon=True).start()
 
     def place(self) -> bytes:
         """Return what a coordinator needs to know."""
         port = self._listening.getsockname()[1]
-        return json.dumps({"port": port, "secret": self._secret.hex()}).encode()
+        said = {"secret": self._secret.hex(), "greeting": self._greeting.hex()}
+        return json.dumps({"port": port, **said}).encode()
 
     def close(self) -> None:
         """Take no more lines; those that there are end with their coordinator."""
+        self._is_closed.set()
         with suppress(OSError):  # It wakes who waits for one.
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
 
     def _accept(self) -> None:
-        while True:
-            try:
+        while not self._is_closed.is_set():
+            with suppress(OSError, RuntimeError):  # no descriptor is left, or no thread
                 line, _ = self._listening.accept()
-            except OSError:
-                return
+                self._begin(line)
+                continue
+            self._is_closed.wait(_REST_S)
+
+    def _begin(self, line: socket.socket) -> None:
+        try:
             threading.Thread(target=self._serve, args=[line], daemon=True).start()
+        except RuntimeError:
+            line.close()
+            raise
 
     def _serve(self, line: socket.socket) -> None:
         with suppress(OSError), line:
@@ -111,6 +145,7 @@ class Listener:
 
     def _talk(self, line: socket.socket) -> None:
         if hmac.compare_digest(_read(line, _SECRET_BYTES), self._secret):
+            line.sendall(self._greeting)
             line.settimeout(None)
             while True:
                 question = _receive(line)
@@ -118,14 +153,17 @@ class Listener:
 
 
 def connect_line(host: str, place: bytes, keys: SSLContext | None) -> socket.socket:
-    """Return the coordinator's end of a line."""
+    """Return the coordinator's end of a line; OSError where there is none, or no such worker."""
     told = json.loads(place)
-    line = socket.create_connection((host, told["port"]), _GREETING_S)
+    line = socket.create_connection((host, told["port"]), _CONNECT_S)
     try:
+        line.settimeout(_GREETING_S)
         _set_up(line)
         if keys is not None:
             line = keys.wrap_socket(line)
         line.sendall(bytes.fromhex(told["secret"]))
+        if not hmac.compare_digest(_read(line, _SECRET_BYTES), bytes.fromhex(told["greeting"])):
+            raise ConnectionRefusedError(f"another program listens at {host}:{told['port']}")
         line.settimeout(None)
     except BaseException:
         line.close()
@@ -148,15 +186,28 @@ class Lines:
         self._turn = threading.Lock()
         self._free: dict[str, list[_Line]] = {}
         self._refused: dict[str, float] = {}
+        self._is_closed = False
 
     def ask(self, worker: str, question: bytes) -> Future[bytes]:
         """Ask a worker; the future fails with OSError where it is lost."""
         answer: Future[bytes] = Future()
-        if time.monotonic() - self._refused.get(worker, -_REFUSED_S) < _REFUSED_S:
+        if self._is_refused(worker):
             self.ask_otherwise(worker, question, answer)
         else:
             self._free_line(worker).ask(question, answer)
         return answer
+
+    def _is_refused(self, worker: str) -> bool:
+        """Tell whether no line can be had; after a while one is tried that nobody waits for."""
+        now = time.monotonic()
+        with self._turn:
+            since = self._refused.get(worker)
+            is_tried = since is not None and now - since >= _REFUSED_S
+            if is_tried:
+                self._refused[worker] = now
+        if is_tried:
+            _Line(self, worker, is_asked=False)
+        return since is not None
 
     def _free_line(self, worker: str) -> _Line:
         with self._turn:
@@ -169,13 +220,23 @@ class Lines:
         return _Line(self, worker)
 
     def give_back(self, line: _Line) -> None:
-        """Have a line for the next question."""
+        """Have a line for the next question, unless there will be none."""
         with self._turn:
-            self._free.setdefault(line.worker, []).append(line)
+            if self._is_closed:
+                line.close()
+            else:
+                self._free.setdefault(line.worker, []).append(line)
+
+    def accepted(self, line: _Line) -> None:
+        """Have a line that was tried where none could be had before."""
+        self.give_back(line)
+        with self._turn:
+            self._refused.pop(line.worker, None)
 
     def refused(self, worker: str) -> None:
         """Remember that no line could be had."""
-        self._refused[worker] = time.monotonic()
+        with self._turn:
+            self._refused[worker] = time.monotonic()
 
     def keep(self, workers: Container[str]) -> None:
         """Close what leads to others, as far as nobody waits for an answer there."""
@@ -184,13 +245,22 @@ class Lines:
             for line in [line for each in gone for line in self._free.pop(each)]:
                 line.close()
 
+    def close(self) -> None:
+        """Close all lines, those by which something is asked once it is answered."""
+        with self._turn:
+            self._is_closed = True
+        self.keep(())
+
 
 class _Line:
-    """A line, and a thread that asks by it one question after another."""
+    """A line, and a thread that asks by it one question after another.
 
-    def __init__(self, lines: Lines, worker: str) -> None:
+    is_asked: whether the first question follows, or it is only for later ones.
+    """
+
+    def __init__(self, lines: Lines, worker: str, *, is_asked: bool = True) -> None:
         self.worker = worker
-        self._lines = lines
+        self._lines, self._is_asked = lines, is_asked
         self._line: socket.socket | None = None
         self._asked: SimpleQueue[tuple[bytes, Future[bytes]] | None] = SimpleQueue()
         threading.Thread(target=self._work, name="raydb line", daemon=True).start()
@@ -207,7 +277,7 @@ class _Line:
         """Tell whether the worker is there, of a line by which nothing is asked."""
         if self._line is None:
             return False
-        with selectors.DefaultSelector() as waiting:
+        with _Selector() as waiting:
             waiting.register(self._line, selectors.EVENT_READ)
             return not waiting.select(0)
 
@@ -216,9 +286,11 @@ class _Line:
             self._line = line = self._lines.connect(self.worker)
         except Exception:  # noqa: BLE001  (what is asked otherwise tells what is wrong)
             self._lines.refused(self.worker)
-            if (asked := self._asked.get()) is not None:
+            if self._is_asked and (asked := self._asked.get()) is not None:
                 self._lines.ask_otherwise(self.worker, *asked)
             return
+        if not self._is_asked:
+            self._lines.accepted(self)
         with line:
             while (asked := self._asked.get()) is not None:
                 question, answer = asked

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
+import struct
 import threading
 import time
 from concurrent.futures import Future
 from contextlib import suppress
 
 import pytest
-from cluster_cases import STAR
+from cluster_cases import STAR, in_a_thread
 from distributed import Client, LocalCluster
 
 import raydb
@@ -21,6 +22,13 @@ from raydb.engine.cluster.worker import Worker
 from raydb.storage.durable.database_directory import DatabaseDirectory
 
 WAIT_S = 30
+
+
+def until(is_so):
+    end = time.monotonic() + WAIT_S
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 class Ends:
@@ -76,8 +84,13 @@ def test_without_a_line_workers_are_asked_otherwise(ends, monkeypatch):
     assert ends.otherwise == ["closed", "closed"]
     assert list(ends.lines._refused) == ["closed"]
     monkeypatch.setattr(module, "_REFUSED_S", 0)
-    ends.lines.connect = lambda _: ends._connect("open")
+    going = threading.Event()
+    ends.lines.connect = lambda _: (going.wait(WAIT_S), ends._connect("open"))[1]
+    assert ends.ask(b"12", "closed") == b"12", "nobody waits for the trial"
+    going.set()
+    until(lambda: not ends.lines._refused)
     assert ends.ask(b"12", "closed") == b"21"
+    assert len(ends.opened) == 1
 
 
 def test_a_line_that_ended_is_not_asked(ends):
@@ -108,14 +121,73 @@ def test_strangers_are_not_answered(ends, said):
     assert ends.ask(b"12") == b"21"
 
 
+@pytest.mark.parametrize("said", [b"", b"x" * 32, struct.pack(">Q", 1 << 40) + b"x" * 24, None])
+def test_another_program_at_the_port_is_no_line(ends, monkeypatch, said):
+    monkeypatch.setattr(module, "_GREETING_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        place = json.loads(ends.listener.place()) | {"port": other.getsockname()[1]}
+
+        def connect(_):
+            line, heard = in_a_thread(
+                lambda: connect_line("127.0.0.1", json.dumps(place).encode(), None)
+            )
+            with other.accept()[0] as it:
+                if said is not None:  # Otherwise it takes all and says nothing.
+                    it.sendall(said)
+                    it.shutdown(socket.SHUT_WR)
+                line.join(WAIT_S)
+            raise heard[0]
+
+        ends.lines.connect = connect
+        assert ends.ask(b"12") == b"12"
+    assert ends.otherwise == ["open"]
+
+
+def test_room_is_not_made_for_what_is_only_announced():
+    ours, others = socket.socketpair()
+    with ours, others:
+        others.sendall(struct.pack(">Q", 1 << 50) + b"x" * 100)
+        others.close()
+        with pytest.raises(ConnectionResetError):
+            module._receive(ours)
+
+
+@pytest.mark.parametrize("error", [OSError(24, "Too many open files"), RuntimeError("no thread")])
+def test_a_listener_without_descriptors_or_threads_goes_on(ends, monkeypatch, error):
+    begin, failed = ends.listener._begin, []
+
+    def fail(line):
+        if len(failed) < 3:
+            failed.append(line.close())
+            raise error
+        begin(line)
+
+    monkeypatch.setattr(ends.listener, "_begin", fail)
+    assert [ends.ask(b"12") for _ in range(3)] == [b"12"] * 3
+    ends.lines._refused.clear()
+    with suppress(OSError):
+        ends._connect("open")
+    with suppress(OSError):
+        ends._connect("open")
+    assert ends.ask(b"12") == b"21"
+
+
+def test_a_line_that_is_asked_at_the_end_is_closed(ends):
+    going = threading.Event()
+    ends.listener._answer = lambda question: (going.wait(WAIT_S), question)[1]
+    answer = ends.lines.ask("open", b"12")
+    until(lambda: ends.opened)
+    ends.lines.close()
+    going.set()
+    assert answer.result(WAIT_S) == b"12"
+    until(lambda: ends.opened[0].fileno() < 0)
+
+
 @pytest.mark.long
 def test_workers_are_asked_by_lines_with_tls(con, alone):
     engine = con._session.queries.cluster.engine
     assert con.execute(STAR).fetchall() == alone.execute(STAR).fetchall()
-    end = time.monotonic() + WAIT_S
-    while sum(map(len, engine._lines._free.values())) < 2:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: sum(map(len, engine._lines._free.values())) == 2)
     assert {each._line.version() for (each,) in engine._lines._free.values()} == {"TLSv1.3"}
     assert not engine._lines._refused
 
