@@ -62,6 +62,8 @@ class DaskEngine:
     def workers(self, *, anew: bool = False) -> Mapping[str, str]:
         """Return the names of the workers by their addresses."""
         if anew or not self._workers or time.monotonic() - self._asked > _FRESH_S:
+            if self._client.scheduler is None:
+                raise _closed()
             # By default it tells of five workers.
             identity = self._client.scheduler.identity(n_workers=-1)
             try:
@@ -93,7 +95,7 @@ class DaskEngine:
         try:
             answer.set_result(await self._client.rpc(worker).raydb_call(question=question))
         except asyncio.CancelledError:
-            answer.cancel()
+            answer.set_exception(ConnectionAbortedError("the client has been closed"))
             raise
         except Exception as error:  # noqa: BLE001  (whoever waits for the answer raises it)
             answer.set_exception(error)
@@ -134,7 +136,15 @@ class DaskEngine:
         self._ends()
 
     def _run(self, request: Coroutine[Any, Any, Any]) -> Future[Any]:
-        return asyncio.run_coroutine_threadsafe(request, self._loop)
+        try:
+            return asyncio.run_coroutine_threadsafe(request, self._loop)
+        except RuntimeError as error:  # Its loop has ended.
+            request.close()
+            raise _closed() from error
+
+
+def _closed() -> OperationalError:
+    return OperationalError("the dask Client of the connection is closed; connect with another one")
 
 
 def connect_engine(cluster: object, *, allow_insecure: bool = False) -> DaskEngine:
