@@ -444,17 +444,21 @@ CYCLE_FREE = [
 def test_what_has_run_leaves_nothing_to_the_garbage_collector(
     con: raydb.Connection, text: str
 ) -> None:
-    """Trees and plans in cycles would wait for its walks over all objects of the process."""
-    for number in range(3):
-        con.execute(text.format(number)).fetchall()
-    gc.collect()
-    gc.disable()
-    try:
-        for number in range(3, 13):
-            con.execute(text.format(number)).fetchall()
-        assert gc.collect() < 10
-    finally:
-        gc.enable()
+    """Trees and plans in cycles would wait for its walks over all objects of the process.
+
+    It also finds what other threads of the process leave, so the least of five rounds counts.
+    """
+    found = []
+    for first in range(0, 60, 10):
+        gc.collect()
+        gc.disable()
+        try:
+            for number in range(first, first + 10):
+                con.execute(text.format(number)).fetchall()
+            found.append(gc.collect())
+        finally:
+            gc.enable()
+    assert min(found[1:]) < 10
 
 
 def test_arrays_of_jobs_count(con: raydb.Connection) -> None:
