@@ -1,4 +1,4 @@
-"""Whole tables in FlatStor beside Vortex and Parquet: bytes, and scans of each of their columns.
+"""Whole tables in FlatStor beside Vortex and Parquet: bytes, scans of each column, and filters.
 
     python tests/bench/bench_flatstor_tables.py [--sf 1] [--kit ~/tpcds-kit] [--runs 11]
                                                 [--tables lineitem lineorder store_sales]
@@ -8,20 +8,25 @@ lineitem is of TPC-H, as tpchgen-cli makes it, lineorder of the Star Schema Benc
 of TPC-DS, by the kit that the user has built (`gregrahn/tpcds-kit`); without it that table is left
 out. Parquet is written by PyArrow with zstd. Every column is compared before it is timed. Formats
 take turns; times are medians, by the clock and, in parentheses, of a processor. Vortex hands out
-texts as views into its own buffers: for "as written" they become the type that was written.
+texts as views into its own buffers: for "as written" they become the type that was written. Filters
+give the first six columns and their own.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import importlib
+import re
 import statistics
 import tempfile
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import tpcds_data
 import tpch_data
@@ -36,6 +41,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 FORMATS = ("FlatStor", "Vortex", "Parquet")
+
+# Those of whole numbers have their column's type, which Vortex asks for.
+FILTERS = {
+    "lineitem": {
+        "25 days": (pc.field("l_shipdate") >= dt.date(1995, 3, 1))
+        & (pc.field("l_shipdate") < dt.date(1995, 3, 26)),
+        "one of seven texts": pc.field("l_shipmode") == "AIR",
+        "an order": pc.field("l_orderkey") == 3_000_000,
+        "1 % of the orders": (pc.field("l_orderkey") >= 1_000_000)
+        & (pc.field("l_orderkey") < 1_060_000),
+        "one of fifty quantities": pc.field("l_quantity") == pa.scalar(7, pa.decimal128(15, 2)),
+        "prices below 1500": pc.field("l_extendedprice")
+        < pa.scalar(Decimal(1500), pa.decimal128(15, 2)),
+        "a prefix of comments": pc.starts_with(pc.field("l_comment"), "arefully "),
+    },
+    "lineorder": {
+        "one of five texts in runs": pc.field("lo_orderpriority") == "5-LOW",
+        "25 days as numbers": (pc.field("lo_orderdate") >= pa.scalar(19950301, pa.int32()))
+        & (pc.field("lo_orderdate") < pa.scalar(19950326, pa.int32())),
+        "2 % of the revenues": pc.field("lo_revenue") < pa.scalar(200_000, pa.int32()),
+        "a part": pc.field("lo_partkey") == pa.scalar(777, pa.int32()),
+    },
+}
 
 
 def read(file: Path) -> pa.Table:
@@ -124,6 +152,43 @@ def scan_columns(files: Mapping[str, Path], table: pa.Table, runs: int) -> Table
     return report
 
 
+def filter_rows(files: Mapping[str, Path], table: pa.Table, name: str, runs: int) -> Table:
+    report = Table("filter", "rows", "FlatStor, ms", "Vortex, ms", "Parquet, ms")
+    flat = open_table(files["FlatStor"])
+    for what, wanted in FILTERS.get(name, {}).items():
+        own = [each for each in table.column_names if each in re.findall(r"\w+", str(wanted))]
+        columns = list(dict.fromkeys([*table.column_names[:6], *own]))
+        right = table.select(columns).filter(wanted)
+        asks: dict[str, Callable[[], pa.Table]] = {
+            "FlatStor": lambda some=columns, given=wanted: flat.scan(some, filter=given),
+            "Parquet": lambda some=columns, given=wanted: pq.read_table(
+                files["Parquet"], columns=some, filters=given
+            ),
+        }
+        if "Vortex" in files:
+            asks["Vortex"] = vortex_filter(files["Vortex"], columns, wanted)
+        for who, ask in asks.items():
+            assert ask().cast(right.schema).equals(right), f"{who}: {what}"
+        times = timed(asks, runs)
+        cells = ["{:.1f} ({:.1f})".format(*times[who]) if who in times else "" for who in FORMATS]
+        report.add_row(what, f"{right.num_rows:,}", *cells)
+    return report
+
+
+def vortex_filter(file: Path, columns: list[str], wanted: Any) -> Callable[[], pa.Table]:
+    """Return what filters rows in Vortex, by its own expressions."""
+    vortex: Any = importlib.import_module("vortex")
+    expressions: Any = importlib.import_module("vortex.expr")
+    convert = importlib.import_module("vortex.arrow.expression").arrow_to_vortex
+    opened = vortex.open(str(file))
+    if str(wanted).startswith("starts_with("):
+        begins = expressions.literal(vortex.utf8(), "arefully %")
+        own = expressions.like(expressions.column("l_comment"), begins)
+    else:
+        own = convert(wanted, opened.dtype.to_arrow_schema())
+    return lambda: opened.scan(columns, expr=own).read_all().to_arrow_table()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sf", type=float, default=1.0)
@@ -143,6 +208,8 @@ def main() -> None:
             mib = (f"{who} {file.stat().st_size / 2**20:.1f}" for who, file in files.items())
             print(f"{name}, {table.num_rows:,} rows, MiB: " + ", ".join(mib))
             Console(width=120).print(scan_columns(files, table, options.runs))
+            if name in FILTERS:
+                Console(width=120).print(filter_rows(files, table, name, options.runs))
 
 
 if __name__ == "__main__":
