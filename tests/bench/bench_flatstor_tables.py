@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("FlatStor", "Vortex", "Parquet")
 
+PREFIX = "arefully "
 # Those of whole numbers have their column's type, which Vortex asks for.
 FILTERS = {
     "lineitem": {
@@ -54,7 +55,7 @@ FILTERS = {
         "one of fifty quantities": pc.field("l_quantity") == pa.scalar(7, pa.decimal128(15, 2)),
         "prices below 1500": pc.field("l_extendedprice")
         < pa.scalar(Decimal(1500), pa.decimal128(15, 2)),
-        "a prefix of comments": pc.starts_with(pc.field("l_comment"), "arefully "),
+        "a prefix of comments": pc.starts_with(pc.field("l_comment"), PREFIX),
     },
     "lineorder": {
         "one of five texts in runs": pc.field("lo_orderpriority") == "5-LOW",
@@ -182,7 +183,7 @@ def vortex_filter(file: Path, columns: list[str], wanted: Any) -> Callable[[], p
     convert = importlib.import_module("vortex.arrow.expression").arrow_to_vortex
     opened = vortex.open(str(file))
     if str(wanted).startswith("starts_with("):
-        begins = expressions.literal(vortex.utf8(), "arefully %")
+        begins = expressions.literal(vortex.utf8(), f"{PREFIX}%")
         own = expressions.like(expressions.column("l_comment"), begins)
     else:
         own = convert(wanted, opened.dtype.to_arrow_schema())
