@@ -68,13 +68,13 @@ from raydb.sql.template.parameter_rows import PARAMETER_ROWS as PARAMETER_ROWS
 from raydb.sql.template.parameter_rows import ParameterRows as ParameterRows
 from raydb.sql.template.parameter_rows import assigned_values as assigned_values
 from raydb.sql.template.parameters import bind_values as bind_values
+from raydb.sql.template.shape import Shape as Shape
+from raydb.sql.template.shape import shape_of as shape_of
 from raydb.sql.template.template import Filled as Filled
 from raydb.sql.template.template import Filling as Filling
 from raydb.sql.template.template import OpenPlan as OpenPlan
-from raydb.sql.template.template import Shape as Shape
 from raydb.sql.template.template import Template as Template
 from raydb.sql.template.template import bind_template as bind_template
-from raydb.sql.template.template import shape_of as shape_of
 from raydb.sql.types import is_type_name as is_type_name
 from raydb.sql.types import resolved as resolved
 from raydb.sql.types import resolved_definition as resolved_definition

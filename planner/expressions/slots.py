@@ -34,12 +34,14 @@ _Converted = TypeVar("_Converted", bound=Literal | None)
 class Slot:
     """A constant or a parameter.
 
-    values: its literal, and what conversions made of that.
+    values: its literal, and what conversions made of that. texts: what replays the slots in it,
+    where it is a text that was bound.
     """
 
     def __init__(self, literal: Literal, kind: type[SlotLiteral] | None = None) -> None:
         self.is_pinned = False
         self.values = [literal]
+        self.texts: list[Any] = []
         self._kind = SlotLiteral if kind is None else kind
         self._steps: list[tuple[int, Conversion, tuple[Any, ...], pa.DataType]] = []
 
@@ -96,6 +98,12 @@ class SlotLiteral(Literal):
         """The value, which the plan then depends on."""
         self.slot.is_pinned = True
         return self.slot.values[self.place].value
+
+    @property
+    def text(self) -> str:
+        """The value of a text that is bound with slots of its own, on which the plan depends."""
+        text: str = self.slot.values[self.place].value
+        return text
 
     @property
     def is_null(self) -> bool:

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from raydb.planner.segments.rows import AskedRows
     from raydb.storage.tables.table import Table
 
-    BindText = Callable[[str, str, Mapping[str, Sequence[Column]], Sequence[Column]], Expression]
+    BindText = Callable[
+        [Literal, str, Mapping[str, Sequence[Column]], Sequence[Column]], Expression
+    ]
 
 TABLE_FUNCTIONS: dict[str, TableFunction] = {}
 """All table functions by name; `register` adds one."""

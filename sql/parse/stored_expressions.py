@@ -122,12 +122,17 @@ def sequences_of(text: str) -> frozenset[str]:
 
 def stored_tree(text: str) -> exp.Expr:
     """Return the tree of a stored expression, without places: they are none of the statement's."""
-    (tokens,) = tokenize(text)
-    with refuse_deep_nesting():
-        tree = parse_scalar(text, tokens)
+    tree = scalar_tree(text)
     for node in tree.walk():
         node.meta.clear()
     return tree
+
+
+def scalar_tree(text: str) -> exp.Expr:
+    """Return the tree of an expression, with places in the text."""
+    (tokens,) = tokenize(text)
+    with refuse_deep_nesting():
+        return parse_scalar(text, tokens)
 
 
 def types_named(text: str) -> frozenset[str]:

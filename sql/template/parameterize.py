@@ -1,35 +1,60 @@
-"""The constants of a query that may be replaced in its plan: those of its conditions."""
+"""The constants of a query that may be replaced in its plan: those of its conditions.
+
+A condition may be a text itself, as `where` of motif_count() is: its constants have slots, too.
+
+    where => 'e1.amount > 5'     a slot, whose text has a slot for 5
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
 
 from raydb.planner.expressions.literals import vector_literal
-from raydb.planner.expressions.slots import Slot
+from raydb.planner.expressions.slots import Slot, SlotLiteral
+from raydb.sql.parse.searched_tables import named_argument
+from raydb.sql.template.shape import literal_of, shape_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from raydb.planner.expressions.nodes import Literal
+    from raydb.sql.template.shape import Shape
+
+    # A slot with its literals; None for the literals where they do not fit, and what has no slot.
+    Replayed: TypeAlias = tuple[Slot | None, Sequence[Literal] | None]
+    # The constants of a text as they were written, each with its slot.
+    Constants: TypeAlias = Sequence[tuple[Slot | None, str]]
 
 
 class Slots:
     """The slots of one query while it is bound.
 
-    spans: the constants that the text may differ in, by where they begin.
+    spans: the constants that the text may differ in, by where they begin. is_condition: whether
+    the text is one, rather than a query.
     """
 
     def __init__(
-        self, tree: exp.Expr, spans: Mapping[int, str], parameters: Mapping[str, Literal]
+        self,
+        tree: exp.Expr,
+        spans: Mapping[int, str],
+        parameters: Mapping[str, Literal],
+        *,
+        is_condition: bool = False,
     ) -> None:
         self._tree = tree
         self._spans = spans
+        self._is_condition = is_condition
         self.constants: dict[int, Slot] = {}
         self.parameters = {
             name: Slot(literal) for name, literal in parameters.items() if not literal.is_null
         }
+
+    def of_constants(self, shape: Shape) -> Constants:
+        """Return the constants of the text with their slots, once it is bound."""
+        slots = map(self.constants.get, shape.spans())
+        return tuple(zip(slots, shape.constants, strict=True))
 
     def parameterize(self, node: exp.Expr, literal: Literal) -> Literal:
         """Return what stands for a constant; itself where its place asks for this very one."""
@@ -66,7 +91,7 @@ class Slots:
         The text of a column without an alias is its name, and the trees of keys are compared. What
         a search is for is as good as a condition.
         """
-        in_condition = _is_searched_for(node)
+        in_condition = self._is_condition or _is_searched_for(node) or _is_text_of_condition(node)
         while (parent := node.parent) is not None:
             if isinstance(parent, exp.Join):
                 in_condition |= node.arg_key == "on"
@@ -84,7 +109,67 @@ def _is_searched_for(node: exp.Expr) -> bool:
     return isinstance(call, exp.Anonymous) and call.name.lower() in _SEARCHES
 
 
+def _is_text_of_condition(node: exp.Expr) -> bool:
+    """Tell whether a constant is the condition of a search for motifs."""
+    argument = node.parent
+    if argument is None or not isinstance(argument.parent, exp.Anonymous):
+        return False
+    named = named_argument(argument)
+    return named is not None and named[0] == "where"
+
+
 _SEARCHES = ("vector_search", "text_search")
 
 # The parts of a query that a condition, or a query with a condition, may stand in.
 _ABOVE_CONDITIONS = ("where", "having", "joins", "from_", "with_", "this", "expression")
+
+
+class TextSlots:
+    """The slots of a condition that is a text."""
+
+    def __init__(self, shape: Shape, slots: Slots) -> None:
+        self._shape, self._slots = shape, slots
+
+    def replay(self, text: str) -> Iterator[Replayed]:
+        """Yield them with the literals of another text."""
+        shape = shape_of(text)
+        if shape is None or shape.key != self._shape.key:
+            yield None, None
+        else:
+            yield from replay_constants(self._slots.of_constants(self._shape), shape.constants)
+
+
+def text_slots(literal: Literal, tree: exp.Expr) -> Slots | None:
+    """Return the slots of a text that is bound as a condition, and is the literal of a slot.
+
+    None where it is that of no slot, which another text may not replace either.
+    """
+    if not isinstance(literal, SlotLiteral):
+        return None
+    shape = shape_of(literal.text)
+    if shape is None:
+        literal.slot.is_pinned = True
+        return None
+    slots = Slots(tree, shape.spans(), {}, is_condition=True)
+    literal.slot.texts.append(TextSlots(shape, slots))
+    return slots
+
+
+def replay_constants(known: Constants, constants: Sequence[str]) -> Iterator[Replayed]:
+    """Yield the slots of a text with the literals of other constants."""
+    for (slot, before), text in zip(known, constants, strict=True):
+        if slot is None:
+            yield None, () if text == before else None
+        elif text == before:
+            yield from replay_slot(slot, slot.values[0])
+        else:
+            yield from replay_slot(slot, literal_of(text))
+
+
+def replay_slot(slot: Slot, literal: Literal | None) -> Iterator[Replayed]:
+    """Yield a slot with another literal, and the slots in that where it is a text."""
+    values = slot.values if literal is slot.values[0] else slot.replay(literal)
+    yield slot, values
+    if values is not None:
+        for each in slot.texts:
+            yield from each.replay(values[0].value)

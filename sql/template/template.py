@@ -5,9 +5,8 @@
     filled = template.fill(shape.constants, parameters)
     plan = filled.bound()
 
-The constants of a text are found without a parser. A constant may differ only where the tree has
-one at just that place; all others belong to the text. What the planner's rules make of the plan is
-kept too, with the same literals open in it.
+A constant may differ only where the tree has one at just that place; all others belong to the text.
+What the planner's rules make of the plan is kept too, with the same literals open in it.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ from dataclasses import field, fields, is_dataclass
 from operator import is_
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from raydb.errors import Error
-from raydb.planner.expressions.literals import constant, vector_literal
 from raydb.planner.expressions.nodes import Attribute, Column, Literal
 from raydb.planner.expressions.slots import Hole, Slot, SlotLiteral
 from raydb.planner.expressions.vector_value import Vector
@@ -31,8 +28,9 @@ from raydb.running import time_zone
 from raydb.sql.bind.binding import Binding
 from raydb.sql.bind.query.query import bind_query
 from raydb.sql.parse.nodes import refuse_deep_nesting
-from raydb.sql.template.parameterize import Slots
+from raydb.sql.template.parameterize import Slots, replay_constants, replay_slot
 from raydb.sql.template.parameters import Parameters, bind_parameters, bind_values
+from raydb.sql.template.shape import literal_of
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -41,75 +39,16 @@ if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.nodes import Plan
     from raydb.sql.ast import Select
+    from raydb.sql.template.shape import Shape
 
-# Quoted names and comments are skipped, for they may hold what looks like a constant.
-# One class of characters begins them all: the search skips to these without trying each branch. A
-# branch for each character of a string would take 0.1 ms for a vector of 128 numbers in quotes.
-_PARTS = re.compile(
-    r"""
-    (["'/0-9\[-](?:
-      (?<=")[^"]*(?:""[^"]*)*" | (?<=-)-[^\n]* | (?<=/)\*.*?\*/
-    | (?<=')(?<![\w&'].)[^'\\]*(?:''[^'\\]*)*'(?!')
-    | (?<=[0-9])(?<![\w.$].)[0-9]*(?:\.[0-9]+)?(?![\w.])
-    | (?<=\[)[0-9.eE\s+-]+(?:,[0-9.eE\s+-]+){7,}\]
-    ))""",
-    re.VERBOSE | re.DOTALL,
-)
 # The literals of each slot, as the text has them and as conversions have made them.
 _Literals: TypeAlias = "Mapping[Slot, Sequence[Literal]]"
-
-# What stands in a key for a string, a vector, a number with a point and one without.
-_MARKS = {"'": "\0s", "[": "\0v", ".": "\0d", "": "\0i"}
-_MARK = re.compile("\0[svdi]")
 
 # The values of a slot whose vector is rounded once: what was given, and that.
 _ROUNDED = 2
 
 # What is in every text that has parameters.
 _PARAMETER = re.compile("[?$:]")
-
-# A longer text is a list of values rather than a question that is asked again.
-_LONGEST_TEXT = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """A text without its constants: `key` has the kind of each in its place."""
-
-    key: str
-    constants: tuple[str, ...]
-
-    def spans(self) -> dict[int, str]:
-        """Return the constants by where they begin in the text."""
-        spans, start = {}, 0
-        for before, text in zip(_MARK.split(self.key), self.constants, strict=False):
-            start += len(before)
-            spans[start] = text
-            start += len(text)
-        return spans
-
-
-def shape_of(text: str) -> Shape | None:
-    r"""Return the shape of a text, None for one that is hardly asked again.
-
-    >>> shape_of("SELECT 'a' FROM t1 WHERE x < 0.5 -- 7")
-    Shape(key='SELECT \x00s FROM t1 WHERE x < \x00d -- 7', constants=("'a'", '0.5'))
-    """
-    if len(text) > _LONGEST_TEXT or "\0" in text:
-        return None
-    parts = _PARTS.split(text)
-    constants = []
-    for place in range(1, len(parts), 2):
-        part = parts[place]
-        if part[0] in "'[":
-            mark = _MARKS[part[0]]
-        elif part[0] in "0123456789":
-            mark = _MARKS["." if "." in part else ""]
-        else:
-            continue
-        constants.append(part)
-        parts[place] = mark
-    return Shape("".join(parts), tuple(constants))
 
 
 def bind_template(
@@ -145,8 +84,7 @@ class Template:
     ) -> None:
         self.reads_clock = reads_clock
         self._zone = time_zone()  # constants and casts are of that
-        constants = map(slots.constants.get, shape.spans())
-        self._constants = tuple(zip(constants, shape.constants, strict=True))
+        self._constants = slots.of_constants(shape)
         self._parameters = {
             name: (slots.parameters.get(name), literal) for name, literal in parameters.items()
         }
@@ -203,7 +141,7 @@ class Template:
         """Return the rounded vector of a constant that `origin_of` has told, as it is written."""
         slot, _ = self._constants[place]
         assert slot is not None
-        values = slot.replay(_literal(text))
+        values = slot.replay(literal_of(text))
         value = None if values is None else values[1].value
         return value if isinstance(value, Vector) else None
 
@@ -211,15 +149,11 @@ class Template:
         self, constants: Sequence[str], parameters: Parameters
     ) -> Iterator[tuple[Slot | None, Sequence[Literal] | None]]:
         """Yield each slot with its literals; None for the literals where they do not fit."""
-        for (slot, known), text in zip(self._constants, constants, strict=True):
-            if known == text:
-                yield slot, slot.values if slot else ()
-            else:
-                yield slot, slot.replay(_literal(text)) if slot else None
+        yield from replay_constants(self._constants, constants)
         given = bind_values(self._parameters.keys(), parameters)
         for name, (slot, literal) in self._parameters.items():
             if slot is not None and not slot.is_pinned:
-                yield slot, slot.replay(given[name])
+                yield from replay_slot(slot, given[name])
             elif repr(given[name]) == repr(literal):
                 yield slot, slot.values if slot else ()
             else:
@@ -324,18 +258,6 @@ def _is_same(literal: Literal, slot: Slot) -> bool:
     """
     known = slot.values[0]
     return literal is known or (slot.is_pinned and repr(literal) == repr(known))
-
-
-def _literal(text: str) -> Literal | None:
-    """Return the literal of a constant as it is written, None for one that no type holds."""
-    try:
-        if text[0] == "'":
-            return constant(text[1:-1].replace("''", "'"), is_string=True)
-        if text[0] == "[":
-            return vector_literal(text)
-        return constant(text, is_string=False)
-    except Error:
-        return None
 
 
 @dataclass(frozen=True, slots=True)

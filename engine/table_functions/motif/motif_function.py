@@ -305,9 +305,11 @@ def _wheres(
 
     What they compute of the rows is added to what is read.
     """
-    text = call.value("where")
+    text = call.constants.get("where")
     if text is None:
         return ()
+    if text.type != pa.string():
+        call.value("where")
     if "motif" in call.varying:
         raise NotSupportedError(
             f"where of {call.function.name}() is about the edges of one motif, and motif differs "

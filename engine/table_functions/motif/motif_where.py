@@ -11,8 +11,9 @@ an expression over the rows, which the plan computes with the sources, the targe
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -63,12 +64,22 @@ class KeyTest:
     other_key: int
 
 
-class Multiple(NamedTuple):
-    """A value whose keys are those of another value times a factor."""
+@dataclass(frozen=True, slots=True)
+class Multiple:
+    """A value whose keys are those of another value times literals and a power of ten.
+
+    All digits of a literal count, as those of a whole number.
+    """
 
     key: int
     of: int
-    factor: int
+    literals: tuple[Literal, ...]
+    power: int
+
+    @property
+    def factor(self) -> int:
+        """What the keys of the other value are multiplied by."""
+        return math.prod(map(_all_digits, self.literals), start=10**self.power)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +121,7 @@ class WhereText:
     """The condition of a call, bound over the columns of each edge and over the vertices."""
 
     def __init__(
-        self, text: str, call: FunctionCall, written: WrittenMotif, vertex: pa.DataType
+        self, text: Literal, call: FunctionCall, written: WrittenMotif, vertex: pa.DataType
     ) -> None:
         assert call.rows is not None
         assert call.bind_text is not None
@@ -231,35 +242,42 @@ class _Part:
 def _multiples(keys: Sequence[int], reads: Reads) -> Iterator[Multiple]:
     """Yield those of some values that are known multiples of others, which are read."""
     for key in keys:
-        of, factor = _factored(reads.expressions[key])
-        if of != reads.expressions[key]:
-            yield Multiple(key, reads.place_of(of), factor)
+        of, literals, power = _factored(reads.expressions[key])
+        if of is not reads.expressions[key]:
+            yield Multiple(key, reads.place_of(of), literals, power)
 
 
-def _factored(value: Expression) -> tuple[Expression, int]:
-    """Return a value and a factor which it is to be multiplied by to give another one.
+def _factored(value: Expression) -> tuple[Expression, tuple[Literal, ...], int]:
+    """Return a value, and the literals and the power of ten that give another one with it.
 
     As whole numbers: of a decimal, all its digits. Nothing in between is too large for its type.
     """
     kind = value.type
     if not (isinstance(value, Call) and pa.types.is_decimal128(kind)):
-        return value, 1
+        return value, (), 0
     match value.function, value.arguments:
         case "cast", (inner,):
             digits = _digits(inner.type)
             if digits is not None and kind.precision - kind.scale >= digits[0] - digits[1] >= 0:
-                of, factor = _factored(inner)
+                of, literals, power = _factored(inner)
                 more = kind.scale - digits[1]
-                return (of, factor * 10**more) if more >= 0 else (value, 1)
+                return (of, literals, power + more) if more >= 0 else (value, (), 0)
         case "multiply", (Literal() as by, inner) | (inner, Literal() as by):
             digits, own = _digits(inner.type), _digits(by.type)
             if digits is None or own is None or by.is_null:
-                return value, 1
+                return value, (), 0
             fits = kind.precision >= digits[0] + own[0] and kind.scale == digits[1] + own[1]
             if fits and own[0] <= _FACTOR_DIGITS:
-                of, factor = _factored(inner)
-                return of, factor * int(Decimal(by.value).scaleb(own[1]))
-    return value, 1
+                of, literals, power = _factored(inner)
+                return of, (by, *literals), power
+    return value, (), 0
+
+
+def _all_digits(exact: Literal) -> int:
+    """Return an exact number without its point."""
+    digits = _digits(exact.type)
+    assert digits is not None
+    return int(Decimal(exact.value).scaleb(digits[1]))
 
 
 def _digits(kind: pa.DataType) -> tuple[int, int] | None:

@@ -19,6 +19,7 @@ from raydb.planner.catalog import TEMP
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Literal, columns_of, has_subquery
 from raydb.planner.expressions.registry import is_volatile
+from raydb.planner.expressions.slots import SlotLiteral
 from raydb.planner.plan.function_arguments import COLUMN, NAME, ROWS
 from raydb.planner.plan.table_function import FunctionCall, SearchFunction
 from raydb.sql.ast import Select
@@ -29,7 +30,8 @@ from raydb.sql.bind.scope import Scope, ScopeTable, Visible
 from raydb.sql.parse.parser import parse
 from raydb.sql.parse.reader import name_in, tokenize
 from raydb.sql.parse.searched_tables import named_argument
-from raydb.sql.parse.stored_expressions import stored_tree
+from raydb.sql.parse.stored_expressions import scalar_tree
+from raydb.sql.template.parameterize import text_slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -127,13 +129,13 @@ def read_search(
 
 
 def _bind_text(
-    text: str,
+    given: Literal,
     place: str,
     tables: Mapping[str, Sequence[Column]],
     columns: Sequence[Column],
     binding: Binding,
 ) -> Expression:
-    """Return a condition that is written in a text.
+    """Return a condition that is written in a text, whose constants may differ where it may.
 
     Raises ProgrammingError, which names the place, for a text that is no condition over the tables
     and columns, NotSupportedError for a query in it or a random number.
@@ -145,16 +147,22 @@ def _bind_text(
         ),
         tuple(Visible(column.name, column, None) for column in columns),
     )
-    context = context_of(replace(binding, outer=None, slots=None), scope, place)
+    text = given.text if isinstance(given, SlotLiteral) else given.value
     try:
         if len(tokenize(text)) != 1:
             raise ProgrammingError("it is one condition, such as 'e2.amount < e1.amount'")
-        tree = stored_tree(text)
+        tree = scalar_tree(text)
         for column in tree.find_all(exp.Column):
             if column.table and find_name(column.table, tables, "table") is None:
                 near = did_you_mean(column.table, tables) or f"; there are {', '.join(tables)}"
                 raise ProgrammingError(f"there is no '{column.table}'{near}")
-        condition = bind_condition(tree, replace(context, binding=None))
+        alone = replace(
+            binding,
+            outer=None,
+            slots=text_slots(given, tree),
+            bind_query=partial(_refuse_query, place),
+        )
+        condition = bind_condition(tree, context_of(alone, scope, place))
     except Error as error:
         error.position = None
         if place in error.sentence:
@@ -163,6 +171,10 @@ def _bind_text(
     if is_volatile(condition):
         raise NotSupportedError(f"{place}: random() is not supported")
     return condition
+
+
+def _refuse_query(place: str, *_: object) -> NoReturn:
+    raise NotSupportedError(f"a subquery in {place} is not supported")
 
 
 def _call(
