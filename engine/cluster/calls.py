@@ -35,8 +35,9 @@ _NOWHERE = Placement({}, (), {})
 class Call:
     """A call under way.
 
-    sign: when the worker was last heard of; asked: the question whether it lives. other: the call
-    of the same segments at another worker.
+    sign: when the worker was last heard of; asked: the question whether it lives. missed: how often
+    in a row the worker did not know of the call. other: the call of the same segments at another
+    worker.
     """
 
     worker: str
@@ -46,6 +47,7 @@ class Call:
     begin: float = field(default_factory=time.monotonic)
     sign: float = field(default_factory=time.monotonic)
     asked: Future[bytes] | None = None
+    missed: int = 0
     other: Call | None = None
 
 

@@ -43,7 +43,7 @@ from raydb.storage.durable.refusals import forked
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
     from concurrent.futures import Future
 
     import pyarrow as pa
@@ -79,6 +79,9 @@ class _Slow:
 # A worker that reads segments first is asked seldom. One that has copies and nothing to do loses
 # nothing, and where another one was killed it takes 0.1 s to hear of that.
 _SLOW, _SLOW_COPIED = _Slow(3, 0.95, 0.1), _Slow(2, 0.5, 0.03)
+
+# A call that a worker does not know of may just come or go; that it is lost is said twice.
+_MOST_MISSED = 2
 
 # A statement that ends more workers ends others, too.
 _MOST_ENDED = 3
@@ -170,6 +173,7 @@ class Cluster:
             said: dict[str, Any] = {"state": "lost"}
             if answer.done() and answer.exception() is None:
                 said = json.loads(answer.result())
+                said["calls"] = len(said["calls"])
             found.append({"address": worker, "name": names.get(worker, ""), **said})
         return found
 
@@ -402,10 +406,17 @@ class Cluster:
         if call.asked is not None and call.asked.done():
             if call.asked.exception() is None:
                 call.sign = now
+                self._look_for(call, json.loads(call.asked.result())["calls"])
             call.asked = None
         if call.asked is None and now - call.sign > min(_QUIET_S, patience / 2):
             call.asked = self.engine.about(call.worker)
         return now - call.sign > patience
+
+    def _look_for(self, call: Call, known: Container[str]) -> None:
+        """Give a call up that the worker does not know of: its line takes all and says nothing."""
+        call.missed = 0 if call.name in known else call.missed + 1
+        if call.missed == _MOST_MISSED:
+            self.engine.lose(call.answer)
 
 
 def _among(

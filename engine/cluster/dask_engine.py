@@ -100,6 +100,10 @@ class DaskEngine:
         except Exception as error:  # noqa: BLE001  (whoever waits for the answer raises it)
             answer.set_exception(error)
 
+    def lose(self, answer: Future[bytes]) -> None:
+        """Let an answer fail whose worker does not know of the call; only lines lose some."""
+        self._lines.lose(answer)
+
     def end(self, worker: str, call: str) -> None:
         """Tell a worker that nobody waits for a call."""
         self._run(self._client.rpc(worker).raydb_end(call=call))

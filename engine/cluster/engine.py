@@ -21,6 +21,9 @@ class Engine(Protocol):
     def call(self, questions: Mapping[str, bytes]) -> Mapping[str, Future[bytes]]:
         """Ask workers; a future fails with OSError where its worker is lost."""
 
+    def lose(self, answer: Future[bytes]) -> None:
+        """Let an answer fail whose worker does not know of the call, unless it begins to come."""
+
     def end(self, worker: str, call: str) -> None:
         """Tell a worker that nobody waits for a call; what goes wrong with that does not matter."""
 

@@ -7,6 +7,10 @@ The thread that hears a question answers it, and no loop is between. The worker 
 connection where it listens, a secret that is said first, and what it says to that: something else
 that listens there, or that only takes what is sent, is no line. With TLS both ends have Dask's
 keys here, too. A line has one question at a time, so there are as many as questions under way.
+
+A line may be silent though what is sent there is acknowledged, as by a proxy that has lost the
+other end. The worker then does not know of the question, or no more: who has heard that over Dask's
+connection gives the answer up.
 """
 
 from __future__ import annotations
@@ -20,12 +24,12 @@ import struct
 import threading
 import time
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Iterator
     from ssl import SSLContext
 
 _SIZE = struct.Struct(">Q")
@@ -51,6 +55,9 @@ _KEPT_ALIVE = {
     "TCP_USER_TIMEOUT": 60_000,
 }
 
+# What has begun to come goes on, or the line has ended without a word.
+_SILENT_S = 60.0
+
 # The kinds that need no descriptor of their own.
 _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
 
@@ -63,8 +70,19 @@ def _send(line: socket.socket, data: bytes) -> None:
 
 
 def _receive(line: socket.socket) -> bytes:
+    return _receive_rest(line, _receive_size(line))
+
+
+def _receive_size(line: socket.socket) -> int:
     (size,) = _SIZE.unpack(_read(line, _SIZE.size))
-    return _read(line, size)
+    return int(size)
+
+
+def _receive_rest(line: socket.socket, size: int) -> bytes:
+    line.settimeout(_SILENT_S)
+    data = _read(line, size)
+    line.settimeout(None)
+    return data
 
 
 def _read(line: socket.socket, size: int) -> bytes:
@@ -186,6 +204,8 @@ class Lines:
         self._turn = threading.Lock()
         self._free: dict[str, list[_Line]] = {}
         self._refused: dict[str, float] = {}
+        # By which line something was asked, where nothing of the answer has come.
+        self._awaited: dict[Future[bytes], _Line] = {}
         self._is_closed = False
 
     def ask(self, worker: str, question: bytes) -> Future[bytes]:
@@ -196,6 +216,25 @@ class Lines:
         else:
             self._free_line(worker).ask(question, answer)
         return answer
+
+    @contextmanager
+    def awaiting(self, answer: Future[bytes], line: _Line) -> Iterator[None]:
+        """Have an answer that may be given up: its question is sent, and nothing of it has come."""
+        self._awaited[answer] = line
+        try:
+            yield
+        finally:
+            del self._awaited[answer]
+
+    def lose(self, answer: Future[bytes]) -> None:
+        """Let an answer fail with OSError whose question is sent and of which nothing has come.
+
+        The worker is asked without lines for a while.
+        """
+        line = self._awaited.get(answer)
+        if line is not None:
+            self.refused(line.worker)
+            line.break_off()
 
     def _is_refused(self, worker: str) -> bool:
         """Tell whether no line can be had; after a while one is tried that nobody waits for."""
@@ -273,6 +312,12 @@ class _Line:
         """End it where nothing is asked."""
         self._asked.put(None)
 
+    def break_off(self) -> None:
+        """End it where something is asked, which fails."""
+        assert self._line is not None, "the question was sent"
+        with suppress(OSError):
+            self._line.shutdown(socket.SHUT_RDWR)
+
     def is_open(self) -> bool:
         """Tell whether the worker is there, of a line by which nothing is asked."""
         if self._line is None:
@@ -296,7 +341,9 @@ class _Line:
                 question, answer = asked
                 try:
                     _send(line, question)
-                    data = _receive(line)
+                    with self._lines.awaiting(answer, self):
+                        size = _receive_size(line)
+                    data = _receive_rest(line, size)
                 except Exception as error:  # noqa: BLE001  (whoever waits for the answer raises it)
                     answer.set_exception(error)
                     return

@@ -45,7 +45,7 @@ class NotSharedError(Exception):
     """Why nothing tells what a scan reads from other versions of it."""
 
 
-PROTOCOL = 5
+PROTOCOL = 6
 """The number of what is said here; only equal ones understand each other."""
 
 # Types of parameters that are sent, by their names, and how a value comes from its text.

@@ -157,7 +157,7 @@ class Worker:
             interrupts.interrupt()
 
     def about(self) -> dict[str, Any]:
-        """Return what workers() says of it."""
+        """Return what workers() says of it; calls: the names of those that are under way."""
         opened = list(self._opened.values())
         return {
             "version": raydb.__version__,
@@ -165,7 +165,7 @@ class Worker:
             "memory_bytes": psutil.Process().memory_info().rss,
             "cached_bytes": sum(each.session.database.shared.cache.size_bytes for each in opened),
             "cached_segments": sum(len(each.segments) for each in opened),
-            "calls": len(self._calls),
+            "calls": list(self._calls),
         }
 
     def close(self) -> None:
