@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from raydb.engine.catalog.conflicts import Commit
     from raydb.engine.catalog.shared_database import SharedDatabase
     from raydb.engine.catalog.snapshot import Snapshot
-    from raydb.engine.catalog.stored_rows import Files
+    from raydb.engine.catalog.stored_rows import FilesAhead
     from raydb.engine.context.statement_context import StatementContext
     from raydb.storage.tables.changes import Change
 
@@ -60,7 +60,7 @@ class Database:
         # Whether a statement of the transaction has settled which commit it reads.
         self._has_read = False
         self._savepoints: tuple[tuple[str, _State], ...] = ()
-        # Files of rows that a change may name; they are given up unless it is committed.
+        # Files that a change may name; they are given up unless it is committed.
         self._written: list[str] = []
         shared.join(self)
 
@@ -100,8 +100,8 @@ class Database:
         return found
 
     @property
-    def files(self) -> Files | None:
-        """What writes the rows of a change to files before it is made; None in memory."""
+    def files(self) -> FilesAhead | None:
+        """What writes rows and indexes to files before a commit; None in memory."""
         store = self.shared.store
         return None if store is None else store.files(self._written)
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 
+from raydb.engine.catalog.array_files import ArrayFiles, content_of, write_arrays
 from raydb.engine.catalog.bvh_file import bvh_content, describe_bvh, load_bvh
 from raydb.engine.catalog.indexes import stored_calibration
 from raydb.engine.catalog.indexes.lending import lenders_of
@@ -28,7 +29,7 @@ from raydb.engine.catalog.indexes.lent import lent_arrays
 from raydb.engine.catalog.indexes.vector_index import load_index
 from raydb.engine.catalog.log_records import encode_changes, replay, size_bytes
 from raydb.engine.catalog.snapshot import Snapshot
-from raydb.engine.catalog.stored_rows import Files, write_rows
+from raydb.engine.catalog.stored_rows import Files, FilesAhead, write_rows
 from raydb.engine.catalog.stored_sequence import Moved, describe_sequences, load_sequences
 from raydb.engine.catalog.stored_table import (
     check_definitions,
@@ -50,9 +51,8 @@ from raydb.kernels.stored.deferred import Deferred, DeferredValues
 from raydb.kernels.stored.described import Described
 from raydb.kernels.stored.stored_arrays import between, flags
 from raydb.kernels.text import text_index
-from raydb.kernels.vector import ivf
 from raydb.kernels.vector.ivf_merge import Merged
-from raydb.storage.durable.sections import read_sections, write_sections
+from raydb.storage.durable.sections import read_sections
 from raydb.storage.flat import open_table
 from raydb.storage.tables.changes import Load
 from raydb.storage.tables.constraints import MAX_ROWS
@@ -66,11 +66,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.engine.catalog.array_files import Content
     from raydb.engine.catalog.indexes.lending import Lender
     from raydb.engine.catalog.indexes.lent import Vectors
     from raydb.engine.catalog.indexes.stored_calibration import Calibrations
     from raydb.kernels.bvh.bvh import Bvh
-    from raydb.kernels.stored.pieces import Pieces
     from raydb.kernels.text.text_index import TextIndex
     from raydb.kernels.vector.ivf import Ivf
     from raydb.planner.catalog import BvhInfo
@@ -80,7 +80,6 @@ if TYPE_CHECKING:
     from raydb.storage.objects.database_objects import DatabaseObjects
     from raydb.storage.tables.changes import Change
 
-    Arrays = Mapping[str, NDArray[Any] | Pieces]
     Properties = dict[str, Any]
 
 T = TypeVar("T")
@@ -96,9 +95,7 @@ class Store:
 
     def __init__(self, directory: DatabaseDirectory | DatabaseObjects) -> None:
         self.directory = directory
-        # The files of arrays that are written already, by the identity of what they hold; the
-        # value itself is kept beside the name, so that its identity is not given to another one.
-        self._files: dict[int, tuple[object, str]] = {}
+        self._files = ArrayFiles()
         # What was made of each file of the version that is loaded, by its name. A reader keeps it:
         # the next version is likely to have most of these files, which never change.
         self._opened: dict[str, Any] = {}
@@ -128,7 +125,7 @@ class Store:
         if not shown.state:
             return Snapshot()
         self._opened = {name: made for name, made in self._opened.items() if name in shown.files}
-        self._files = {}
+        self._files.keep(())
         self.directory.prepare()
         state = Described.parse(shown.state, manifest, "state")
         version = state["version"].integer()
@@ -214,10 +211,9 @@ class Store:
             self.directory.commit(json.dumps(state).encode(), files)
             moved.note_saved()
         except BaseException:
-            unnamed = self._discard_unnamed()
-            self._files = {k: known for k, known in self._files.items() if known[1] not in unnamed}
+            self._files.forget(self._discard_unnamed())
             raise
-        self._files = {k: known for k, known in self._files.items() if known[1] in set(files)}
+        self._files.keep(set(files))
         # The change is durable; what can't be removed now is removed after the next one.
         self._discard_unnamed()
         with suppress(OperationalError):
@@ -229,7 +225,8 @@ class Store:
         """Take the vectors of indexes that were just written from their files, not from memory."""
         indexes = snapshot.vector_indexes if self.directory.local_folder is not None else {}
         for index in indexes.values():
-            if isinstance(index, Merged) and (name := self._files[id(index)][1]) in self._written:
+            name = self._files.find(index) if isinstance(index, Merged) else None
+            if isinstance(index, Merged) and name in self._written:
                 index.read_from(read_sections(self.directory.open_file(name)).arrays)
 
     def _discard_unnamed(self) -> set[str]:
@@ -241,7 +238,7 @@ class Store:
 
     def _write_files(self, snapshot: Snapshot, most: int) -> tuple[Snapshot, Properties, list[str]]:
         """Write what is not in a file yet; return the snapshot, its state and all its files."""
-        vector_indexes = self._write_all("ivf", ivf.to_arrays, snapshot.vector_indexes)
+        vector_indexes = self._write_all("ivf", snapshot.vector_indexes)
         rows = Files(partial(self._write_file, "flat"), self._open_part, most)
         tables = {
             name: write_rows(table, rows, self._lenders(table, snapshot, vector_indexes))
@@ -253,9 +250,8 @@ class Store:
             describe_bvh(bvh, tables[bvh.definition.table].live, self._write_bvh(bvh.info))
             for bvh in snapshot.bvhs.values()
         ]
-        text_indexes = self._write_all("fts", text_index.to_arrays, snapshot.text_indexes)
-        of_calibrations = stored_calibration.to_arrays
-        calibrations = self._write_all("cal", of_calibrations, snapshot.calibrations)
+        text_indexes = self._write_all("fts", snapshot.text_indexes)
+        calibrations = self._write_all("cal", snapshot.calibrations)
         state = {
             "version": STATE_VERSION,
             "tables": described,
@@ -280,20 +276,25 @@ class Store:
             return []
         return lenders_of(table, snapshot.vector_indexes, files, set(self._written))
 
-    def files(self, written: list[str], most: int = STATEMENT_BYTES) -> Files:
-        """Return what writes files of rows and reads them; their names are added to `written`.
+    def files(self, written: list[str], most: int = STATEMENT_BYTES) -> FilesAhead:
+        """Return what writes files before a commit; their names are added to `written`.
 
         What no change names later is to be given up, see `discard`.
         """
 
-        def write(content: Callable[[BinaryIO], None]) -> str:
-            written.append(self.directory.write_file("flat", content))
+        def write(content: Callable[[BinaryIO], None], kind: str = "flat") -> str:
+            written.append(self.directory.write_file(kind, content))
             return written[-1]
 
-        return Files(write, self._open_part, most)
+        def write_index(kind: str, index: Deferred[Any]) -> None:
+            content = partial(write_arrays, *content_of(kind, index))
+            self._files.note_ahead(index, write(content, kind))
+
+        return FilesAhead(write, self._open_part, most, write_index)
 
     def discard(self, names: Sequence[str]) -> None:
         """Remove files unless a commit has made them part of the database."""
+        self._files.forget_ahead(names)
         for name in names:
             self.directory.discard_file(name)
         if set(names) - set(self.directory.shown.files):
@@ -305,30 +306,22 @@ class Store:
         self._written.append(name)
         return name
 
-    def _write_once(
-        self, kind: str, value: object, content: Callable[[], tuple[Arrays, Properties]]
-    ) -> str:
+    def _write_once(self, kind: str, value: object, content: Callable[[], Content]) -> str:
         """Write a value's arrays to a file unless they are in one; return the file's name."""
-        known = self._files.get(id(value))
-        if known is None:
-            arrays, properties = content()
-            name = self._write_file(kind, lambda sink: write_sections(sink, arrays, properties))
-            known = self._files[id(value)] = (value, name)
-        return known[1]
+        name = self._files.find(value)
+        if name is None and (name := self._files.adopt(value)) is not None:
+            self._written.append(name)
+        if name is None:
+            name = self._write_file(kind, partial(write_arrays, *content()))
+            self._files.note(value, name)
+        return name
 
-    def _write_all(
-        self,
-        kind: str,
-        to_arrays: Callable[[T], tuple[Arrays, Properties]],
-        values: Mapping[str, Deferred[T]],
-    ) -> dict[str, str]:
+    def _write_all(self, kind: str, values: Mapping[str, Deferred[Any]]) -> dict[str, str]:
         """Return the file of each value by its name; those that are in none are written."""
-
-        def write(value: Deferred[T]) -> str:
-            merged = value.to_arrays if isinstance(value, Merged) else None
-            return self._write_once(kind, value, merged or (lambda: to_arrays(value.get())))
-
-        return {name: write(value) for name, value in values.items()}
+        return {
+            name: self._write_once(kind, value, partial(content_of, kind, value))
+            for name, value in values.items()
+        }
 
     # -- tables
 
@@ -390,7 +383,7 @@ class Store:
         if file is not None:
             arrays = self._open(file, read_sections).arrays
             live = arrays.take("live", np.bool_, (rows.row_count,), flags)
-            self._files[id(live)] = (live, file.text())
+            self._files.note(live, file.text())
         return Table(definition, rows, described["version"].integer(), live=live)
 
     def _lent(self, file: Described, width: int) -> Deferred[Vectors]:
@@ -420,7 +413,7 @@ class Store:
         found = DeferredValues(
             {key: Deferred(partial(take, number)) for number, key in enumerate(keys)}
         )
-        self._files[id(found)] = (found, described["keys"].text())
+        self._files.note(found, described["keys"].text())
         return replace(table, foreign_rows=found)
 
     # -- text indexes, vector indexes and their calibrations
@@ -437,7 +430,7 @@ class Store:
                 sections = self._open(known[index.name], read_sections)
                 given = (sections.arrays, sections.properties, table.row_count)
                 indexes[index.name] = found = Deferred(partial(text_index.from_arrays, *given))
-                self._files[id(found)] = (found, known[index.name].text())
+                self._files.note(found, known[index.name].text())
         if indexes.keys() != known.keys():
             raise state["text_indexes"].fault("the indexes of its tables")
         return replace(snapshot, text_indexes=indexes)
@@ -454,7 +447,7 @@ class Store:
                 sections = self._open(known[index.name], read_sections)
                 given = sections.arrays, sections.properties, index, table
                 indexes[index.name] = found = Deferred(partial(load_index, *given))
-                self._files[id(found)] = (found, known[index.name].text())
+                self._files.note(found, known[index.name].text())
         if indexes.keys() != known.keys():
             raise state["vector_indexes"].fault("the indexes of its tables")
         calibrations: dict[str, Deferred[Calibrations]] = {}
@@ -465,7 +458,7 @@ class Store:
             of_file = sections.arrays, sections.properties, indexes[name]
             made = Deferred(partial(stored_calibration.from_arrays, *of_file))
             calibrations[name] = made
-            self._files[id(made)] = (made, file.text())
+            self._files.note(made, file.text())
         return replace(snapshot, vector_indexes=indexes, calibrations=calibrations)
 
     # -- BVHs
@@ -477,19 +470,15 @@ class Store:
 
     def write_bvh(self, info: BvhInfo) -> str:
         """Write a BVH's arrays to a file that `adopt_bvh` is told of; any thread may do so."""
-        arrays, properties = bvh_content(info)
-        return self.directory.write_file(
-            "bvh", lambda sink: write_sections(sink, arrays, properties)
-        )
+        return self.directory.write_file("bvh", partial(write_arrays, *bvh_content(info)))
 
     def file_of(self, index: Bvh) -> str | None:
         """Return the file that a BVH's arrays are in, None where they are in none."""
-        known = self._files.get(id(index.row_ids))
-        return None if known is None else known[1]
+        return self._files.find(index.row_ids)
 
     def adopt_bvh(self, info: BvhInfo, file: str) -> None:
         """Know the file that a BVH's arrays are in."""
-        self._files[id(info.index.row_ids)] = (info.index.row_ids, file)
+        self._files.note(info.index.row_ids, file)
 
     def _load_bvh(self, snapshot: Snapshot, described: Described) -> Snapshot:
         sections = self._open(described["file"], read_sections)

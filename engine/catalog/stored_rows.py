@@ -31,6 +31,7 @@ from raydb.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from raydb.kernels.stored.deferred import Deferred
     from raydb.storage.tables.table import Table, TableDefinition
 
 
@@ -44,6 +45,17 @@ class Files:
     write: Callable[[Callable[[BinaryIO], None]], str]
     open: Callable[[str], FilePart]
     most: int
+
+
+@dataclass(frozen=True, slots=True)
+class FilesAhead(Files):
+    """Files that are written before the commit that makes them part of the database.
+
+    write_index: writes the arrays of an index, 'ivf' or 'fts', so that who commits next need not
+    wait for that.
+    """
+
+    write_index: Callable[[str, Deferred[Any]], None]
 
 
 @dataclass(frozen=True, slots=True)

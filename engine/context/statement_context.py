@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raydb.engine.catalog.snapshot import Snapshot
-    from raydb.engine.catalog.stored_rows import Files
+    from raydb.engine.catalog.stored_rows import FilesAhead
     from raydb.engine.context.sequence_values import SequenceValues
     from raydb.engine.context.usage import Usage
     from raydb.engine.fused.derived_cache import DerivedCache
@@ -46,12 +46,12 @@ class StatementContext:
     folder: for temporary files, where no setting names another; None for the system's. queries:
     those of the session, which plan and run. running: the part of it that the layers below the
     engine ask about. sequences: those that it may take values of. files: what writes rows of a
-    change to files before it is made, None in memory. warnings: what the text has to say beside its
-    answer, such as a device that failed. whole_sample: whether the types of a text file's columns
-    are those of all its rows, and not of the first ones. target: the name of the database that the
-    snapshot is of, the one that the statement writes to. given: the rows of the parts of WITH that
-    have run, by the names that the statement has for them. text: that of the statement, '' where it
-    is one of several.
+    change, and indexes, to files before a commit, None in memory. warnings: what the text has to
+    say beside its answer, such as a device that failed. whole_sample: whether the types of a text
+    file's columns are those of all its rows, and not of the first ones. target: the name of the
+    database that the snapshot is of, the one that the statement writes to. given: the rows of the
+    parts of WITH that have run, by the names that the statement has for them. text: that of the
+    statement, '' where it is one of several.
     """
 
     snapshot: Snapshot
@@ -64,7 +64,7 @@ class StatementContext:
     queries: Queries
     running: Running
     sequences: SequenceValues
-    files: Files | None = None
+    files: FilesAhead | None = None
     parameters: Parameters = ()
     warnings: list[str] = field(default_factory=list)
     whole_sample: bool = False

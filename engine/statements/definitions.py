@@ -101,7 +101,7 @@ def _applied(statement: ast.Definition, context: StatementContext) -> tuple[Snap
         case ast.Drop():
             return _drop(statement, context), -1
         case ast.CreateIndex():
-            return _create_index(statement, context), -1
+            return _written(_create_index(statement, context), context), -1
         case ast.CreateSequence():
             return create_sequence(statement, snapshot), -1
         case ast.CreateType():
@@ -109,7 +109,7 @@ def _applied(statement: ast.Definition, context: StatementContext) -> tuple[Snap
         case ast.AlterSequence() | ast.RenameSequence():
             return alter_sequence(statement, snapshot), -1
         case ast.Reindex():
-            return _reindex(statement, context), -1
+            return _written(_reindex(statement, context), context), -1
         case ast.Calibrate():
             return calibrate_index(statement, _indexes(snapshot), context), -1
 
@@ -422,6 +422,20 @@ def _reindex(statement: ast.Reindex, context: StatementContext) -> Snapshot:
                 of_table = (snapshot, table.name, index, context, before)
                 snapshot = vector_index.with_vector_index(*of_table)
                 snapshot = recalibrated(snapshot, index.name, table, context)
+    return snapshot
+
+
+def _written(snapshot: Snapshot, context: StatementContext) -> Snapshot:
+    """Write indexes that are new to their files; who commits meanwhile need not wait for that."""
+    before = context.snapshot
+    if context.files is not None:
+        for kind, known, made in (
+            ("ivf", before.vector_indexes, snapshot.vector_indexes),
+            ("fts", before.text_indexes, snapshot.text_indexes),
+        ):
+            for name, index in made.items():
+                if index is not known.get(name):
+                    context.files.write_index(kind, index)
     return snapshot
 
 
