@@ -8,6 +8,7 @@ chunks of other encodings are read chunk by chunk.
 from __future__ import annotations
 
 import math
+import threading
 from contextlib import suppress
 from functools import cached_property
 from itertools import groupby
@@ -18,7 +19,7 @@ import pyarrow as pa
 
 from raydb.errors import ProgrammingError
 from raydb.interrupts import check_interrupt
-from raydb.kernels.codecs.rows.entries import are_loops_loaded
+from raydb.kernels.codecs.rows.entries import Slices, are_loops_loaded
 from raydb.room import check_room, read_limit
 from raydb.storage.flat.chunk import (
     check_chunk_metadata,
@@ -30,21 +31,20 @@ from raydb.storage.flat.chunk import (
 from raydb.storage.flat.encodings import ENCODINGS
 from raydb.storage.flat.encodings.bits import loops_for
 from raydb.storage.flat.encodings.dictionary import DICTIONARY
-from raydb.storage.flat.encodings.encoding import OFFSET_BYTES, Piece
+from raydb.storage.flat.encodings.encoding import OFFSET_BYTES, Piece, slices_of
 from raydb.storage.flat.encodings.integers import NUMBERS_RUN
 from raydb.storage.flat.encodings.references import REFERENCES
-from raydb.storage.flat.encodings.scanner import scanner_of, slices_of
+from raydb.storage.flat.encodings.scanner import Scanner
 from raydb.storage.flat.encodings.taker import taker_of
 from raydb.storage.flat.encodings.texts import arrays_of, is_narrow, narrow_texts
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Flags, Kind
 from raydb.storage.flat.metadata.column import chunk_lengths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.codecs.rows.entries import Slices
     from raydb.storage.flat.encodings.encoding import Chunk, Gather, Taker
     from raydb.storage.flat.metadata.column import Column
     from raydb.storage.flat.zone_map import Bounds
@@ -85,14 +85,25 @@ class ColumnReader:
         self._chunks: list[Chunk | None] = [None] * count
         # The bytes of texts that have once been decoded as a whole, to nothing but UTF-8; or -1.
         self._sizes = np.full(count, -1, np.int64)
+        # Where the offset index of each verified chunk of texts lies in memory.
+        self.indexes = np.zeros(count, np.int64)
+        self._opening = threading.Lock()
         self._items: list[Callable[[int], Any] | None] = [None] * count
 
     def chunk(self, number: int) -> Chunk:
         """Return a chunk, verified."""
         chunk = self._chunks[number]
-        if chunk is None:
-            chunk = self._chunks[number] = open_chunk(self.column, number)
-            self.column.verified[number] = 1
+        return self._open_chunk(number) if chunk is None else chunk
+
+    def _open_chunk(self, number: int) -> Chunk:
+        opened = open_chunk(self.column, number)
+        with self._opening:
+            chunk = self._chunks[number]  # Of another thread: the address of its index is known.
+            if chunk is None:
+                chunk = self._chunks[number] = opened
+                if isinstance(chunk.index, np.ndarray):
+                    self.indexes[number] = chunk.index.ctypes.data
+                self.column.verified[number] = 1
         return chunk
 
     def bring(self, numbers: NDArray[np.int64] | None = None) -> None:
@@ -121,7 +132,7 @@ class ColumnReader:
         """
         items, open_item = self._items, self.chunk_item
         row_count, chunk_rows = self.column.header.row_count, self.column.uniform_rows
-        first_rows = self.column.entries["first_row"].astype(np.int64)
+        first_rows = self._firsts
 
         def read_uniform(row: int) -> Any:
             if not 0 <= row < row_count:
@@ -232,16 +243,15 @@ class ColumnReader:
         run: list[Piece] = []
         run_key, run_bytes = None, 0
         values_bytes = self.column.dtype.itemsize
-        for number, start, stop in self.pieces(ranges):
-            check_interrupt()
-            chunk = self.chunk(number)
+        for piece in self.pieces(self.slices(ranges)):
+            chunk = piece.chunk
             key = chunk.encoding.run_key(chunk)
             if run and (key is None or key is not run_key or run_bytes >= _DECODED_AT_ONCE):
                 yield _Run.of(run, run_key)
                 run, run_bytes = [], 0
-            run.append(Piece(number, chunk, start, stop))
+            run.append(piece)
             run_key = key
-            run_bytes += max(chunk.entry.payload_length, (stop - start) * values_bytes)
+            run_bytes += max(chunk.entry.payload_length, (piece.stop - piece.start) * values_bytes)
         if run:
             yield _Run.of(run, run_key)
 
@@ -251,9 +261,13 @@ class ColumnReader:
         first = run.pieces[0]
         if run.key is None:
             return arrays_of(read_rows(first.chunk, slice(first.start, first.stop)))
-        slices, scan = run.slices, self._scanner if run.slices is not None else None
-        if slices is not None and scan is not None and loops_for(slices.row_count) is not None:
-            return [scan(run.pieces, slices)]
+        slices = run.slices
+        if (
+            slices is not None
+            and self.scanner.knows_all
+            and loops_for(slices.row_count) is not None
+        ):
+            return [self.scanner.scan(run.pieces, slices)]
         known = self._sizes[run.numbers]
         sizes = np.where(run.is_whole, known, -1)
         array = first.chunk.encoding.decode_run(run.pieces, sizes, bool((known >= 0).all()))
@@ -304,14 +318,13 @@ class ColumnReader:
         limit = read_limit()
         if limit is None or self._most_bytes.sum() <= limit:
             return
-        counts, need = self.column.entries["row_count"], 0.0
-        for number, start, stop in self.pieces(ranges):
-            part = (stop - start) / int(counts[number])
-            need += self._most_bytes[number] * part
+        chunks, starts, stops, _ = self.slices(ranges)
+        parts = (stops - starts) / self.column.entries["row_count"][chunks]
+        need = float((self._most_bytes[chunks] * parts).sum())
         if need > limit and self.column.kind is Kind.BYTES:
             need = 0.0
-            for number, start, stop in self.pieces(ranges):
-                need += self._exact_bytes_of(number) * (stop - start) / int(counts[number])
+            for number, part in zip(chunks.tolist(), parts.tolist(), strict=True):
+                need += self._exact_bytes_of(number) * part
                 if need > limit:
                     break
         check_room(need, f"column '{self.column.field.name}' of file '{self.column.file.path}'")
@@ -336,16 +349,32 @@ class ColumnReader:
             chunk.encoding.verify(chunk)
             check_chunk_metadata(chunk)
 
-    def pieces(self, ranges: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-        """Yield the chunks that hold the ranges, with the rows of each: number, start, stop."""
-        firsts = self.column.entries["first_row"].astype(np.int64)
-        counts = self.column.entries["row_count"].astype(np.int64)
-        for begin, end in ranges:
-            number = int(np.searchsorted(firsts, begin, "right")) - 1
-            while number < len(firsts) and firsts[number] < end:
-                first, count = int(firsts[number]), int(counts[number])
-                yield number, max(0, begin - first), min(count, end - first)
-                number += 1
+    def slices(self, ranges: list[tuple[int, int]]) -> Slices:
+        """Return the chunks that hold ascending disjoint ranges, with the rows of each."""
+        begins, ends = np.array(ranges, np.int64).reshape(-1, 2).T
+        low = np.searchsorted(self._firsts, begins, "right") - 1
+        counts = np.searchsorted(self._firsts, ends, "left") - low
+        chunks = np.arange(counts.sum()) + np.repeat(low - np.cumsum(counts) + counts, counts)
+        firsts, row_counts = self._firsts[chunks], self.column.entries["row_count"][chunks]
+        starts = np.maximum(np.repeat(begins, counts) - firsts, 0)
+        return Slices.of(chunks, starts, np.minimum(np.repeat(ends, counts) - firsts, row_counts))
+
+    def pieces(self, slices: Slices) -> Iterator[Piece]:
+        """Yield rows of chunks, which are verified then."""
+        for number, start, stop in zip(*(each.tolist() for each in slices[:3]), strict=True):
+            check_interrupt()
+            yield Piece(number, self.chunk(number), start, stop)
+
+    def open_chunks(self, numbers: NDArray[np.int64]) -> None:
+        """Verify those of some chunks that have not been."""
+        for number in numbers[self.column.verified[numbers] == 0].tolist():
+            check_interrupt()
+            self.chunk(number)
+
+    @cached_property
+    def _firsts(self) -> NDArray[np.int64]:
+        """The first row of each chunk."""
+        return self.column.entries["first_row"].astype(np.int64)
 
     # Rows of all chunks at once
 
@@ -365,9 +394,9 @@ class ColumnReader:
         return of_one or taker_of(column)
 
     @cached_property
-    def _scanner(self) -> Callable[[Sequence[Piece], Slices], Any] | None:
-        """The function for chunks of numbers that follow each other, if one loop reads all."""
-        return scanner_of(self.column)
+    def scanner(self) -> Scanner:
+        """The loops over numbers and codes of chunks."""
+        return Scanner(self.column)
 
     @cached_property
     def bounds(self) -> list[Bounds | None]:

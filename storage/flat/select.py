@@ -19,10 +19,12 @@ import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
 from raydb.errors import ProgrammingError
+from raydb.kernels.codecs.rows.entries import in_slices
 from raydb.room import check_room, read_limit
 from raydb.storage.flat import bloom
 from raydb.storage.flat.encodings.encoding import Interval, Text
 from raydb.storage.flat.encodings.find import find_rows
+from raydb.storage.flat.encodings.taker import are_integers
 from raydb.storage.flat.kinds import EXACT
 from raydb.storage.flat.layout import Kind
 from raydb.storage.flat.predicate import (
@@ -38,7 +40,7 @@ from raydb.storage.flat.predicate import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -65,6 +67,8 @@ _ENDS: dict[str, tuple[int | None, int | None]] = {
 # fewer than half are and there is room for all.
 _SPARSE, _DENSE = 8, 2
 
+# Of any column, where the time that they take is guessed.
+_VALUE_BYTES = 8
 # The numbers of rows are held three times: in ranges, joined, and those that match.
 _NUMBER_BYTES = 24
 
@@ -148,10 +152,7 @@ def _evaluate(
         parts = [np.arange(start, stop) for start, stop in ranges]
         rows = np.concatenate(parts) if parts else np.empty(0, np.int64)
         source.bring(names, ranges)
-        columns = [
-            pa.chunked_array(source.reader(name).read(ranges), source.schema.field(name).type)
-            for name in names
-        ]
+        columns = [_read(source.reader(name), ranges) for name in names]
     else:
         source.bring(names, rows)
         columns = [source.reader(name).take(rows) for name in names]
@@ -192,7 +193,7 @@ def _first_wanted(
             if each.operator == symbol and value is not None:
                 return each.column, Text(value, symbol == STARTS_WITH), [each]
     for name, column in columns.items():
-        if column.kind in {Kind.SIGNED, Kind.UNSIGNED}:
+        if are_integers(column):
             told = [each for each in comparisons if each.column == name]
             interval, told = _interval(column, told)
             if told:
@@ -231,9 +232,12 @@ def read_selected(
     readers: Sequence[ColumnReader], rows: NDArray[np.int64], ranges: Ranges
 ) -> list[Any]:
     """Return the selected rows of columns, of the ranges that were not skipped."""
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+        all_of = [(int(rows[0]), int(rows[-1]) + 1)]
+        return _by_column(lambda reader: _read(reader, all_of), readers, len(rows))
     spanned = sum(stop - start for start, stop in ranges)
     if len(rows) * _SPARSE < spanned or (len(rows) * _DENSE < spanned and _fit(readers)):
-        return [reader.take(rows) for reader in readers]
+        return _by_column(lambda reader: reader.take(rows), readers, len(rows))
     # Arrow filters chunk by chunk; its take would join chunks, of 2 GiB at most.
     # A byte of the mask for each, and four numbers for each that matches.
     what = readers[0].column.file.path if readers else ""
@@ -241,10 +245,25 @@ def read_selected(
     mask = np.zeros(spanned, np.bool_)
     mask[_places_in(rows, ranges)] = True
     selected = pa.array(mask)
-    return [
-        pa.chunked_array(reader.read(ranges), reader.column.field.type).filter(selected)
-        for reader in readers
-    ]
+
+    return _by_column(lambda reader: _read(reader, ranges).filter(selected), readers, len(rows))
+
+
+def _read(reader: ColumnReader, ranges: Ranges) -> Any:
+    return pa.chunked_array(reader.read(ranges), reader.column.field.type)
+
+
+def _by_column(
+    read: Callable[[ColumnReader], Any], readers: Sequence[ColumnReader], row_count: int
+) -> list[Any]:
+    """Return what `read` returns of each column, on several threads where that pays."""
+    found: list[Any] = [None] * len(readers)
+
+    def read_some(first: int, last: int) -> None:
+        found[first:last] = map(read, readers[first:last])
+
+    in_slices(read_some, len(readers), _VALUE_BYTES * row_count * len(readers), at_once=1)
+    return found
 
 
 def _fit(readers: Sequence[ColumnReader]) -> bool:
@@ -288,9 +307,10 @@ def _comparison_ranges(reader: ColumnReader, symbol: str, scalar: Any) -> Ranges
             possible &= bloom.may_contain(
                 reader.blooms, column.bloom_starts, _digest(column, value)
             )
-    firsts = entries["first_row"][possible].tolist()
-    counts = entries["row_count"][possible].tolist()
-    return _unite([(first, first + count) for first, count in zip(firsts, counts, strict=True)])
+    # Chunks that follow each other are one range.
+    changes = np.flatnonzero(np.diff(possible, prepend=False, append=False))
+    firsts = np.append(entries["first_row"].astype(np.int64), column.header.row_count)
+    return [(start, stop) for start, stop in firsts[changes].reshape(-1, 2).tolist()]
 
 
 def comparable(column: Column, scalar: Any) -> Any:

@@ -139,10 +139,22 @@ class Slices(NamedTuple):
     stops: NDArray[np.int64]
     to: NDArray[np.int64]
 
+    @staticmethod
+    def of(
+        chunks: NDArray[np.int64], starts: NDArray[np.int64], stops: NDArray[np.int64]
+    ) -> Slices:
+        """Return the slices whose rows follow each other."""
+        counts = stops - starts
+        return Slices(chunks, starts, stops, np.cumsum(counts) - counts)
+
     @property
     def row_count(self) -> int:
         """How many rows these are."""
-        return int(self.to[-1] + self.stops[-1] - self.starts[-1])
+        return int((self.stops - self.starts).sum())
+
+    def part(self, first: int, last: int) -> Slices:
+        """Return some of the slices."""
+        return Slices(*(each[first:last] for each in self))
 
 
 class Coded(NamedTuple):
@@ -227,12 +239,15 @@ def are_loops_loaded() -> bool:
     return _NUMBA_LOOPS in sys.modules
 
 
-def in_slices(work: Callable[[int, int], None], count: int, size: int) -> None:
+def in_slices(
+    work: Callable[[int, int], None], count: int, size: int, at_once: int | None = None
+) -> None:
     """Run `work` on slices, first to last, of `count` things that have `size` bytes.
 
-    On several threads, as many as the setting allows, where that pays.
+    On several threads, as many as the setting allows, where that pays. at_once: how many things are
+    a slice at most, by default those of 4 MiB.
     """
     if count:
         least = max(1, count * _THREAD_BYTES // max(size, 1))
-        most = max(1, count * _SLICE_BYTES // max(size, 1))
+        most = at_once or max(1, count * _SLICE_BYTES // max(size, 1))
         run_slices(lambda part: work(part.start, part.stop), count, least, most)

@@ -1,4 +1,4 @@
-"""Loops that find rows by what is stored of them: no value is decoded.
+"""Loops that find rows by the codes of their texts: no text is decoded.
 
 Each writes the numbers of the rows that match, ascending, and returns how many there are. The
 number of a row is written before it is known whether it matches, so that nothing is guessed.
@@ -12,6 +12,7 @@ import numpy as np
 
 from raydb.kernels.codecs.packed_loops import load
 from raydb.kernels.jit import compiled, inlined
+from raydb.kernels.memory_loops import word_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,57 +20,8 @@ if TYPE_CHECKING:
     from raydb.kernels.codecs.rows.entries import Entries, Places, Prefix
 
 _ESCAPE = 255
+_LOW = np.uint64(0xFFFFFFFF)
 NO, YES, MAYBE = 0, 1, 2
-
-
-@compiled
-def match_words(
-    data: NDArray[np.uint8],
-    width: np.uint64,
-    places: Places,
-    lows: NDArray[np.uint64],
-    spans: NDArray[np.uint64],
-    firsts: NDArray[np.int64],
-    out: NDArray[np.int64],
-) -> int:
-    """Find packed integers from `lows` to `spans` above these, of each chunk, modulo 2**width.
-
-    firsts: the number of the first row of each chunk.
-    """
-    mask = ~np.uint64(0) if width == 64 else (np.uint64(1) << width) - np.uint64(1)
-    found = np.uint64(0)
-    for chunk in range(np.uint64(len(places.begins))):
-        at, row = np.uint64(places.begins[chunk]), firsts[chunk]
-        low, span = lows[chunk], spans[chunk]
-        for _ in range(np.uint64(places.counts[chunk])):
-            word = load(data, at >> np.uint64(3)) >> (at & np.uint64(7))
-            out[found] = row
-            found += np.uint64(((word - low) & mask) <= span)
-            row += 1
-            at += width
-    return int(found)
-
-
-@compiled
-def match_table(
-    data: NDArray[np.uint8],
-    width: np.uint64,
-    places: Places,
-    passes: NDArray[np.uint8],
-    firsts: NDArray[np.int64],
-    out: NDArray[np.int64],
-) -> int:
-    """Find rows of a code for which `passes` has 1; every other one has 0."""
-    mask, found = (np.uint64(1) << width) - np.uint64(1), np.uint64(0)
-    for chunk in range(np.uint64(len(places.begins))):
-        at, row = np.uint64(places.begins[chunk]), firsts[chunk]
-        for _ in range(np.uint64(places.counts[chunk])):
-            code = load(data, at >> np.uint64(3)) >> (at & np.uint64(7)) & mask
-            out[found] = row
-            found += np.uint64(passes[code])
-            row += 1
-            at += width
-    return int(found)
 
 
 @compiled
@@ -77,22 +29,26 @@ def match_codes(
     data: NDArray[np.uint8],
     width: np.uint64,
     places: Places,
-    index: NDArray[np.uint32],
+    indexes: NDArray[np.int64],
     needle: NDArray[np.uint64],
     firsts: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> int:
-    """Find the rows whose codes are those of a needle; index as in `text_loops.spread_codes`."""
-    mask, found, row = (np.uint64(1) << width) - np.uint64(1), np.uint64(0), np.uint64(0)
+    """Find the rows whose codes are those of a needle.
+
+    indexes: of each chunk the address of the offset of its first row, as uint32; one is behind the
+    last.
+    """
+    mask, found = (np.uint64(1) << width) - np.uint64(1), np.uint64(0)
     wanted = np.uint64(len(needle))
     for chunk in range(np.uint64(len(places.begins))):
-        begin, number = np.uint64(places.begins[chunk]), firsts[chunk]
-        base = np.uint64(index[row])
+        begin, number, index = np.uint64(places.begins[chunk]), firsts[chunk], indexes[chunk]
         for _ in range(np.uint64(places.counts[chunk])):
-            start = np.uint64(index[row])
-            row += np.uint64(1)
-            if np.uint64(index[row]) - start == wanted:
-                at, same = begin + (start - base) * width, np.uint64(0)
+            offsets = word_at(index)
+            index += 4
+            start = offsets & _LOW
+            if (offsets >> np.uint64(32)) - start == wanted:
+                at, same = begin + start * width, np.uint64(0)
                 while same < wanted:
                     code = load(data, at >> np.uint64(3)) >> (at & np.uint64(7)) & mask
                     if code != needle[same]:
@@ -103,7 +59,6 @@ def match_codes(
                     out[found] = number
                     found += np.uint64(1)
             number += 1
-        row += np.uint64(1)
     return int(found)
 
 
@@ -159,25 +114,25 @@ def match_prefix(
     data: NDArray[np.uint8],
     width: np.uint64,
     places: Places,
-    index: NDArray[np.uint32],
+    indexes: NDArray[np.int64],
     entries: Entries,
     prefix: Prefix,
     firsts: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> int:
-    """Find the rows that begin with some bytes.
+    """Find the rows that begin with some bytes; indexes as in `match_codes`.
 
     Where there are 255 entries, code 255 is followed by a byte that stands for itself.
     """
-    mask, found, row = (np.uint64(1) << width) - np.uint64(1), np.uint64(0), np.uint64(0)
+    mask, found = (np.uint64(1) << width) - np.uint64(1), np.uint64(0)
     escapes, is_any = len(entries.heads) == _ESCAPE, len(prefix.value) == 0
     for chunk in range(np.uint64(len(places.begins))):
-        begin, number = np.uint64(places.begins[chunk]), firsts[chunk]
-        base = np.uint64(index[row])
+        begin, number, index = np.uint64(places.begins[chunk]), firsts[chunk], indexes[chunk]
         for _ in range(np.uint64(places.counts[chunk])):
-            at = begin + (np.uint64(index[row]) - base) * width
-            row += np.uint64(1)
-            end = begin + (np.uint64(index[row]) - base) * width
+            offsets = word_at(index)
+            index += 4
+            at = begin + (offsets & _LOW) * width
+            end = begin + (offsets >> np.uint64(32)) * width
             code = load(data, at >> np.uint64(3)) >> (at & np.uint64(7)) & mask
             state = np.uint8(MAYBE)
             if not escapes or code != _ESCAPE:
@@ -189,5 +144,4 @@ def match_prefix(
             out[found] = number
             found += np.uint64(state)
             number += 1
-        row += np.uint64(1)
     return int(found)

@@ -1,4 +1,4 @@
-"""The loop that reads the packed numbers of chunks from the file into one column.
+"""Loops over the packed numbers of chunks, which read them into one column or find some of them.
 
 Some rows at a time, so that what is decoded in steps stays in the cache:
 
@@ -22,6 +22,7 @@ from raydb.kernels.codecs.rows.take_loops import (
     run_of,
 )
 from raydb.kernels.jit import compiled, inlined
+from raydb.kernels.memory_loops import word_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,25 +58,67 @@ class Target(NamedTuple):
     to: np.int64
 
 
+# Where one row in so many matches, no group of 8 is passed over: whether it has none is a guess.
+_DENSE = np.uint64(32)
+
+
+class Block(NamedTuple):
+    """The values of some rows, as unsigned integers of each size, and which of them are wanted.
+
+    flags: a byte each, 0 or 1; groups: those of 8 rows in one word.
+    """
+
+    bytes_: NDArray[np.uint8]
+    halves: NDArray[np.uint16]
+    ints: NDArray[np.uint32]
+    longs: NDArray[np.uint64]
+    flags: NDArray[np.uint8]
+    groups: NDArray[np.uint64]
+
+    @staticmethod
+    def make() -> Block:
+        """Make room for as many rows as are read at a time."""
+        longs, groups = np.zeros(_ROOM_ROWS, np.uint64), np.zeros(_ROOM_ROWS >> 3, np.uint64)
+        sizes = (longs.view(np.uint8), longs.view(np.uint16), longs.view(np.uint32), longs)
+        return Block(*sizes, groups.view(np.uint8), groups)
+
+
 class Room(NamedTuple):
-    """Where values are decoded in steps: words, the same as doubles, and runs in their own size."""
+    """Where values are decoded in steps: words, the same as doubles, and runs in their own size.
+
+    block: where those go that are compared.
+    """
 
     words: NDArray[np.uint64]
     doubles: NDArray[np.float64]
     runs: NDArray[np.uint64]
+    block: Block
 
     @staticmethod
     def make() -> Room:
         """Make room for a thread."""
         words, runs = np.zeros((2, _ROOM_ROWS), np.uint64)
-        return Room(words, words.view(np.float64), runs)
+        return Room(words, words.view(np.float64), runs, Block.make())
+
+
+class Wanted(NamedTuple):
+    """Values of 1, 2, 4 or 8 bytes that are at most `span` above `low`, modulo their size."""
+
+    size: np.int64
+    low: np.uint64
+    span: np.uint64
 
 
 class Chunk(NamedTuple):
-    """What the blocks of a chunk have in common. last_code: the greatest one, -1 without codes."""
+    """What the blocks of a chunk have in common. last_code: the greatest one, -1 without codes.
+
+    is_plain: rows are unpacked, and nothing is made of them; is_constant: to one value.
+    """
 
     head: Head
     is_in_runs: bool
+    is_plain: bool
+    is_constant: bool
     last_code: np.int64
 
 
@@ -221,7 +264,7 @@ def _decode(
 
     begun: how many have before them.
     """
-    words, _, runs = room
+    words, runs = room.words, room.runs
     (row, rows), (size, to), head = part, target, chunk.head
     word_size = np.int64(8) if size > 8 else size
     source = words.ctypes.data + 8 * np.int64(_GROUP)
@@ -260,6 +303,65 @@ def _decode(
     return begun
 
 
+@inlined
+def _chunk_of(
+    data: NDArray[np.uint8],
+    packed: np.int64,
+    number: np.uint64,
+    coded: Coded,
+    room: Room,
+    size: np.int64,
+) -> Chunk:
+    """Return what the blocks of a chunk have in common, and bring what they ask for into reach."""
+    head = head_of(data, packed + 8 * CHUNK_WORDS * np.int64(number))
+    is_in_runs = _RUNS_LINE <= head.form <= _RUNS or head.form == _ALP_RUNS
+    is_plain = bool(head.form in (_PACKED, _PATCHED) and size <= 8)
+    is_constant = bool(is_plain and head.stream.width == 0 and not _is_line(head.stream))
+    if is_constant:
+        room.words[_GROUP : _GROUP + _BLOCK] = head.stream.reference
+    last_code = np.int64(-1)
+    if head.form in (_RUNS, _CODES):
+        last_code = _bring_entries(data, coded, number, size)
+    return Chunk(head, is_in_runs, is_plain, is_constant, last_code)
+
+
+@inlined
+def _begun_before(data: NDArray[np.uint8], chunk: Chunk, row: np.uint64) -> np.uint64:
+    """Return how many runs have begun before a row."""
+    if chunk.is_in_runs and row:
+        head = chunk.head
+        run = run_of(data, head.runs, head.row_count, row - np.uint64(1))
+        return np.uint64(run + np.uint64(1))
+    return np.uint64(0)
+
+
+@inlined
+def _read(
+    data: NDArray[np.uint8],
+    chunk: Chunk,
+    coded: Coded,
+    scales: NDArray[np.float64],
+    room: Room,
+    begun: np.uint64,
+    part: Part,
+    target: Target,
+) -> np.uint64:
+    """Write the values of the rows of a block, and return how many runs have begun behind them."""
+    (row, rows), (size, to), head = part, target, chunk.head
+    source = room.words.ctypes.data + 8 * np.int64(_GROUP)
+    if chunk.is_constant:
+        store_words(source, rows, size, to)
+    elif chunk.is_plain and row & _GROUP_MASK == 0:
+        done = _unpack_groups(data, head.stream, row, rows, target)
+        _unpack(data, head.stream, row + done, rows - done, room.words, _GROUP)
+        store_words(source, rows - done, size, to + np.int64(done) * size)
+    else:
+        begun = _decode(data, chunk, coded, scales, room, begun, part, target)
+    if head.exceptions:
+        _patch(data, head, part, target)
+    return begun
+
+
 @compiled
 def scan_words(
     data: NDArray[np.uint8],
@@ -277,36 +379,95 @@ def scan_words(
     by exponent. size: the bytes of a value, in which sums wrap around; those of 16 are decimals of
     64 bits.
     """
-    source = room.words.ctypes.data + 8 * np.int64(_GROUP)
     for item in range(np.uint64(len(slices.chunks))):
         number = np.uint64(slices.chunks[item])
         row, stop = np.uint64(slices.starts[item]), np.uint64(slices.stops[item])
         to = out.ctypes.data + slices.to[item] * np.int64(size)
-        head = head_of(data, packed + 8 * CHUNK_WORDS * np.int64(number))
-        is_in_runs = _RUNS_LINE <= head.form <= _RUNS or head.form == _ALP_RUNS
-        is_plain = head.form in (_PACKED, _PATCHED) and size <= 8
-        is_constant = is_plain and head.stream.width == 0 and not _is_line(head.stream)
-        if is_constant:
-            room.words[_GROUP : _GROUP + _BLOCK] = head.stream.reference
-        last_code = np.int64(-1)
-        if head.form in (_RUNS, _CODES):
-            last_code = _bring_entries(data, coded, number, size)
-        chunk = Chunk(head, is_in_runs, last_code)
-        begun = np.uint64(0)
-        if is_in_runs and row:
-            begun = run_of(data, head.runs, head.row_count, row - np.uint64(1)) + np.uint64(1)
+        chunk = _chunk_of(data, np.int64(packed), number, coded, room, np.int64(size))
+        begun = _begun_before(data, chunk, row)
         while row < stop:
             rows = min(stop, (row | (_BLOCK - np.uint64(1))) + np.uint64(1)) - row
             part, target = Part(row, rows), Target(np.int64(size), to)
-            if is_constant:
-                store_words(source, rows, size, to)
-            elif is_plain and row & _GROUP_MASK == 0:
-                done = _unpack_groups(data, head.stream, row, rows, target)
-                _unpack(data, head.stream, row + done, rows - done, room.words, _GROUP)
-                store_words(source, rows - done, size, to + np.int64(done) * np.int64(size))
-            else:
-                begun = _decode(data, chunk, coded, scales, room, begun, part, target)
-            if head.exceptions:
-                _patch(data, head, part, target)
+            begun = _read(data, chunk, coded, scales, room, begun, part, target)
             to += np.int64(rows) * np.int64(size)
             row += rows
+
+
+@inlined
+def _compare(block: Block, wanted: Wanted, rows: np.uint64) -> np.uint64:
+    """Write which values are wanted, and 0 for the rest of the last group; return how many are."""
+    bytes_, halves, ints, longs, flags, _ = block
+    size, low, span = wanted
+    if size == 1:
+        for row in range(rows):
+            flags[row] = np.uint8(bytes_[row] - np.uint8(low)) <= np.uint8(span)
+    elif size == 2:
+        for row in range(rows):
+            flags[row] = np.uint16(halves[row] - np.uint16(low)) <= np.uint16(span)
+    elif size == 4:
+        for row in range(rows):
+            flags[row] = np.uint32(ints[row] - np.uint32(low)) <= np.uint32(span)
+    else:
+        for row in range(rows):
+            flags[row] = longs[row] - low <= span
+    for row in range(rows, (rows + _GROUP_MASK) & ~_GROUP_MASK):
+        flags[row] = np.uint8(0)
+    matches = np.uint64(0)
+    for row in range(rows):
+        matches += np.uint64(flags[row])
+    return matches
+
+
+@inlined
+def _write_matches(
+    block: Block,
+    rows: np.uint64,
+    first: np.int64,
+    is_dense: bool,
+    out: NDArray[np.int64],
+    found: np.uint64,
+) -> np.uint64:
+    """Write the numbers of the rows that match behind `found` others; return how many these are."""
+    for group in range((rows + _GROUP_MASK) // _GROUP):
+        if is_dense or block.groups[group]:
+            lane = group * _GROUP
+            for _ in range(_GROUP):
+                out[found] = first + np.int64(lane)
+                found += np.uint64(block.flags[lane])
+                lane += np.uint64(1)
+    return found
+
+
+@compiled
+def find_words(
+    data: NDArray[np.uint8],
+    packed: int,
+    slices: Slices,
+    coded: Coded,
+    scales: NDArray[np.float64],
+    room: Room,
+    wanted: Wanted,
+    out: NDArray[np.int64],
+) -> int:
+    """Write the rows of the table whose values are wanted; return how many these are.
+
+    out: there is room for one more, which is written before it is known that it does not match.
+    Others as `scan_words`.
+    """
+    block, size, found = room.block, wanted.size, np.uint64(0)
+    to = np.int64(block.longs.ctypes.data)
+    for item in range(np.uint64(len(slices.chunks))):
+        number = np.uint64(slices.chunks[item])
+        row, stop = np.uint64(slices.starts[item]), np.uint64(slices.stops[item])
+        first = np.int64(word_at(np.int64(packed) + 8 * CHUNK_WORDS * np.int64(number)))
+        chunk = _chunk_of(data, np.int64(packed), number, coded, room, size)
+        begun = _begun_before(data, chunk, row)
+        while row < stop:
+            rows = min(stop, (row | (_BLOCK - np.uint64(1))) + np.uint64(1)) - row
+            part, target = Part(row, rows), Target(size, to)
+            begun = _read(data, chunk, coded, scales, room, begun, part, target)
+            matches = _compare(block, wanted, rows)
+            is_dense = matches * _DENSE > rows
+            found = _write_matches(block, rows, first + np.int64(row), is_dense, out, found)
+            row += rows
+    return int(found)

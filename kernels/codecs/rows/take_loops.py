@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Numbers whose order tells which have the head of a line, and which have runs.
+_PACKED, _CODES = int(Form.PACKED), int(Form.CODES)
 _STRIDE, _LINE, _RUNS_LINE = int(Form.STRIDE), int(Form.LINE), int(Form.RUNS_LINE)
 _RUNS, _RUN_ENDS = int(Form.RUNS), int(Form.RUN_ENDS)
 _PATCHED, _ALP, _ALP_RUNS = int(Form.PATCHED), int(Form.ALP), int(Form.ALP_RUNS)
 _BLOCK_ROWS = np.uint64(512)
+_BLOCK_WORDS = _BLOCK_ROWS // np.uint64(64)
 _LOW = np.uint64(0xFFFFFFFF)
 _WORD = np.uint64(3)  # A multiple of words is shifted by so many bits.
 # What there is of each chunk of numbers.
@@ -26,7 +28,7 @@ CHUNK_WORDS = 6
 
 
 @inlined
-def _ones(word: np.uint64) -> np.uint64:
+def count_ones(word: np.uint64) -> np.uint64:
     """Count the bits that are set."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     pairs = np.uint64(0x3333333333333333)
@@ -35,21 +37,52 @@ def _ones(word: np.uint64) -> np.uint64:
     return word * np.uint64(0x0101010101010101) >> np.uint64(56)
 
 
+class _Rank(NamedTuple):
+    """How many runs begin before a word of bits, which is counted in words of its chunk."""
+
+    word: np.uint64
+    ones: np.uint64
+
+
+# Of no word.
+_NO_RANK = _Rank(~np.uint64(0) - np.uint64(63), np.uint64(0))
+
+
+@inlined
+def _rank_of(
+    data: NDArray[np.uint8],
+    place: np.uint64,
+    row_count: np.uint64,
+    row: np.uint64,
+    before: _Rank,
+) -> _Rank:
+    """Return the rank of the word of a row, from another one that is not far before it."""
+    (word, ones), last = before, row >> np.uint64(6)
+    if not word <= last < word + _BLOCK_WORDS:
+        ranks = place + ((row_count + np.uint64(63)) >> np.uint64(6) << _WORD)
+        block = row // _BLOCK_ROWS
+        ones = load(data, ranks + (block << np.uint64(2))) & _LOW
+        word = block * _BLOCK_WORDS
+    while word < last:
+        ones += count_ones(load(data, place + (word << _WORD)))
+        word += np.uint64(1)
+    return _Rank(word, ones)
+
+
+@inlined
+def _run_at(data: NDArray[np.uint8], place: np.uint64, row: np.uint64, rank: _Rank) -> np.uint64:
+    """Return the run of a row, given the rank of its word."""
+    kept = load(data, place + (rank.word << _WORD)) << (np.uint64(63) - (row & np.uint64(63)))
+    return np.uint64(rank.ones + count_ones(kept) - np.uint64(1))
+
+
 @inlined
 def run_of(
     data: NDArray[np.uint8], place: np.uint64, row_count: np.uint64, row: np.uint64
 ) -> np.uint64:
     """Return the run of a row, given where the bits that begin runs lie, with ranks behind them."""
-    ranks = place + ((row_count + np.uint64(63)) >> np.uint64(6) << np.uint64(3))
-    block = row // _BLOCK_ROWS
-    ones = load(data, ranks + (block << np.uint64(2))) & np.uint64(0xFFFFFFFF)
-    word = place + (block << np.uint64(6))
-    last = place + (row >> np.uint64(6) << np.uint64(3))
-    while word < last:
-        ones += _ones(load(data, word))
-        word += np.uint64(8)
-    kept = load(data, last) << (np.uint64(63) - (row & np.uint64(63)))
-    return np.uint64(ones + _ones(kept) - np.uint64(1))
+    rank = _rank_of(data, place, row_count, row, _NO_RANK)
+    return np.uint64(_run_at(data, place, row, rank))
 
 
 @inlined
@@ -127,10 +160,6 @@ class Head(NamedTuple):
     runs: np.uint64
 
 
-_NO_STREAM = Stream(np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0))
-_NO_HEAD = Head(np.int64(0), np.uint64(0), _NO_STREAM, *[np.uint64(0)] * 6)
-
-
 @inlined
 def head_of(data: NDArray[np.uint8], chunk: np.int64) -> Head:
     """Return where the parts of a chunk are, given the address of its words."""
@@ -162,50 +191,80 @@ def head_of(data: NDArray[np.uint8], chunk: np.int64) -> Head:
     return Head(form, row_count, stream, stride, exceptions, rows, words, said, runs)
 
 
+@inlined
+def _value_of(data: NDArray[np.uint8], head: Head, number: np.uint64) -> np.uint64:
+    """Return the integer that is packed at some place."""
+    value = line_at(head.stream, number)
+    if head.stream.width:
+        value += packed_at(data, head.stream, number) * head.stride
+    return np.uint64(value)
+
+
+@inlined
+def _word_of(
+    data: NDArray[np.uint8],
+    head: Head,
+    scales: NDArray[np.float64],
+    row: np.uint64,
+    room: np.int64,
+) -> np.uint64:
+    """Return what a chunk of any form has of a row. room: the address of 8 bytes."""
+    if head.exceptions:
+        found = exception_from(data, head.exception_rows, head.exceptions, row)
+        place = head.exception_rows + (found << np.uint64(2))
+        if found < head.exceptions and load(data, place) & _LOW == row:
+            return np.uint64(load(data, head.exception_words + (found << _WORD)))
+    number = row
+    if head.form == _ALP_RUNS:
+        number = run_of(data, head.runs, head.row_count, row)
+    elif head.form == _RUN_ENDS:
+        number = run_before_end(data, head.runs, row)
+    value = _value_of(data, head, number)
+    if head.form < _ALP:
+        return np.uint64(value)
+    ten = scales[0, head.said >> np.uint64(8)]
+    tenth = scales[1, head.said & np.uint64(255)]
+    put(room, np.float64(np.int64(value)) * ten * tenth)
+    return np.uint64(word_at(room))
+
+
 @compiled
 def take_words(
     data: NDArray[np.uint8],
     column: int,
     rows: NDArray[np.int64],
     scales: NDArray[np.float64],
+    entries: int,
     size: int,
     out: int,
 ) -> bool:
     """Write the value of each row, of the table; tell whether all are there, in verified chunks.
 
     column: the address of what `chunk_at` asks for, with the words of `packed_chunks`. scales: the
-    powers of ten, and of a tenth, by exponent. size: the bytes of a value, in which sums wrap
-    around. out: the address of room for all values and 8 bytes more.
+    powers of ten, and of a tenth, by exponent. entries: the address of what codes stand for, with 8
+    bytes behind it; 0 for codes themselves. size: the bytes of a value, in which sums wrap around.
+    out: the address of room for all values and 8 bytes more.
     """
-    to = np.int64(out)
-    first, count, head = np.uint64(0), np.uint64(0), _NO_HEAD
-    for item in range(np.uint64(len(rows))):
-        number = np.uint64(rows[item]) - first
-        if number >= count:
-            chunk = chunk_at(column, rows[item], CHUNK_WORDS)
-            if chunk == 0:
-                return False
-            first, head = word_at(chunk), head_of(data, chunk)
-            number, count = np.uint64(rows[item]) - first, head.row_count
-        if head.exceptions:
-            found = exception_from(data, head.exception_rows, head.exceptions, number)
-            place = head.exception_rows + (found << np.uint64(2))
-            if found < head.exceptions and load(data, place) & _LOW == number:
-                put(to, load(data, head.exception_words + (found << _WORD)))
-                to += size
-                continue
-        if _RUNS_LINE <= head.form <= _RUNS or head.form == _ALP_RUNS:
-            number = run_of(data, head.runs, head.row_count, number)
-        elif head.form == _RUN_ENDS:
-            number = run_before_end(data, head.runs, number)
-        value = line_at(head.stream, number)
-        if head.stream.width:
-            value += packed_at(data, head.stream, number) * head.stride
-        if head.form >= _ALP:
-            ten = scales[0, head.said >> np.uint64(8)]
-            tenth = scales[1, head.said & np.uint64(255)]
-            put(to, np.float64(np.int64(value)) * ten * tenth)
-        else:
+    to, item, end = np.int64(out), np.uint64(0), np.uint64(len(rows))
+    while item < end:
+        chunk = chunk_at(column, rows[item], CHUNK_WORDS)
+        if chunk == 0:
+            return False
+        first, head, rank = word_at(chunk), head_of(data, chunk), _NO_RANK
+        are_runs = _RUNS_LINE <= head.form <= _RUNS
+        is_plain = head.form in (_PACKED, _CODES) and head.stream.width > 0
+        while item < end and np.uint64(rows[item]) - first < head.row_count:
+            number = np.uint64(rows[item]) - first
+            if is_plain:
+                value = head.stream.reference + packed_at(data, head.stream, number)
+            elif are_runs:
+                rank = _rank_of(data, head.runs, head.row_count, number, rank)
+                value = _value_of(data, head, _run_at(data, head.runs, number, rank))
+            else:
+                value = _word_of(data, head, scales, number, to)
+            if entries:
+                value = word_at(np.int64(entries) + np.int64(value) * size)
             put(to, value)
-        to += size
+            to += size
+            item += np.uint64(1)
     return True

@@ -21,7 +21,6 @@ from raydb.kernels.codecs.rows.entries import (
     Places,
     Span,
     Target,
-    match_loops,
     read_only,
     text_loops,
 )
@@ -38,7 +37,6 @@ from raydb.storage.flat.encodings.bits import (
 )
 from raydb.storage.flat.encodings.encoding import Encoded, Piece, bad_chunk
 from raydb.storage.flat.encodings.entry_texts import EntryTexts, passing
-from raydb.storage.flat.encodings.find import found_rows
 from raydb.storage.flat.encodings.repeats import repeats_in_sample
 from raydb.storage.flat.encodings.runs import SLOWER, Runs, pack_runs, read_runs, runs_bytes
 from raydb.storage.flat.encodings.text_runs import CodedTexts
@@ -68,8 +66,8 @@ if TYPE_CHECKING:
         Rows,
         Sections,
         Source,
+        Text,
         Values,
-        Wanted,
     )
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column, File
@@ -333,19 +331,11 @@ class _Dictionary(CodedTexts):
             return np.empty(0, np.int64)
         return np.flatnonzero(chunk.shared.of(slice(start, stop)) == code) + start
 
-    def find_key(self, chunk: Chunk, wanted: Wanted) -> object:
-        codes: _Codes = chunk.shared
-        return id(codes.entries), codes.width, codes.runs is None
+    def find_key(self, chunk: Chunk) -> object:
+        return id(chunk.shared.entries)
 
-    def find(self, pieces: Sequence[Piece], wanted: Wanted) -> NDArray[np.int64]:
-        chunk = pieces[0].chunk
-        passes = passing(chunk.shared.entries, wanted, chunk.column.is_text)
-        if not passes.any():
-            return np.empty(0, np.int64)
-        stored = _stored_codes(pieces)
-        firsts, out = found_rows(pieces)
-        count = match_loops().match_table(*stored, passes, firsts, out)
-        return out[:count]
+    def passing(self, chunk: Chunk, wanted: Text) -> NDArray[np.uint8]:
+        return passing(chunk.shared.entries, wanted, chunk.column.is_text)
 
 
 DICTIONARY = _Dictionary()

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from raydb.kernels.codecs.rows.entries import Slices
 from raydb.storage.damage import damaged
 from raydb.storage.flat.kinds import array_of, python_reader, text_parts
 from raydb.storage.flat.layout import Kind
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from raydb.kernels.codecs.rows.entries import Entries
     from raydb.storage.flat.column_plan import ColumnPlan
     from raydb.storage.flat.encodings.survey import Survey
     from raydb.storage.flat.layout import ChunkEntry
@@ -167,11 +169,25 @@ class Piece(NamedTuple):
         return self.stop - self.start == self.chunk.entry.row_count
 
 
+def slices_of(pieces: Sequence[Piece]) -> Slices:
+    """Return rows of chunks as the loops take them."""
+    places = [(piece.number, piece.start, piece.stop) for piece in pieces]
+    return Slices.of(*np.array(places, np.int64).T.copy())
+
+
 class Text(NamedTuple):
     """Texts that equal some bytes, or begin with them."""
 
     value: bytes
     is_prefix: bool
+
+
+class Needle(NamedTuple):
+    """Codes of some bits: those of a text, or the entries of which texts begin with one."""
+
+    width: int
+    codes: Sequence[int] | bytes | None
+    entries: Entries | None
 
 
 class Interval(NamedTuple):
@@ -302,14 +318,17 @@ class Encoding:
         wanted = pa.scalar(value, pa.binary()).cast(texts.type)
         return np.flatnonzero(pc.equal(texts, wanted).to_numpy(zero_copy_only=False)) + start
 
-    def find_key(self, chunk: Chunk, wanted: Wanted) -> object:
-        """Return what is equal for chunks that `find` takes at once; None where it takes none."""
+    def find_key(self, chunk: Chunk) -> object:
+        """Return what chunks that are searched for a text at once have in common, None if none is.
 
-    def find(self, pieces: Sequence[Piece], wanted: Wanted) -> NDArray[np.int64]:
-        """Return the rows of the table that have what is wanted; NULLs may be among them.
-
-        By compiled loops. The chunks follow each other, and have one `find_key`.
+        By loops: of chunks with codes for those that pass, of others for a needle.
         """
+
+    def passing(self, chunk: Chunk, wanted: Text) -> NDArray[np.uint8] | None:
+        """Return which codes of a chunk are wanted, 1 or 0 each; None where it has no codes."""
+
+    def needle(self, chunk: Chunk, wanted: Text) -> Needle:
+        """Return the codes behind an offset index that are wanted."""
         raise NotImplementedError
 
     def gather(self, column: Column, width: int, flags: int) -> Gather | None:

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from raydb.kernels.codecs.rows.entries import Entries, Places, Span, Target, read_only, text_loops
 from raydb.room import check_room
-from raydb.storage.flat.encodings.encoding import Interval, Text
 from raydb.storage.flat.encodings.texts import text_array
 from raydb.storage.flat.kinds import has_large_offsets, text_parts
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Kind
@@ -19,7 +18,7 @@ from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raydb.storage.flat.encodings.encoding import Wanted
+    from raydb.storage.flat.encodings.encoding import Text
     from raydb.storage.flat.metadata.column import Column
 
 
@@ -41,16 +40,12 @@ class EntryTexts:
         return Entries.of(data, offsets.astype(np.int64), len(self.array))
 
 
-def passing(entries: Any, wanted: Wanted, is_text: bool) -> NDArray[np.uint8]:
+def passing(entries: Any, wanted: Text, is_text: bool) -> NDArray[np.uint8]:
     """Return which entries are wanted: 1 for each of them, 0 for others."""
-    match wanted:
-        case Interval(least, greatest):
-            return np.asarray((entries >= least) & (entries <= greatest), np.uint8)
-        case Text(value, is_prefix):
-            plain = value.decode() if is_text else value
-            same = pa.scalar(plain).cast(entries.type)
-            found = pc.starts_with(entries, plain) if is_prefix else pc.equal(entries, same)
-            return np.asarray(found.to_numpy(zero_copy_only=False), np.uint8)
+    plain = wanted.value.decode() if is_text else wanted.value
+    same = pa.scalar(plain).cast(entries.type)
+    found = pc.starts_with(entries, plain) if wanted.is_prefix else pc.equal(entries, same)
+    return np.asarray(found.to_numpy(zero_copy_only=False), np.uint8)
 
 
 def texts_of(column: Column, codes: NDArray[np.uint32], validity: Any) -> Any:

@@ -14,24 +14,21 @@ import numpy as np
 import pyarrow.compute as pc
 
 from raydb.kernels.codecs.rows.entries import (
-    Places,
-    Prefix,
     are_loops_loaded,
     in_slices,
-    match_loops,
 )
 from raydb.room import check_room
-from raydb.storage.flat.encodings.encoding import Interval, Piece, Text
+from raydb.storage.flat.encodings.encoding import Interval, Text, slices_of
 from raydb.storage.flat.encodings.gather import valid_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-    from raydb.kernels.codecs.rows.entries import Entries
+    from raydb.kernels.codecs.rows.entries import Slices
     from raydb.storage.flat.column_reader import ColumnReader
-    from raydb.storage.flat.encodings.encoding import Wanted
+    from raydb.storage.flat.encodings.encoding import Chunk, Piece, Wanted
 
 # A row's number is held where it is found, and joined with others.
 _NUMBER_BYTES = 24
@@ -46,47 +43,83 @@ def find_rows(
     if isinstance(wanted, Interval) and wanted.least > wanted.greatest:
         return np.empty(0, np.int64)
     reader.bring_rows(ranges)
-    pieces = [
-        Piece(number, reader.chunk(number), start, stop)
-        for number, start, stop in reader.pieces(ranges)
-    ]
+    slices = reader.slices(ranges)
+    count, size = slices.row_count, reader.column.dtype.itemsize
+    check_room(_NUMBER_BYTES * count, f"the rows of column '{reader.column.field.name}' that match")
     parts: dict[int, NDArray[np.int64]] = {}
-
-    count = sum(piece.stop - piece.start for piece in pieces)
+    if not count:
+        return np.empty(0, np.int64)
     by_loops = count >= _MANY_ROWS or are_loops_loaded()
+    find_some = _whole_finder(reader, wanted, int(slices.chunks[0])) if by_loops else None
 
     def find(first: int, last: int) -> None:
-        groups = _groups(pieces[first:last], wanted, by_loops)
-        parts[first] = np.concatenate([_find(group, wanted, key) for key, group in groups])
+        some = slices.part(first, last)
+        if find_some is not None:
+            reader.open_chunks(some.chunks)
+            parts[first] = find_some(some)
+            return
+        groups = _groups(reader.pieces(some), wanted, by_loops)
+        parts[first] = np.concatenate([_find(reader, *group, wanted) for group in groups])
 
-    check_room(_NUMBER_BYTES * count, f"the rows of column '{reader.column.field.name}' that match")
-    in_slices(find, len(pieces), count * reader.column.dtype.itemsize)
-    if not parts:
-        return np.empty(0, np.int64)
+    in_slices(find, len(slices.chunks), count * size)
     return valid_rows(reader.column, np.concatenate([parts[first] for first in sorted(parts)]))
 
 
+def _whole_finder(
+    reader: ColumnReader, wanted: Wanted, number: int
+) -> Callable[[Slices], NDArray[np.int64]] | None:
+    """Return the function that searches rows of any chunks, of which one is given.
+
+    None where their encodings have too little in common.
+    """
+    match wanted:
+        case Interval() if reader.scanner.knows_all:
+            return lambda slices: reader.scanner.find(slices, wanted)
+        case Text() if reader.scanner.is_uniform:
+            return _text_finder(reader, wanted, reader.chunk(number))
+    return None
+
+
+def _text_finder(
+    reader: ColumnReader, wanted: Text, chunk: Chunk
+) -> Callable[[Slices], NDArray[np.int64]] | None:
+    """Return the function that searches chunks that have the key of one, if loops do."""
+    encoding = chunk.encoding
+    if encoding.find_key(chunk) is None:
+        return None
+    passes = encoding.passing(chunk, wanted)
+    if passes is not None:
+        return lambda slices: reader.scanner.find_codes(slices, passes)
+    needle = encoding.needle(chunk, wanted)
+    return lambda slices: reader.scanner.find_texts(slices, reader.indexes, needle, wanted.value)
+
+
 def _groups(
-    pieces: list[Piece], wanted: Wanted, by_loops: bool
-) -> list[tuple[object, list[Piece]]]:
-    """Return the pieces in groups that one loop reads, with what they share."""
-    groups: list[tuple[object, list[Piece]]] = []
+    pieces: Iterable[Piece], wanted: Wanted, by_loops: bool
+) -> list[tuple[list[Piece], bool]]:
+    """Return the pieces in groups, and whether loops search them: all of a group at once."""
+    groups: list[tuple[list[Piece], bool]] = []
+    before: object = None
     for piece in pieces:
-        encoding = piece.chunk.encoding
-        key = (encoding, encoding.find_key(piece.chunk, wanted)) if by_loops else None
-        if key is not None and key[1] is None:
-            key = None
-        if key is None or not groups or key != groups[-1][0]:
-            groups.append((key, []))
-        groups[-1][1].append(piece)
+        chunk = piece.chunk
+        own = chunk.encoding.find_key(chunk) if by_loops and isinstance(wanted, Text) else None
+        key = None if own is None else (chunk.encoding, own)
+        if key is None or key != before:
+            groups.append(([], key is not None))
+        groups[-1][0].append(piece)
+        before = key
     return groups
 
 
-def _find(pieces: list[Piece], wanted: Wanted, key: object) -> NDArray[np.int64]:
+def _find(
+    reader: ColumnReader, pieces: list[Piece], are_looped: bool, wanted: Wanted
+) -> NDArray[np.int64]:
     _, chunk, start, stop = pieces[0]
-    if key is not None:
-        return chunk.encoding.find(pieces, wanted)
     match wanted:
+        case Text() if are_looped:
+            find_all = _text_finder(reader, wanted, chunk)
+            assert find_all is not None
+            return find_all(slices_of(pieces))
         case Text(value, False):
             return chunk.encoding.match(chunk, value, start, stop) + chunk.entry.first_row
         case Text(value, _):
@@ -98,63 +131,3 @@ def _find(pieces: list[Piece], wanted: Wanted, key: object) -> NDArray[np.int64]
             values = chunk.encoding.read_values(chunk, slice(start, stop), stop - start)
             found = np.flatnonzero((values >= least) & (values <= greatest))
     return found + (chunk.entry.first_row + start)
-
-
-# What encodings search with
-
-
-def find_texts(
-    pieces: Sequence[Piece],
-    begins: list[int],
-    width: int,
-    needle: Sequence[int] | bytes | None,
-    prefix: tuple[Entries, bytes] | None,
-) -> NDArray[np.int64]:
-    """Return the rows of chunks behind an offset index that have some codes, or begin with bytes.
-
-    begins: the bit of the first row's codes in each. One of needle and prefix is given.
-    """
-    places, firsts, out = found_places(pieces, begins)
-    data = pieces[0].chunk.column.file.bytes_
-    index = np.concatenate([piece.chunk.index[piece.start : piece.stop + 1] for piece in pieces])
-    what = (data, np.uint64(width), places, index)
-    if prefix is None:
-        assert needle is not None
-        codes = np.array(list(needle), np.uint64)
-        count = match_loops().match_codes(*what, codes, firsts, out)
-    else:
-        entries, value = prefix
-        wanted = Prefix.of(value, entries)
-        count = match_loops().match_prefix(*what, entries, wanted, firsts, out)
-    return out[:count]
-
-
-def found_places(
-    pieces: Sequence[Piece], begins: list[int]
-) -> tuple[Places, NDArray[np.int64], NDArray[np.int64]]:
-    """Return where rows lie, and what `found_rows` does."""
-    counts = np.array([piece.stop - piece.start for piece in pieces], np.int64)
-    return Places(np.array(begins, np.int64), counts), *found_rows(pieces)
-
-
-def found_rows(pieces: Sequence[Piece]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the number of the first row of each chunk, and room for the numbers of all rows.
-
-    There is room for one more, which loops write before they know that it does not match.
-    """
-    firsts = [piece.chunk.entry.first_row + piece.start for piece in pieces]
-    count = sum(piece.stop - piece.start for piece in pieces)
-    return np.array(firsts, np.int64), np.empty(count + 1, np.int64)
-
-
-def find_words(
-    pieces: Sequence[Piece], width: int, lows: list[int], spans: list[int]
-) -> NDArray[np.int64]:
-    """Return the rows of chunks whose packed integers are at most `spans` above `lows`."""
-    begins = []
-    for _, chunk, start, _ in pieces:
-        begins.append(8 * (chunk.entry.offset + chunk.entry.starts()[1]) + start * width)
-    places, firsts, out = found_places(pieces, begins)
-    data, bounds = pieces[0].chunk.column.file.bytes_, np.array([lows, spans], np.uint64)
-    count = match_loops().match_words(data, np.uint64(width), places, *bounds, firsts, out)
-    return out[:count]

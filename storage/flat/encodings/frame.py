@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from raydb.storage.flat.encodings.bits import (
     Line,
     bits_for,
@@ -18,25 +16,23 @@ from raydb.storage.flat.encodings.bits import (
     unpack_line,
 )
 from raydb.storage.flat.encodings.decimals import check_packed_decimals
-from raydb.storage.flat.encodings.encoding import Encoded, Interval
-from raydb.storage.flat.encodings.find import find_words
+from raydb.storage.flat.encodings.encoding import Encoded
 from raydb.storage.flat.encodings.gather import Words, number_gather
 from raydb.storage.flat.encodings.integers import IntegerEncoding
 from raydb.storage.flat.layout import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from raydb.storage.flat.encodings.encoding import (
         Chunk,
         Gather,
-        Piece,
         Rows,
         Sections,
         Values,
-        Wanted,
     )
     from raydb.storage.flat.encodings.survey import Survey
     from raydb.storage.flat.layout import ChunkEntry
@@ -79,25 +75,6 @@ class _Frame(IntegerEncoding):
         entry = chunk.entry
         unsigned = chunk.column.kind is Kind.UNSIGNED
         return line_reader(chunk.payload, entry.width, Line(entry.reference), unsigned=unsigned)
-
-    def find_key(self, chunk: Chunk, wanted: Wanted) -> object:
-        return chunk.entry.width if isinstance(wanted, Interval) else None
-
-    def find(self, pieces: Sequence[Piece], wanted: Wanted) -> NDArray[np.int64]:
-        assert isinstance(wanted, Interval)
-        least, greatest = wanted
-        width = pieces[0].chunk.entry.width
-        unsigned = pieces[0].chunk.column.kind is Kind.UNSIGNED
-        kept, lows, spans = [], [], []
-        for piece in pieces:
-            reference = piece.chunk.entry.reference
-            reference = reference % 2**64 if unsigned else reference
-            low, high = max(least - reference, 0), min(greatest - reference, 2**width - 1)
-            if low <= high:
-                kept.append(piece)
-                lows.append(low)
-                spans.append(high - low)
-        return find_words(kept, width, lows, spans) if kept else np.empty(0, np.int64)
 
     def gather(self, column: Column, width: int, flags: int) -> Gather | None:
         return number_gather(column, width, Words.FRAME)

@@ -16,8 +16,7 @@ from raydb.kernels.codecs.rows.entries import text_loops
 from raydb.room import check_room
 from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.constant import CONSTANT
-from raydb.storage.flat.encodings.encoding import Encoded, Text, bad_chunk, unreadable
-from raydb.storage.flat.encodings.find import find_texts
+from raydb.storage.flat.encodings.encoding import Encoded, Needle, bad_chunk, unreadable
 from raydb.storage.flat.encodings.gather import text_gather
 from raydb.storage.flat.encodings.text_runs import CodedTexts
 from raydb.storage.flat.encodings.texts import (
@@ -44,8 +43,8 @@ if TYPE_CHECKING:
         Rows,
         Sections,
         Source,
+        Text,
         Values,
-        Wanted,
     )
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column, File
@@ -162,19 +161,13 @@ class _Fsst(CodedTexts):
     def match(self, chunk: Chunk, value: bytes, start: int, stop: int) -> NDArray[np.int64]:
         return match_stored(chunk, fsst.compress_one(chunk.shared, value), start, stop)
 
-    def find_key(self, chunk: Chunk, wanted: Wanted) -> object:
+    def find_key(self, chunk: Chunk) -> object:
         return chunk.shared
 
-    def find(self, pieces: Sequence[Piece], wanted: Wanted) -> NDArray[np.int64]:
-        assert isinstance(wanted, Text)
-        table, value = pieces[0].chunk.shared, wanted.value
-        begins = [
-            8 * (_payload_place(piece.chunk) + int(piece.chunk.index[piece.start]))
-            for piece in pieces
-        ]
-        needle = None if wanted.is_prefix else fsst.compress_one(table, value)
-        prefix = (fsst.table_entries(table), value) if wanted.is_prefix else None
-        return find_texts(pieces, begins, 8, needle, prefix)
+    def needle(self, chunk: Chunk, wanted: Text) -> Needle:
+        if wanted.is_prefix:
+            return Needle(8, None, fsst.table_entries(chunk.shared))
+        return Needle(8, fsst.compress_one(chunk.shared, wanted.value), None)
 
     def gather(self, column: Column, width: int, flags: int) -> Gather | None:
         symbols, data_type = column.symbols, column.field.type

@@ -31,12 +31,12 @@ from raydb.storage.flat.encodings.constant import CONSTANT
 from raydb.storage.flat.encodings.encoding import (
     Encoded,
     Known,
+    Needle,
     Text,
     bad_chunk,
     unreadable,
     without_nulls,
 )
-from raydb.storage.flat.encodings.find import find_texts
 from raydb.storage.flat.encodings.fsst import FSST, sample_of
 from raydb.storage.flat.encodings.gather import (
     chunk_words,
@@ -71,7 +71,6 @@ if TYPE_CHECKING:
         Source,
         Taker,
         Values,
-        Wanted,
     )
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column, File
@@ -258,16 +257,14 @@ class _OnPair(CodedTexts):
             rows, begins = rows[equal], begins[equal]
         return rows + start
 
-    def find_key(self, chunk: Chunk, wanted: Wanted) -> object:
+    def find_key(self, chunk: Chunk) -> object:
         return chunk.shared
 
-    def find(self, pieces: Sequence[Piece], wanted: Wanted) -> NDArray[np.int64]:
-        assert isinstance(wanted, Text)
-        table, value = pieces[0].chunk.shared, wanted.value
-        begins = [_first_bit(piece.chunk, piece.start) for piece in pieces]
-        needle = None if wanted.is_prefix else onpair.compress_one(table, value)
-        prefix = (table.decoded, value) if wanted.is_prefix else None
-        return find_texts(pieces, begins, table.width, needle, prefix)
+    def needle(self, chunk: Chunk, wanted: Text) -> Needle:
+        table = chunk.shared
+        if wanted.is_prefix:
+            return Needle(table.width, None, table.decoded)
+        return Needle(table.width, onpair.compress_one(table, wanted.value), None)
 
     def gather(self, column: Column, width: int, flags: int) -> Gather | None:
         table = column.symbols

@@ -37,7 +37,6 @@ from raydb.storage.flat.layout import Flags, Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from raydb.kernels.codecs.rows.entries import ByAddress
     from raydb.storage.flat.encodings.encoding import Gather, Taker
     from raydb.storage.flat.metadata.column import Column
 
@@ -76,22 +75,27 @@ def taker_of(column: Column) -> Taker | None:
     words = words_by_row(column, packed_chunks(column))
     validity_of, data = validity_gather(column), column.file.bytes_
     kind, data_type = column.kind, column.field.type
-    dtype = np.dtype(np.uint32) if is_coded else column.dtype
-    decode = _own_entries(column) if has_own else lambda found, _: column.dictionary[found]
+    dtype, entries, entries_at = column.dtype, np.empty(0, np.uint8), 0
+    if is_coded and (has_own or kind is Kind.BYTES):
+        dtype = np.dtype(np.uint32)
+    elif is_coded:
+        shared = entries if column.dictionary is None else column.dictionary.view(np.uint8)
+        entries = np.concatenate([shared, np.zeros(8, np.uint8)])
+        entries_at = entries.ctypes.data
+    decode = _own_entries(column) if has_own else None
     place, size, from_buffers = words.address, dtype.itemsize, pa.Array.from_buffers
 
-    def take(rows: NDArray[np.int64], _held: ByAddress = words) -> Any:
+    def take(rows: NDArray[np.int64], _held: Any = (words, entries)) -> Any:
         count = len(rows)
         room = pa.allocate_buffer(size * count + 8)
         take_words = take_loops().take_words
-        if not take_words(data, place, rows, SCALES, size, room.address):
+        if not take_words(data, place, rows, SCALES, entries_at, size, room.address):
             return None
         validity = validity_of and validity_of(rows, column.chunks_of(rows))
-        if is_coded:
-            found = np.frombuffer(room, dtype)
-            if kind is Kind.BYTES:
-                return texts_of(column, found, validity)  # With 8 bytes behind the codes.
-            values = decode(found[:count], column.chunks_of(rows))
+        if kind is Kind.BYTES:  # With 8 bytes behind the codes.
+            return texts_of(column, np.frombuffer(room, dtype), validity)
+        if decode is not None:
+            values = decode(np.frombuffer(room, dtype, count), column.chunks_of(rows))
             return array_of(data_type, kind, values, validity)
         if kind is Kind.DECIMAL:
             return array_of(data_type, kind, np.frombuffer(room, dtype, count), validity)
@@ -118,6 +122,14 @@ def _own_entries(column: Column) -> Gather:
         return values
 
     return decode
+
+
+def are_integers(column: Column) -> bool:
+    """Tell whether all values are integers of 64 bits or fewer, as most decimals are."""
+    codes, has_payload = column.entries["encoding"], column.entries["payload_length"] > 0
+    are_wide = (codes == VERBATIM.code) | ((codes == CONSTANT.code) & has_payload)
+    is_short = column.kind is Kind.DECIMAL and not are_wide.any()
+    return column.kind in {Kind.SIGNED, Kind.UNSIGNED} or is_short
 
 
 def packed_chunks(column: Column) -> NDArray[np.int64]:

@@ -20,12 +20,11 @@ from raydb.storage.flat.encodings.decimals import check_wide_decimals
 from raydb.storage.flat.encodings.encoding import (
     Encoded,
     Encoding,
-    Interval,
+    Needle,
     Text,
     bad_chunk,
     unreadable,
 )
-from raydb.storage.flat.encodings.find import find_texts, find_words
 from raydb.storage.flat.encodings.gather import Words, join_items, number_gather, text_gather
 from raydb.storage.flat.encodings.texts import (
     build_index,
@@ -37,18 +36,16 @@ from raydb.storage.flat.encodings.texts import (
 from raydb.storage.flat.layout import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from raydb.storage.flat.encodings.encoding import (
         Chunk,
         Gather,
-        Piece,
         Rows,
         Sections,
         Values,
-        Wanted,
     )
     from raydb.storage.flat.layout import ChunkEntry
     from raydb.storage.flat.metadata.column import Column
@@ -153,22 +150,13 @@ class _Verbatim(Encoding):
     def match(self, chunk: Chunk, value: bytes, start: int, stop: int) -> NDArray[np.int64]:
         return match_stored(chunk, value, start, stop)
 
-    def find_key(self, chunk: Chunk, wanted: Wanted) -> object:
-        return (chunk.column.kind, chunk.entry.width)
+    def find_key(self, chunk: Chunk) -> object:
+        return self
 
-    def find(self, pieces: Sequence[Piece], wanted: Wanted) -> NDArray[np.int64]:
-        match wanted:
-            case Interval(least, greatest):
-                width = pieces[0].chunk.column.bits
-                low, count = least % 2**width, len(pieces)
-                return find_words(pieces, width, [low] * count, [greatest - least] * count)
-            case Text(value, is_prefix):
-                begins = []
-                for _, chunk, start, _ in pieces:
-                    place = chunk.entry.offset + chunk.entry.starts()[1]
-                    begins.append(8 * (place + int(chunk.index[start])))
-                prefix = (single_bytes(), value) if is_prefix else None
-                return find_texts(pieces, begins, 8, None if is_prefix else value, prefix)
+    def needle(self, chunk: Chunk, wanted: Text) -> Needle:
+        return (
+            Needle(8, None, single_bytes()) if wanted.is_prefix else Needle(8, wanted.value, None)
+        )
 
     def gather(self, column: Column, width: int, flags: int) -> Gather | None:
         if column.kind is Kind.BYTES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 ROWS = 3000
 TEXTS = ("onpair", "fsst", "dictionary", "verbatim")
+NUMBERS = (
+    *(pa.int64(), pa.int32(), pa.int16(), pa.int8(), pa.uint64(), pa.uint8()),
+    *(pa.decimal128(7, 2), pa.decimal128(38, 0)),
+)
 INTEGERS = ("verbatim", "frame", "run_length", "dictionary", "line", "runs", "stride")
 WORDS = ["", "a", "an", "another ", "another cat", "\xfe", "ünder", "z" * 40, "zz", "dog "]
 
@@ -53,10 +58,16 @@ def texts_of(seed: int) -> pa.Array:
 
 def integers_of(seed: int, data_type: Any) -> pa.Array:
     random = np.random.default_rng(seed)
-    values = np.repeat(random.integers(-50, 70, ROWS), random.integers(1, 5, ROWS))[:ROWS] * 1000
+    values = np.repeat(random.integers(-50, 70, ROWS), random.integers(1, 5, ROWS))[:ROWS]
+    if data_type.bit_width > 8:
+        values *= 200
     if pa.types.is_unsigned_integer(data_type):
-        values = values.astype(np.uint64) + np.uint64(2**63)
-    return pa.array(values, data_type, mask=random.random(ROWS) < 0.1)
+        values = values.astype(np.uint64) + np.uint64(2 ** (data_type.bit_width - 1))
+    mask = random.random(ROWS) < 0.1
+    if pa.types.is_decimal(data_type):
+        numbers = [Decimal(value).scaleb(-data_type.scale) for value in values.tolist()]
+        return pa.array(numbers, data_type, mask=mask)
+    return pa.array(values, data_type, mask=mask)
 
 
 @pytest.mark.long
@@ -86,16 +97,18 @@ def test_texts_are_found_and_taken(seed: int, data_type: Any, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("data_type", [pa.int64(), pa.int32(), pa.uint64()], ids=str)
+@pytest.mark.parametrize("data_type", NUMBERS, ids=str)
 def test_integers_are_found_and_taken(seed: int, data_type: Any, tmp_path: Path) -> None:
     column = integers_of(seed, data_type)
-    table = pa.table(dict.fromkeys(INTEGERS, column))
-    flat = stored(table, tmp_path, encodings={name: name for name in INTEGERS}, chunk_rows=170)
+    of_words = not pa.types.is_decimal(data_type)
+    names = [name for name in INTEGERS if of_words or name != "dictionary"]
+    table = pa.table(dict.fromkeys(names, column))
+    flat = stored(table, tmp_path, encodings={name: name for name in names}, chunk_rows=170)
     random = np.random.default_rng(seed)
     rows = random.integers(0, ROWS, 500)
     some = column.drop_null().take(random.integers(0, 2000, 4)).to_pylist()
     low, high = min(some), max(some)
-    for name in INTEGERS:
+    for name in names:
         field = pc.field(name)
         assert flat.take(rows, [name]).column(0).equals(table.column(name).take(rows)), name
         for row in rows[:20].tolist():
@@ -109,6 +122,37 @@ def test_integers_are_found_and_taken(seed: int, data_type: Any, tmp_path: Path)
             & (pc.field("frame") != pa.scalar(high, data_type)),
         ):
             assert flat.scan(filter=wanted).equals(table.filter(wanted)), (name, str(wanted))
+
+
+@pytest.mark.parametrize("chunk_rows", [997, 5000])
+def test_few_rows_and_most_of_long_chunks(chunk_rows: int, tmp_path: Path) -> None:
+    """Blocks of 1024 rows of which none, one, some or all match, in every form of a chunk."""
+    random = np.random.default_rng(chunk_rows)
+    count = 20_000
+    keys = np.sort(random.integers(0, count, count))
+    numbers = np.where(random.random(count) < 0.003, 10**9 + keys, random.integers(0, 200, count))
+    runs = np.repeat(random.integers(0, 60, count), random.integers(1, 9, count))[:count]
+    names = ("frame", "patched", "line", "runs", "run_length", "dictionary")
+    columns = dict(zip(names, (numbers, numbers, keys, keys, runs, runs), strict=True))
+    columns |= {"coded": runs, "price": numbers}
+    table = pa.table({name: pa.array(values) for name, values in columns.items()})
+    words = pa.array([f"{number % 7} {number}" for number in runs.tolist()])
+    prices = table.column("price").cast(pa.decimal128(19)).cast(pa.decimal128(15, 2))
+    table = table.set_column(6, "coded", words).set_column(7, "price", prices)
+    encodings = {**{name: name for name in names}, "coded": "dictionary"}
+    flat = stored(table, tmp_path, encodings=encodings, chunk_rows=chunk_rows)
+    used = {column.name: set(column.encodings) for column in flat.metadata.columns}
+    assert all(name in used[name] for name in names), used
+    for name in names:
+        field = pc.field(name)
+        for low, high in ((0, 10**10), (7, 8), (50, 99), (10**9, 10**10), (3000, 3007), (-9, -1)):
+            wanted = (field >= low) & (field < high)
+            assert flat.scan(filter=wanted).equals(table.filter(wanted)), (name, low)
+    for value in (Decimal(7), Decimal("150.00"), Decimal(10**9 + 5)):
+        for wanted in (pc.field("price") < value, pc.field("price") == value):
+            assert flat.scan(filter=wanted).equals(table.filter(wanted)), str(wanted)
+    for wanted in (pc.field("coded") == words[5], pc.starts_with(pc.field("coded"), "3 ")):
+        assert flat.scan(filter=wanted).equals(table.filter(wanted)), str(wanted)
 
 
 def test_days_decimals_and_floats(tmp_path: Path) -> None:
@@ -130,6 +174,12 @@ def test_days_decimals_and_floats(tmp_path: Path) -> None:
     wanted = (pc.field("day") >= dt.date(1994, 3, 1)) & (pc.field("day") < dt.date(1994, 4, 1))
     assert flat.scan(filter=wanted).equals(table.filter(wanted))
     assert flat.scan(filter=wanted).num_rows
+    # Decimals of more than 64 bits, of which some chunks have none.
+    for value in (599, 10**25, 0, 10**30):
+        wanted = pc.field("large") == pa.scalar(Decimal(value), pa.decimal128(38))
+        assert flat.scan(filter=wanted).equals(table.filter(wanted)), value
+        wanted = pc.field("large") > pa.scalar(Decimal(value - 1), pa.decimal128(38))
+        assert flat.scan(filter=wanted).equals(table.filter(wanted)), value
     for rows in (random.integers(0, ROWS, 700), np.arange(ROWS), np.array([ROWS - 1, 0, 0])):
         assert flat.take(rows).equals(table.take(rows))
 
