@@ -66,6 +66,8 @@ _ENDS: dict[str, tuple[int | None, int | None]] = {
 # Rows are taken, and not their ranges read, where fewer than one in so many is selected; and where
 # fewer than half are and there is room for all.
 _SPARSE, _DENSE = 8, 2
+# So many rows that follow each other are read and not taken.
+_LONG = 2**13
 
 # Of any column, where the time that they take is guessed.
 _VALUE_BYTES = 8
@@ -232,7 +234,7 @@ def read_selected(
     readers: Sequence[ColumnReader], rows: NDArray[np.int64], ranges: Ranges
 ) -> list[Any]:
     """Return the selected rows of columns, of the ranges that were not skipped."""
-    if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+    if len(rows) >= _LONG and rows[-1] - rows[0] == len(rows) - 1:
         all_of = [(int(rows[0]), int(rows[-1]) + 1)]
         return _by_column(lambda reader: _read(reader, all_of), readers, len(rows))
     spanned = sum(stop - start for start, stop in ranges)
