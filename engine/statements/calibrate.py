@@ -20,7 +20,7 @@ from raydb.engine.context.progress import report, report_compiling
 from raydb.engine.session.statement_sources import open_sources
 from raydb.errors import ProgrammingError
 from raydb.kernels.stored.deferred import Deferred
-from raydb.kernels.vector.calibration_trace import Searched
+from raydb.kernels.vector.calibration_trace import Searched, some_rows
 from raydb.kernels.vector.conformal import MAX_QUERIES, MAX_TUNING, calibrate, least_queries
 from raydb.names import known_object
 from raydb.storage.tables.table import has_bits
@@ -169,13 +169,7 @@ def _with_calibrations(snapshot: Snapshot, name: str, known: Calibrations) -> Sn
 
 def _held_out_rows(index: Ivf, table: Table, seed: int) -> _Sample:
     """Return the vectors of some visible rows that are in lists."""
-    places = np.arange(len(index.row_ids))
-    if table.live is not None:
-        places = np.flatnonzero(table.live[index.row_ids])
-    count = min(HELD_OUT_ROWS, len(places))
-    chosen = np.random.default_rng(seed).choice(places, count, replace=False)
-    rows = index.row_ids[chosen].astype(np.int64)
-    return _Sample(np.ascontiguousarray(index.vectors[chosen]), rows)
+    return _Sample(*some_rows(Searched(index, table.live), HELD_OUT_ROWS, seed))
 
 
 def _given_queries(
@@ -251,8 +245,10 @@ def _lack(request: _Request, index: Ivf, table: Table, sample: _Sample) -> str |
 
 def _need(request: _Request, index: Ivf, sample: _Sample) -> int:
     """Return about how many bytes a calibration takes beside the index, and rather more."""
-    count = min(len(sample.vectors), MAX_QUERIES)
+    # Rows of the index may tune, beside all queries.
+    count = min(len(sample.vectors), MAX_QUERIES) + MAX_TUNING
+    vectors: int = 2 * (sample.vectors.nbytes + 4 * sample.vectors.shape[1] * MAX_TUNING)
     # For each neighbour its list and scores there, for each query that tunes those at all lists.
     neighbours = 48 * max(request.ks) * count
-    lists = 40 * index.list_count * min(count, MAX_TUNING)
-    return _BLOCK_BYTES + 2 * sample.vectors.nbytes + neighbours + lists
+    lists = 40 * index.list_count * min(count, 2 * MAX_TUNING)
+    return _BLOCK_BYTES + vectors + neighbours + lists

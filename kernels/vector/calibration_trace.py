@@ -70,6 +70,17 @@ class Trace:
         return Trace(*(getattr(self, each.name)[queries] for each in fields(self)))
 
 
+def some_rows(searched: Searched, count: int, seed: int) -> tuple[Vectors, NDArray[np.int64]]:
+    """Return the vectors (n, d) and the numbers (n) of so many rows that count, or of all."""
+    index = searched.index
+    places = np.arange(len(index.row_ids))
+    if searched.allowed is not None:
+        places = np.flatnonzero(searched.allowed[index.row_ids])
+    count = min(count, len(places))
+    chosen = np.random.default_rng(seed).choice(places, count, replace=False)
+    return np.ascontiguousarray(index.vectors[chosen]), index.row_ids[chosen].astype(np.int64)
+
+
 def trace(
     searched: Searched,
     queries: Vectors,
@@ -81,7 +92,7 @@ def trace(
 ) -> Trace:
     """Follow queries (q, d) whose k-th nearest rows are at the distances `farthest` (q).
 
-    own_rows (q): a row that does not count for a query. with_all: see `Trace`.
+    own_rows (q): a row that does not count for a query, -1 for none. with_all: see `Trace`.
     """
     from raydb.kernels.vector.loops.trace_loops import trace_lists  # noqa: PLC0415
 

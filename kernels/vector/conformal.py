@@ -4,6 +4,9 @@ queries   ->   a tuning split, and a calibration split disjoint from it
 split     ->   exact neighbours   ->   how many lists each takes, and the scores one list before
 tuning    ->   gamma, kreg, share: those with the fewest lists   ->   calibration: the threshold
 
+Few queries all calibrate, and rows of the index tune. What is promised asks of the tuning only that
+it knows nothing of the queries that calibrate; how few lists are scanned depends on it.
+
 A missed share (FNR) of `fnr` is promised on average over queries that are exchangeable with those
 of the calibration split, by conformal risk control: Angelopoulos et al., Conformal Risk Control
 (ICLR 2024), theorem 1; Horchidan et al., ConANN (PVLDB 19, 2025), section 4.
@@ -26,7 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raydb.errors import DataError
-from raydb.kernels.vector.calibration_trace import exact_distances, trace
+from raydb.kernels.vector.calibration_trace import exact_distances, some_rows, trace
 from raydb.kernels.vector.drift import reference_of
 from raydb.kernels.vector.graph import MOST_EF
 from raydb.kernels.vector.graph_search import search_graph
@@ -49,8 +52,10 @@ MAX_QUERIES = 10_000
 # One alone says nothing of what others miss.
 _LEAST_QUERIES = 2
 
-# A quarter of the queries tunes the rule; more than 500 hardly change what they choose.
+# A quarter of the queries tunes the rule; more than 500 hardly change what they choose. Where they
+# would be fewer than so many, rows of the index tune as well, and each query counts for more.
 _TUNING_PART = 4
+_LEAST_TUNING = 100
 MAX_TUNING = 500
 
 # Penalties in parts of the spread of scores after a fixed number of lists. The greatest leaves
@@ -65,10 +70,11 @@ class Calibration:
 
     fnr: the mean share of the k nearest rows that is missed, at most. confidence: the probability
     that this calibration keeps that, None for a mean over calibrations. calibration_count,
-    tuning_count: queries that set the threshold, and the rule's other numbers. risk: the
-    calibration queries' mean missed share under the rule. probes: the tuning queries' mean number
-    of lists under it. nprobe, nprobe_risk: the fixed number of lists with the same promise, and its
-    missed share. held_out: the queries were rows of the index, each searched for among the others.
+    tuning_count: queries that set the threshold, and the rule's other numbers, 0 where rows of the
+    index did. risk: the calibration queries' mean missed share under the rule. probes: the tuning
+    queries' mean number of lists under it, or that of those that calibrate. nprobe, nprobe_risk:
+    the fixed number of lists with the same promise, and its missed share. held_out: the queries
+    were rows of the index, each searched for among the others.
     reference: for the drift monitor.
     """
 
@@ -118,24 +124,31 @@ def calibrate(
     for. The same seed gives the same on the same machine.
     """
     tuning, calibration = split(len(queries), fnrs, seed, confidence)
+    # A rule of 'ef' has nothing but its threshold.
+    is_tuned_by_rows = own_rows is None and (score == "ef" or len(tuning) < _LEAST_TUNING)
     chosen = np.concatenate((tuning, calibration))
-    some = np.ascontiguousarray(queries[chosen])
-    own = None if own_rows is None else own_rows[chosen]
+    some, own = queries[chosen], None if own_rows is None else own_rows[chosen]
+    tuned_by = len(tuning)
+    if is_tuned_by_rows:
+        tuning, calibration = chosen[:0], chosen
+        some, own, tuned_by = _after_rows(searched, some, max(ks), seed)
+    first, second = slice(0, tuned_by), slice(tuned_by, None)
+    told = slice(tuned_by, tuned_by + MAX_TUNING) if is_tuned_by_rows else first
+    some = np.ascontiguousarray(some)
     distances = exact_distances(searched, some, max(ks), own)
     index = searched.index
     scale = greatest_square(index.vectors, index.metric, index.longest)
     plain = StopRule(score, 0.0, 1, scale, 0.0, inf)
-    first, second = slice(0, len(tuning)), slice(len(tuning), None)
     found = []
     for k in ks:
-        for_tuning, for_threshold = (
-            _followed(
-                *(score, searched, some[part], distances[part, k - 1], k),
-                None if own is None else own[part],
-                with_all=part is first,
-            )
-            for part in (first, second)
-        )
+
+        def followed(part: slice, k: int = k, *, with_all: bool) -> Trace:
+            given = score, searched, some[part], distances[part, k - 1], k
+            return _followed(*given, None if own is None else own[part], with_all=with_all)
+
+        for_tuning = followed(first, with_all=True)
+        for_threshold = followed(second, with_all=False)
+        for_probes = followed(told, with_all=True) if is_tuned_by_rows else for_tuning
         reference = reference_of(for_tuning.margins, for_threshold.margins)
         for fnr in fnrs:
             searched.keep_going()
@@ -150,7 +163,7 @@ def calibrate(
                     calibration_count=len(calibration),
                     tuning_count=len(tuning),
                     risk=missed(rule, for_threshold),
-                    probes=_mean_probes(rule, for_tuning, searched, some[first]),
+                    probes=_mean_probes(rule, for_probes, searched, some[told]),
                     nprobe=int(fixed.threshold) - 1,
                     nprobe_risk=missed(fixed, for_threshold),
                     seed=seed,
@@ -159,6 +172,20 @@ def calibrate(
                 )
             )
     return found
+
+
+def _after_rows(
+    searched: Searched, queries: NDArray[np.float32], most: int, seed: int
+) -> tuple[NDArray[np.float32], NDArray[np.int64], int]:
+    """Return queries after some rows of the index, which row each of all is, and how many rows.
+
+    There are none where a row has fewer than `most` others. -1: a query is no row.
+    """
+    row_ids, allowed = searched.index.row_ids, searched.allowed
+    count = len(row_ids) if allowed is None else int(np.count_nonzero(allowed[row_ids]))
+    rows, numbers = some_rows(searched, MAX_TUNING if count > most else 0, seed)
+    own = np.concatenate((numbers, np.full(len(queries), -1)))
+    return np.concatenate((rows, queries)), own, len(rows)
 
 
 def _followed(

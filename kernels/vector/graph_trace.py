@@ -30,7 +30,7 @@ def trace_walks(
     """Walk for queries (q, d) whose k-th nearest rows are at the distances `farthest` (q).
 
     ranks: the least `ef` with which each row is met, in any order. own_rows (q): a row that is not
-    met by a query. All but ranks and margins are of no use here.
+    met by a query, -1 for none. All but ranks and margins are of no use here.
     """
     from raydb.kernels.vector.loops.walk_loops import trace_graph  # noqa: PLC0415
 
@@ -40,7 +40,7 @@ def trace_walks(
     if own_rows is not None:
         places = np.empty(index.row_count, np.int64)
         places[index.row_ids] = np.arange(len(index.row_ids))
-        own = places[own_rows]
+        own = np.where(own_rows < 0, -1, places[own_rows])
     asked, wanted = looked_for(index, queries, farthest, own)
     metric, (rows, lists, _) = METRICS.index(index.metric), loop_arrays(index, searched.allowed)
     linked, ef = index.graph.loop_arrays, max(MOST_EF, k)

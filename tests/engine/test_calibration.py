@@ -316,7 +316,7 @@ def test_of_very_many_queries_some_are_kept(monkeypatch):
     con.execute("CALIBRATE INDEX i USING (SELECT emb FROM asked) WITH (fnr = 0.2)")
     assert con.execute(
         "SELECT queries, tuning_queries, null_queries FROM index_calibrations()"
-    ).fetchall() == [(90, 30, 7)]
+    ).fetchall() == [(120, 0, 7)]
 
 
 def test_progress_is_told():

@@ -38,21 +38,21 @@ CALIBRATE INDEX near USING (SELECT numbers FROM asked) WITH (fnr = .3, k = 2);
 CALIBRATE INDEX near USING (SELECT any_length FROM asked) WITH (fnr = .3, k = 3);
 CALIBRATE INDEX near USING (WITH q AS (SELECT emb FROM asked LIMIT 30) FROM q) WITH (k = 4, score = RATIO, fnr = 1e-1);
 SELECT k, fnr, score, source, queries, tuning_queries, null_queries, seed FROM index_calibrations('near') ORDER BY k, fnr;
--- 1 | 0.05 | 'kth' | 'queries' | 150 | 50 | 2 | 7
--- 1 | 0.2 | 'kth' | 'queries' | 150 | 50 | 2 | 7
--- 2 | 0.3 | 'ratio' | 'queries' | 150 | 50 | 2 | 0
--- 3 | 0.3 | 'ratio' | 'queries' | 150 | 50 | 2 | 0
--- 4 | 0.1 | 'ratio' | 'queries' | 23 | 7 | 0 | 0
--- 5 | 0.05 | 'kth' | 'queries' | 150 | 50 | 2 | 7
--- 5 | 0.2 | 'kth' | 'queries' | 150 | 50 | 2 | 7
+-- 1 | 0.05 | 'kth' | 'queries' | 200 | 0 | 2 | 7
+-- 1 | 0.2 | 'kth' | 'queries' | 200 | 0 | 2 | 7
+-- 2 | 0.3 | 'ratio' | 'queries' | 200 | 0 | 2 | 0
+-- 3 | 0.3 | 'ratio' | 'queries' | 200 | 0 | 2 | 0
+-- 4 | 0.1 | 'ratio' | 'queries' | 30 | 0 | 0 | 0
+-- 5 | 0.05 | 'kth' | 'queries' | 200 | 0 | 2 | 7
+-- 5 | 0.2 | 'kth' | 'queries' | 200 | 0 | 2 | 7
 -- 10 | 0.05 | 'ratio' | 'held-out rows' | 750 | 250 | 0 | 0
--- 10 | 0.1 | 'ratio' | 'queries' | 75 | 25 | 0 | 0
+-- 10 | 0.1 | 'ratio' | 'queries' | 100 | 0 | 0 | 0
 SELECT DISTINCT guarantee, probes BETWEEN 1 AND 25 FROM vector_search(docs, emb, [0.1, 0.2, 0.3], k => 5, fnr => 0.05);
 -- 'marginal' | true
 SELECT DISTINCT guarantee FROM vector_search(docs, emb, [0.1, 0.2, 0.3], k => 5, fnr => 0.05, score => 'kth');
 -- 'marginal'
 EXPLAIN SELECT id FROM vector_search(docs, emb, [0.1, 0.2, 0.3], k => 5, fnr => 0.05);
--- has: calibrated with 150 queries (fresh)
+-- has: calibrated with 200 queries (fresh)
 EXPLAIN SELECT id FROM vector_search(docs, emb, [0.1, 0.2, 0.3], k => 5, fnr => 0.05);
 -- has: until the kth score
 
@@ -126,22 +126,22 @@ EXPLAIN SELECT id FROM vector_search(docs, emb, [0.1, 0.2, 0.3], k => 2, fnr => 
 -- 'path: general (the query has no aggregate)'
 -- 'ComputeColumns: id'
 -- '  NearestRows: 2 nearest to FLOAT[3] by l2'
--- '    search: the first of 25 lists of ''near'', which finds enough; at most 0.3 missed on average, calibrated with 150 queries (stale: 0 rows added, 1 deleted since)'
+-- '    search: the first of 25 lists of ''near'', which finds enough; at most 0.3 missed on average, calibrated with 200 queries (stale: 0 rows added, 1 deleted since)'
 -- '    ConstantRows: 1 row'
 -- '    ScanTable: docs (id, emb)'
 
 -- REINDEX asks the same queries again.
 REINDEX near;
 SELECT k, fnr, score, source, queries, null_queries, seed, state FROM index_calibrations('near') ORDER BY k, fnr;
--- 1 | 0.05 | 'kth' | 'queries' | 150 | 2 | 7 | 'fresh'
--- 1 | 0.2 | 'kth' | 'queries' | 150 | 2 | 7 | 'fresh'
--- 2 | 0.3 | 'ratio' | 'queries' | 150 | 2 | 0 | 'fresh'
--- 3 | 0.3 | 'ratio' | 'queries' | 150 | 2 | 0 | 'fresh'
--- 4 | 0.1 | 'ratio' | 'queries' | 23 | 0 | 0 | 'fresh'
--- 5 | 0.05 | 'kth' | 'queries' | 150 | 2 | 7 | 'fresh'
--- 5 | 0.2 | 'kth' | 'queries' | 150 | 2 | 7 | 'fresh'
+-- 1 | 0.05 | 'kth' | 'queries' | 200 | 2 | 7 | 'fresh'
+-- 1 | 0.2 | 'kth' | 'queries' | 200 | 2 | 7 | 'fresh'
+-- 2 | 0.3 | 'ratio' | 'queries' | 200 | 2 | 0 | 'fresh'
+-- 3 | 0.3 | 'ratio' | 'queries' | 200 | 2 | 0 | 'fresh'
+-- 4 | 0.1 | 'ratio' | 'queries' | 30 | 0 | 0 | 'fresh'
+-- 5 | 0.05 | 'kth' | 'queries' | 200 | 2 | 7 | 'fresh'
+-- 5 | 0.2 | 'kth' | 'queries' | 200 | 2 | 7 | 'fresh'
 -- 10 | 0.05 | 'ratio' | 'held-out rows' | 750 | 0 | 0 | 'fresh'
--- 10 | 0.1 | 'ratio' | 'queries' | 75 | 0 | 0 | 'fresh'
+-- 10 | 0.1 | 'ratio' | 'queries' | 100 | 0 | 0 | 'fresh'
 
 -- A rollback takes calibrations back.
 BEGIN;
@@ -171,15 +171,15 @@ SELECT id FROM vector_search(docs, emb, [0.1, 0.2, 0.3], k => 20, fnr => 0.1);
 DELETE FROM docs WHERE id > 27 OR id < 3;
 REINDEX near;
 SELECT * FROM index_calibrations('near');
--- 'near' | 1 | 0.05 | NULL | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 7 | 0.0 | 1.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
--- 'near' | 1 | 0.2 | NULL | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 7 | 0.0 | 1.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 1 | 0.05 | NULL | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 200 | 0 | 2 | 7 | 0.0 | 1.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 1 | 0.2 | NULL | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 200 | 0 | 2 | 7 | 0.0 | 1.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
 -- 'near' | 10 | 0.05 | NULL | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'held-out rows' | 19 | 6 | 0 | 0 | 0.0 | 11.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
--- 'near' | 10 | 0.1 | NULL | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 75 | 25 | 0 | 0 | 0.0 | 10.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
--- 'near' | 2 | 0.3 | NULL | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 0 | 0.0 | 2.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
--- 'near' | 3 | 0.3 | NULL | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 0 | 0.0 | 3.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
--- 'near' | 4 | 0.1 | NULL | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 23 | 7 | 0 | 0 | 0.0 | 4.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
--- 'near' | 5 | 0.05 | NULL | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 7 | 0.0 | 5.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
--- 'near' | 5 | 0.2 | NULL | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 150 | 50 | 2 | 7 | 0.0 | 5.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 10 | 0.1 | NULL | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 100 | 0 | 0 | 0 | 0.0 | 10.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 2 | 0.3 | NULL | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 200 | 0 | 2 | 0 | 0.0 | 2.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 3 | 0.3 | NULL | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 200 | 0 | 2 | 0 | 0.0 | 3.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 4 | 0.1 | NULL | 'ratio' | 0.0 | 1 | 0.0 | NULL | 'queries' | 30 | 0 | 0 | 0 | 0.0 | 4.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 5 | 0.05 | NULL | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 200 | 0 | 2 | 7 | 0.0 | 5.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
+-- 'near' | 5 | 0.2 | NULL | 'kth' | 0.0 | 1 | 0.0 | NULL | 'queries' | 200 | 0 | 2 | 7 | 0.0 | 5.0 | 1 | 0.0 | 'fresh' | 0 | 0 | 0 | NULL | NULL | 0.0 | NULL
 REINDEX near;
 DELETE FROM docs WHERE id < 4;
 REINDEX near;

@@ -256,18 +256,47 @@ def test_searches_miss_what_calibration_says(metric: Metric, score: Score) -> No
     index = build(vectors, 40, metric)
     for calibration in calibrate(Searched(index), queries, [5, 90], [0.05, 0.3], score, SEED):
         k = calibration.k
-        _, chosen = split(200, [0.05, 0.3], SEED)
-        found = search_ivf(index, queries[chosen], k, 1, rule=calibration.rule)
-        farthest = exact_distances(Searched(index), queries[chosen], k)[:, -1:]
+        found = search_ivf(index, queries, k, 1, rule=calibration.rule)
+        farthest = exact_distances(Searched(index), queries, k)[:, -1:]
         share = float((found.distances > farthest).mean())
         assert share == pytest.approx(calibration.risk, abs=2e-3)
         assert calibration.risk <= calibration.fnr
-        fixed = search_ivf(index, queries[chosen], k, calibration.nprobe)
+        fixed = search_ivf(index, queries, k, calibration.nprobe)
         share = float((fixed.distances > farthest).mean())
         assert share == pytest.approx(calibration.nprobe_risk, abs=2e-3)
         assert calibration.nprobe_risk <= calibration.fnr
-        assert (calibration.calibration_count, calibration.tuning_count) == (150, 50)
+        assert (calibration.calibration_count, calibration.tuning_count) == (200, 0)
         assert not calibration.held_out
+
+
+@pytest.mark.parametrize("score", ["kth", "ratio"])
+def test_rows_tune_for_few_queries_and_a_part_of_many_does(score: Score) -> None:
+    """Rules that know nothing of the queries are the same for all of them but for thresholds."""
+    index, queries = build(make(SEED, 3_000, 8), 40, "l2"), make(SEED + 1, 1_200, 8)
+    searched, rules = Searched(index), {}
+    for start, count in ((0, 399), (400, 399), (0, 400), (400, 400), (0, 1_200)):
+        some = queries[start : start + count]
+        (made,) = calibrate(searched, some, [5], [0.1], score, SEED)
+        tuning = count // 4 if count >= 400 else 0
+        assert (made.calibration_count, made.tuning_count) == (count - tuning, tuning)
+        assert made.probes == pytest.approx(
+            search_ivf(index, some, 5, 1, rule=made.rule).probes.mean(), rel=0.2
+        )
+        rules[start, count] = made.rule
+    one, other = rules[0, 399], rules[400, 399]
+    assert one.threshold != other.threshold
+    assert replace(one, threshold=0.0) == replace(other, threshold=0.0)
+    assert replace(rules[0, 400], threshold=0.0) != replace(rules[400, 400], threshold=0.0)
+
+
+def test_few_rows_do_not_tune_for_as_many_neighbours() -> None:
+    vectors = make(SEED, 60, 4)
+    index, allowed = build(vectors, 5, "l2"), np.ones(60, np.bool_)
+    allowed[50:] = False
+    for k, share in ((49, 0.3), (50, 0.3)):
+        made = calibrate(Searched(index, allowed), make(9, 30, 4), [k], [share], "ratio", SEED)
+        assert made[0].risk <= share
+        assert (made[0].rule.gamma, made[0].tuning_count) == (0.0, 0) or k == 49
 
 
 @pytest.mark.parametrize("metric", METRICS)
