@@ -13,6 +13,8 @@ import raydb
 from raydb.storage.durable.database_directory import DatabaseDirectory
 
 COUNT, WIDTH = 4_000, 8
+# Loops may have to be compiled meanwhile.
+PATIENCE_S = 300
 SEARCH = "SELECT id FROM vector_search(docs, emb, $q, k => 5, nprobe => 4) ORDER BY rank"
 EVERY = SEARCH.replace("nprobe => 4", "exact => true")
 COUNTS = "SELECT vectors, rows_beside FROM vector_indexes()"
@@ -46,7 +48,7 @@ def while_it_writes(monkeypatch, con, kind="ivf"):
     def held(self, file_kind, content):
         if file_kind == kind and not began.is_set():
             began.set()
-            assert may_go_on.wait(20)
+            assert may_go_on.wait(PATIENCE_S)
         return write(self, file_kind, content)
 
     def run():
@@ -59,11 +61,11 @@ def while_it_writes(monkeypatch, con, kind="ivf"):
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        assert began.wait(20)
+        assert began.wait(PATIENCE_S)
         yield outcomes
     finally:
         may_go_on.set()
-        thread.join(20)
+        thread.join(PATIENCE_S)
     monkeypatch.undo()
 
 
