@@ -415,7 +415,7 @@ class Cluster:
     def _look_for(self, call: Call, known: Container[str]) -> None:
         """Give a call up that the worker does not know of: its line takes all and says nothing."""
         call.missed = 0 if call.name in known else call.missed + 1
-        if call.missed == _MOST_MISSED:
+        if call.missed >= _MOST_MISSED:
             self.engine.lose(call.answer)
 
 

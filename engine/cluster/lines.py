@@ -61,6 +61,9 @@ _SILENT_S = 60.0
 # The kinds that need no descriptor of their own.
 _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
 
+# A question up to this is sent by who asks: the kernel takes it where nothing else is under way.
+_SHORT_BYTES = 8192
+
 # So long a worker is asked by Dask's connection where no line to it could be had.
 _REFUSED_S = 60.0
 
@@ -301,12 +304,20 @@ class _Line:
         self.worker = worker
         self._lines, self._is_asked = lines, is_asked
         self._line: socket.socket | None = None
-        self._asked: SimpleQueue[tuple[bytes, Future[bytes]] | None] = SimpleQueue()
+        self._asked: SimpleQueue[tuple[bytes, Future[bytes], bool] | None] = SimpleQueue()
         threading.Thread(target=self._work, name="raydb line", daemon=True).start()
 
     def ask(self, question: bytes, answer: Future[bytes]) -> None:
-        """Ask by a line that has no question."""
-        self._asked.put((question, answer))
+        """Ask by a line that has no question.
+
+        The thread would wait for a processor, which the worker that was asked before may have.
+        """
+        is_sent = False
+        if self._line is not None and len(question) <= _SHORT_BYTES:
+            with suppress(OSError):  # The thread meets it again.
+                _send(self._line, question)
+                is_sent = True
+        self._asked.put((question, answer, is_sent))
 
     def close(self) -> None:
         """End it where nothing is asked."""
@@ -332,15 +343,16 @@ class _Line:
         except Exception:  # noqa: BLE001  (what is asked otherwise tells what is wrong)
             self._lines.refused(self.worker)
             if self._is_asked and (asked := self._asked.get()) is not None:
-                self._lines.ask_otherwise(self.worker, *asked)
+                self._lines.ask_otherwise(self.worker, *asked[:2])
             return
         if not self._is_asked:
             self._lines.accepted(self)
         with line:
             while (asked := self._asked.get()) is not None:
-                question, answer = asked
+                question, answer, is_sent = asked
                 try:
-                    _send(line, question)
+                    if not is_sent:
+                        _send(line, question)
                     with self._lines.awaiting(answer, self):
                         size = _receive_size(line)
                     data = _receive_rest(line, size)

@@ -1,6 +1,7 @@
 """The last steps of a query over the few groups of its fused job, prepared once for a plan.
 
-    Sort(Project(FusedScanAggregate))   ->   [compute columns, sort]
+    Sort(Project(FusedScanAggregate))               ->   [compute columns, sort]
+    Sort(Project(Aggregate(Union(SegmentScan))))    ->   [put groups together, compute, sort]
 
 A fused job takes some microseconds and gives some hundred rows. The general path, which is made for
 millions, would spend more on deciding how to order them than on ordering them.
@@ -16,22 +17,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from raydb.engine.operators.aggregate.aggregate import aggregate
 from raydb.engine.operators.relation import Relation, column_name, joined
 from raydb.engine.operators.sort import row_order
 from raydb.errors import InternalError
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Column, Expression, columns_of
-from raydb.planner.plan.nodes import Filter, Limit, Project, Sort
+from raydb.planner.plan.nodes import Aggregate, Filter, Limit, Project, Sort, Union
+from raydb.planner.segments.nodes import SegmentScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from raydb.planner.plan.nodes import PhysicalPlan, SortKey
+    from raydb.planner.plan.nodes.node import Calls, Items
 
 # A few rows: an array a column, and their count. A step makes others of them.
 Rows: TypeAlias = tuple[Sequence[pa.Array], int]
 Step: TypeAlias = Callable[[Rows], Rows]
+
+_Job: TypeAlias = FusedScanAggregate | FusedTableScan | SegmentScan
+_Node: TypeAlias = Project | Filter | Limit | Sort | Aggregate
 
 # Up to so many groups a step takes microseconds, whatever it is; more go the general way.
 FEW_ROWS = 4096
@@ -41,7 +48,7 @@ FEW_ROWS = 4096
 class PostAggregate:
     """A fused job, the steps from its groups to the rows of the query, and the columns' names."""
 
-    job: FusedScanAggregate | FusedTableScan
+    job: _Job
     steps: tuple[Step, ...]
     names: tuple[str, ...]
 
@@ -62,12 +69,14 @@ def prepare_post_aggregate(plan: PhysicalPlan) -> PostAggregate | None:
     job = plan
     while isinstance(job, Project | Filter | Limit | Sort):
         job = job.source
-    if not isinstance(job, FusedScanAggregate | FusedTableScan):
+    if isinstance(job, Aggregate) and _is_of_segments(job):
+        job = job.source.sources[0]
+    if not isinstance(job, FusedScanAggregate | FusedTableScan | SegmentScan):
         return None
     live = frozenset(plan.columns)
     names = tuple(map(column_name, plan.columns))
-    nodes: list[Project | Filter | Limit | Sort] = []
-    while not isinstance(plan, FusedScanAggregate | FusedTableScan):
+    nodes: list[_Node] = []
+    while plan is not job:
         match plan:
             case Limit(source=Project(source=source, items=items)):
                 # Nothing is computed for rows that are left out.
@@ -82,17 +91,39 @@ def prepare_post_aggregate(plan: PhysicalPlan) -> PostAggregate | None:
                 live |= columns_of(predicate)
             case Limit():
                 pass
+            case Aggregate():
+                nodes.append(plan)
+                break
             case _:
                 return None
         nodes.append(plan)
         plan = plan.source
-    steps = (_step(node, node.source.columns) for node in reversed(nodes))
-    return PostAggregate(plan, tuple(steps), names)
+    steps, given = [], job.columns
+    for node in reversed(nodes):
+        steps.append(_step(node, given))
+        given = node.columns if isinstance(node, Project | Aggregate) else given
+    return PostAggregate(job, tuple(steps), names)
 
 
-def _step(node: Project | Filter | Limit | Sort, given: tuple[Column, ...]) -> Step:
-    """Return the step of a node; `given` are the columns of its source."""
+def _is_of_segments(plan: Aggregate) -> bool:
+    """Tell whether an aggregate puts together groups of segments, and computes nothing else."""
+    union = plan.source
+    if plan.grouping is not None or not isinstance(union, Union) or len(union.sources) != 1:
+        return False
+    expressions = [key for _, key in plan.keys]
+    for _, call in plan.aggregates:
+        if call.distinct or call.filter is not None or call.order_by:
+            return False
+        expressions += call.arguments
+    only_columns = all(isinstance(each, Column) for each in expressions)
+    return only_columns and isinstance(union.sources[0], SegmentScan)
+
+
+def _step(node: _Node, given: tuple[Column, ...]) -> Step:
+    """Return the step of a node; `given` are the columns that there are, without those unused."""
     match node:
+        case Aggregate(keys=keys, aggregates=calls):
+            return _putting_together(keys, calls, given)
         case Project(items=items):
             return partial(_compute, values=[_value(expression, given) for _, expression in items])
         case Filter(predicate=predicate):
@@ -120,6 +151,19 @@ def _value(expression: Expression, given: tuple[Column, ...]) -> Callable[[Rows]
 
 def _compute(rows: Rows, values: Sequence[Callable[[Rows], pa.Array]]) -> Rows:
     return [value(rows) for value in values], rows[1]
+
+
+def _putting_together(keys: Items, calls: Calls, given: tuple[Column, ...]) -> Step:
+    """Return the step that makes a group of those of several segments with its keys."""
+
+    def put_together(rows: Rows) -> Rows:
+        values: dict[Expression, pa.Array] = dict(zip(given, rows[0], strict=True))
+        of_keys = {column: values[key] for column, key in keys}
+        found = aggregate(of_keys, calls, values, rows[1])
+        columns = [column for column, _ in (*keys, *calls)]
+        return [joined(found.columns[column]) for column in columns], found.row_count
+
+    return put_together
 
 
 def _filter(rows: Rows, value: Callable[[Rows], pa.Array]) -> Rows:

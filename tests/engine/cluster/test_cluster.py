@@ -33,6 +33,7 @@ from raydb.engine.cluster.messages import (
     encode_parameters,
 )
 from raydb.engine.cluster.worker import Worker
+from raydb.planner.segments.nodes import SegmentScan
 
 CASES = int(os.environ.get("RAYDB_FUZZ_CLUSTER", "8"))
 QUERIES = [
@@ -341,3 +342,17 @@ def test_workers_are_listed(con, workers):
 
 def test_no_cluster_has_no_workers(alone):
     assert alone.execute("SELECT * FROM workers()").fetchall() == []
+
+
+@pytest.mark.parametrize("keys", ["", "GROUP BY k HAVING count(*) > 3", "GROUP BY id % 5000"])
+def test_groups_of_segments_are_put_together_whatever_their_number(con, alone, keys):
+    query = f"SELECT count(*), sum(p), max(id), avg(v) FROM f WHERE v > 9 {keys}"
+    rows = [sorted(each.execute(query).fetchall()) for each in (con, alone)]
+    assert rows[0] == rows[1]
+    (prepared, *_) = [plan for plan, _ in con._session.queries.cache._plans.values()]
+    assert isinstance(prepared.post_aggregate.job, SegmentScan)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getscheduler"), reason="Linux alone tells")
+def test_local_workers_leave_the_processor_to_who_wakes_them(workers):
+    assert [os.sched_getscheduler(pid) for pid in workers.processes] == [os.SCHED_BATCH] * 2
