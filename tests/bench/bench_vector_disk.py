@@ -4,7 +4,8 @@
                                             [--folder /tmp]
 
 ms of processor time and of the clock; of what is repeated, medians. What is read is compared with
-what was written before it is timed.
+what was written before it is timed. Beside a second REINDEX another connection inserts rows one by
+one, and how long these took at most is told, of those before it as well.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SEARCHES, POINT_READS, SCANS = 300, 200, 3
+# Seconds of inserts before the REINDEX beside them.
+BEFORE_S = 2
 
 
 def timed(what: str, call: Callable[[], Any], times: int = 1) -> None:
@@ -75,6 +79,30 @@ def read(path: Path, vectors: NDArray[np.float32], queries: NDArray[np.float32])
     con.close()
 
 
+def reindex_beside_inserts(con: raydb.Connection, row: list[Any]) -> None:
+    """Print the longest INSERT of a row before a REINDEX and beside it."""
+    other, is_over, taken = con.duplicate(), threading.Event(), []
+
+    def insert() -> None:
+        while not is_over.is_set():
+            begun = time.perf_counter()
+            other.execute("INSERT INTO t VALUES (?, ?)", row)
+            taken.append((begun, time.perf_counter() - begun))
+
+    thread = threading.Thread(target=insert)
+    thread.start()
+    time.sleep(BEFORE_S)
+    begun = time.perf_counter()
+    timed("REINDEX beside inserts", lambda: con.execute("REINDEX i"))
+    is_over.set()
+    thread.join()
+    before = [wait for start, wait in taken if start + wait < begun]
+    beside = [wait for start, wait in taken if start + wait >= begun]
+    for when, waits in ("before", before), ("beside", beside):
+        longest, usual = 1000 * max(waits), 1000 * statistics.median(waits)
+        print(f"{len(waits)} inserts {when} it: {longest:.0f} ms at most, median {usual:.0f}")
+
+
 def main() -> None:
     """Print a line for each thing that is measured."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -110,6 +138,9 @@ def main() -> None:
         con.execute("INSERT INTO t SELECT * FROM more")
         timed("REINDEX", lambda: con.execute("REINDEX i"))
         told("after REINDEX", path, vectors.nbytes + more.nbytes)
+        con.execute("INSERT INTO t SELECT id + 10000000, emb FROM more")
+        reindex_beside_inserts(con, [20_000_000, queries[0]])
+        con.execute("DELETE FROM t WHERE id >= 10000000")
         con.execute("DELETE FROM t WHERE id % 10 = 3")
         timed("VACUUM", lambda: con.execute("VACUUM"))
         told("after VACUUM", path, 0.9 * (vectors.nbytes + more.nbytes))
