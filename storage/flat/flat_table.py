@@ -384,9 +384,9 @@ class FlatTable:
         filter: a pyarrow.compute.Expression, or a sequence of (column, operator, value) that must
         all hold, with the operators ==, !=, <, <=, >, >= and starts_with. Comparisons of a column
         with a value, joined by `&` and `|`, skip the chunks whose zone maps or bloom filters rule
-        them out. Texts that equal one or begin with one are found by their codes, integers, decimals
-        and times of a range by a compiled loop. Any other expression is evaluated on all rows, with
-        the same answer.
+        them out. Texts that equal one or begin with one are found by their codes; integers,
+        decimals and times of a range by a compiled loop. Any other expression is evaluated on all
+        rows, with the same answer.
         read_dictionary: columns of texts or bytes that are wanted as dictionary arrays; where all
         rows are read of one that is stored in a dictionary, these are its codes and its entries.
 

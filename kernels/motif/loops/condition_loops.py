@@ -233,6 +233,16 @@ def passing_free(
 
 
 @inlined
+def passing_to(
+    lists: Lists, state: State, edge: int, near: int, other: int, start: int, end: int
+) -> Int:
+    """Return how many candidates of a run pass and lead to the vertex that `other` is mapped to."""
+    none, one = np.uint32(state.mapped[near]), np.uint32(state.mapped[other])
+    free = _apart(lists, state, edge, start, end, (one, none, none))
+    return passing(lists, state, edge, start, end) - free
+
+
+@inlined
 def tried(lists: Lists, state: State, edge: int, start: int, end: int) -> Int:
     """Return what `passing` does, trying candidates one by one."""
     if state.range_counts[edge] == 0:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from raydb.kernels.jit import compiled, inlined
-from raydb.kernels.motif.loops.condition_loops import passes, tried
+from raydb.kernels.motif.loops.condition_loops import passes, passing_to, tried
 from raydb.kernels.motif.loops.exact_lists import (
     BY_PAIR,
     BY_SOURCE,
@@ -16,66 +16,54 @@ from raydb.kernels.motif.loops.exact_lists import (
     Lists,
     Pattern,
     State,
-    is_mapped,
     pair_run,
 )
 
 if TYPE_CHECKING:
-    from raydb.kernels.motif.loops.exact_lists import Integers, Numbers
+    from raydb.kernels.motif.loops.exact_lists import Int, Integers, Numbers
 
 
 @inlined
-def credit_run(
-    lists: Lists,
-    pattern: Pattern,
-    state: State,
-    depth: int,
-    edge: int,
-    start: int,
-    end: int,
-    count: int,
-) -> None:
-    """Credit a match to the new vertex of each candidate of the last edge.
+def credit_within(
+    lists: Lists, pattern: Pattern, state: State, depth: int, edge: int, start: int, end: int
+) -> Int:
+    """Return how many of a run's candidates the last edge has, and credit each to its new vertex.
 
-    count: what `count_within` has found of them. Adding to the first place and taking from the
-    place after the last one takes as long for any number of candidates.
+    As `exact_rest.count_within` counts them. Adding to the first place and taking from the place
+    after the last one takes as long for any number of candidates; those to bound vertices are taken
+    back.
     """
-    taken = end - start - count
+    count = np.int64(end - start)
     if state.range_counts[edge]:
-        taken = -count
+        count = np.int64(0)
         for place in range(start, end):
             if passes(lists, state, edge, np.int64(lists.listed[place])):
                 state.spread[place] += 1
                 state.spread[place + 1] -= 1
-                taken += 1
+                count += 1
     else:
         state.spread[start] += 1
         state.spread[end] -= 1
-    if taken == 0:
-        return
+    if count == 0:
+        return count
     source, target = pattern.source[edge], pattern.target[edge]
     vertices = state.vertices[depth]
     has_source = (vertices >> source) & 1
     near = source if has_source else target
-    if end - start <= SHORT:
-        # No edge leads from a vertex to itself, so that none of the run leads to the near one.
-        for place in range(start, end):
-            far = np.int64(lists.far[np.uint64(place)])
-            number = np.int64(lists.listed[place])
-            if is_mapped(state, vertices, far) and passes(lists, state, edge, number):
-                state.credit[far] -= 1
-                taken -= 1
-                if taken == 0:
-                    return
-        return
     low, high = np.int64(lists.listed[start]), np.int64(lists.listed[end - 1]) + 1
     for other in range(len(state.mapped)):
         if not (vertices >> other) & 1 or other == near:
             continue
-        one = state.mapped[near if has_source else other]
-        two = state.mapped[other if has_source else near]
-        first, last = pair_run(lists, pattern.kind[edge], one, two, low, high)
-        state.credit[state.mapped[other]] -= tried(lists, state, edge, first, last)
+        if end - start <= SHORT:
+            taken = passing_to(lists, state, edge, near, other, start, end)
+        else:
+            one = state.mapped[near if has_source else other]
+            two = state.mapped[other if has_source else near]
+            first, last = pair_run(lists, pattern.kind[edge], one, two, low, high)
+            taken = tried(lists, state, edge, first, last)
+        state.credit[state.mapped[other]] -= taken
+        count -= taken
+    return count
 
 
 @compiled

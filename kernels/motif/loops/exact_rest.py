@@ -19,7 +19,7 @@ from raydb.kernels.motif.loops.condition_loops import (
     passing_free,
     tried,
 )
-from raydb.kernels.motif.loops.exact_credit import credit_run
+from raydb.kernels.motif.loops.exact_credit import credit_within
 from raydb.kernels.motif.loops.exact_lists import (
     LATEST,
     SHORT,
@@ -112,10 +112,9 @@ def count_one(
         return np.int64(0)
     if (pattern.watched >> edge) & 1:
         return count_watched(lists, pattern, state, depth, edge, start, end)
-    count = count_within(lists, pattern, state, depth, edge, start, end)
     if pattern.credited >= 0 and not (state.vertices[depth] >> pattern.credited) & 1:
-        credit_run(lists, pattern, state, depth, edge, start, end, count)
-    return count
+        return credit_within(lists, pattern, state, depth, edge, start, end)
+    return count_within(lists, pattern, state, depth, edge, start, end)
 
 
 @leaf
