@@ -129,6 +129,8 @@ class LocalWorkers:
         """End all workers, and the scheduler; those of a parent process stay."""
         atexit.unregister(self.close)
         if os.getpid() != self._process:
+            # Dask would wait 10 s for a thread that no fork has.
+            self._cluster.shutdown_on_close = False
             return
         self._is_closed.set()
         if self._watcher.is_alive():

@@ -241,6 +241,29 @@ def test_local_workers_end_with_the_program(path, alone, tmp_path, end):
     assert not list(tmp_path.glob("raydb-cluster-*"))
 
 
+FORKING = """
+import os, sys, time, raydb
+con = raydb.connect(sys.argv[1], read_only=True, cluster="local", config={"segment_rows": 50000})
+child = os.fork()
+if not child:
+    sys.exit(0)
+start = time.monotonic()
+assert os.waitpid(child, 0) == (child, 0)
+assert time.monotonic() - start < 5
+print(con.execute("SELECT count(*) FROM f").fetchone()[0])
+con.close()
+"""
+
+
+@pytest.mark.long
+def test_a_forked_process_ends_at_once_and_leaves_the_workers(path, alone):
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING, path], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == alone.execute("SELECT count(*) FROM f").fetchone()[0]
+
+
 def is_running(pid):
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
