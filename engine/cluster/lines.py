@@ -217,7 +217,12 @@ class Lines:
         if self._is_refused(worker):
             self.ask_otherwise(worker, question, answer)
         else:
-            self._free_line(worker).ask(question, answer)
+            line = self._free_line(worker)
+            try:
+                line.ask(question, answer)
+            except BaseException:
+                line.give_up()
+                raise
         return answer
 
     @contextmanager
@@ -255,10 +260,10 @@ class Lines:
         with self._turn:
             free = self._free.get(worker, [])
             while free:
-                line = free.pop()
-                if line.is_open():
-                    return line
-                line.close()
+                # It stays there until then, for an interrupt may come.
+                if free[-1].is_open():
+                    return free.pop()
+                free.pop().close()
         return _Line(self, worker)
 
     def give_back(self, line: _Line) -> None:
@@ -305,7 +310,11 @@ class _Line:
         self._lines, self._is_asked = lines, is_asked
         self._line: socket.socket | None = None
         self._asked: SimpleQueue[tuple[bytes, Future[bytes], bool] | None] = SimpleQueue()
-        threading.Thread(target=self._work, name="raydb line", daemon=True).start()
+        try:
+            threading.Thread(target=self._work, name="raydb line", daemon=True).start()
+        except BaseException:
+            self.close()
+            raise
 
     def ask(self, question: bytes, answer: Future[bytes]) -> None:
         """Ask by a line that has no question.
@@ -325,13 +334,18 @@ class _Line:
 
     def break_off(self) -> None:
         """End it where something is asked, which fails."""
-        assert self._line is not None, "the question was sent"
-        with suppress(OSError):
-            self._line.shutdown(socket.SHUT_RDWR)
+        if self._line is not None:
+            with suppress(OSError):
+                self._line.shutdown(socket.SHUT_RDWR)
+
+    def give_up(self) -> None:
+        """End it after an interrupt while it was asked: its thread may wait for the question."""
+        self.break_off()
+        self.close()
 
     def is_open(self) -> bool:
         """Tell whether the worker is there, of a line by which nothing is asked."""
-        if self._line is None:
+        if self._line is None or self._line.fileno() < 0:
             return False
         with _Selector() as waiting:
             waiting.register(self._line, selectors.EVENT_READ)

@@ -154,10 +154,10 @@ class Template:
         for name, (slot, literal) in self._parameters.items():
             if slot is not None and not slot.is_pinned:
                 yield from replay_slot(slot, given[name])
-            elif repr(given[name]) == repr(literal):
-                yield slot, slot.values if slot else ()
-            else:
+            elif repr(given[name]) != repr(literal):
                 yield slot, None
+            elif slot is not None:
+                yield from replay_slot(slot, slot.values[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from raydb.planner.expressions.nodes import (
     substitute,
 )
 from raydb.planner.expressions.registry import may_raise
+from raydb.planner.expressions.types import is_interval
 from raydb.planner.expressions.typing_rules import choose
 from raydb.values import dataclass
 
@@ -214,7 +215,9 @@ class _Part:
         if not isinstance(part, Call) or part.function not in _OPERATORS:
             return None
         edges = [self._edges_of(side) for side in part.arguments]
-        if any(len(each) != 1 for each in edges) or pa.types.is_nested(part.arguments[0].type):
+        kind = part.arguments[0].type
+        has_no_keys = pa.types.is_nested(kind) or is_interval(kind)
+        if has_no_keys or any(len(each) != 1 for each in edges):
             return None
         sides = []
         for (edge,), side in zip(edges, part.arguments, strict=True):

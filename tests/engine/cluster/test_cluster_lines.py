@@ -79,6 +79,25 @@ def test_questions_at_once_have_lines_of_their_own(ends):
     assert len(ends.opened) == 4
 
 
+@pytest.mark.parametrize("is_sent", [False, True])
+def test_an_interrupt_while_a_line_is_asked_ends_it(ends, monkeypatch, is_sent):
+    assert ends.ask(b"12") == b"21"
+    (line,) = ends.lines._free["open"]
+
+    def interrupted(*asked):
+        if is_sent:
+            put(*asked)
+        raise KeyboardInterrupt
+
+    put = line.ask
+    monkeypatch.setattr(line, "ask", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ends.lines.ask("open", b"34")
+    until(lambda: ends.opened[0].fileno() < 0)
+    assert ends.ask(b"56") == b"65"
+    assert len(ends.opened) == 2
+
+
 def test_without_a_line_workers_are_asked_otherwise(ends, monkeypatch):
     assert [ends.ask(b"1", "closed"), ends.ask(b"2", "closed")] == [b"1", b"2"]
     assert ends.otherwise == ["closed", "closed"]

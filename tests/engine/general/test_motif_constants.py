@@ -113,3 +113,14 @@ def test_a_template_takes_other_constants_of_its_types(used: Counter[bool]) -> N
     con.execute(_text("'e2.amount BETWEEN 0.70 * e1.amount AND 8'")).fetchall()
     assert not used[True]
     assert len({str(each) for each in found}) > 1
+
+
+def test_a_text_whose_parameter_is_read_elsewhere_is_filled() -> None:
+    con, plain = raydb.connect(), raydb.connect()
+    for each in (con, plain):
+        each.execute(ROWS)
+    plain.execute("SET plan_cache = 'off'")
+    text = _text("$w") + " GROUP BY count, $w || 'x' HAVING count > $least"
+    for least in range(4):
+        given = {"w": "e1.amount > 1", "least": least}
+        assert _outcome(con, text, given) == _outcome(plain, text, given) != []

@@ -353,3 +353,21 @@ def test_values_are_kept_until_the_table_changes() -> None:
         for where, counts in wheres.items():
             assert [count(where), count(where)] == [counts[turn]] * 2, where
         con.execute("INSERT INTO e VALUES (2, 4, 3, 100, 'wire'), (2, 5, 4, NULL, NULL)")
+
+
+def test_intervals_are_compared() -> None:
+    con = raydb.connect()
+    con.execute(
+        "CREATE TABLE e AS SELECT i % 7 AS s, i * 5 % 6 AS d, i AS t, "
+        "INTERVAL 1 DAY * (i * 37 % 50 - 10) AS span FROM range(60) r(i)"
+    )
+    joined = "e1.d = e2.s AND e1.s <> e2.d AND e1.s <> e1.d AND e2.s <> e2.d AND e2.t > e1.t"
+    for operator in ("<", ">=", "=", "<>"):
+        condition = f"2 * e1.span {operator} e2.span"
+        found = con.execute(
+            "SELECT count FROM motif_count(e, src => 's', dst => 'd', time => 't', "
+            "motif => 'a->b, b->c', delta => 60, method => 'exact', where => ?)",
+            [condition],
+        ).fetchall()
+        query = f"SELECT count(*) FROM e e1 JOIN e e2 ON {joined} AND {condition}"
+        assert found == con.execute(query).fetchall()
