@@ -100,9 +100,10 @@ class ColumnReader:
         with self._opening:
             chunk = self._chunks[number]  # Of another thread: the address of its index is known.
             if chunk is None:
+                # Others look for the chunk without the lock, and read by the address then.
+                if isinstance(opened.index, np.ndarray):
+                    self.indexes[number] = opened.index.ctypes.data
                 chunk = self._chunks[number] = opened
-                if isinstance(chunk.index, np.ndarray):
-                    self.indexes[number] = chunk.index.ctypes.data
                 self.column.verified[number] = 1
         return chunk
 

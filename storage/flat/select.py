@@ -365,10 +365,12 @@ def _temporal_value(data_type: Any, scalar: Any) -> int | None:
     if not _TYPES.is_temporal(scalar.type) or (zone is None) != (other is None):
         return None
     try:
-        value = scalar.cast(data_type).value
+        value = scalar.cast(data_type)
+        # Arrow cuts a time of a day to the day, and a day off a time, without an error.
+        is_exact = value.cast(scalar.type).equals(scalar)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
-    return int(value)
+    return int(value.value) if is_exact else None
 
 
 def _may_hold(bounds: Bounds, symbol: str, value: Any) -> bool:

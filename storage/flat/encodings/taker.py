@@ -64,7 +64,8 @@ def taker_of(column: Column) -> Taker | None:
     It returns None where a row is not there, or its chunk has not been verified.
     """
     codes = set(np.flatnonzero(np.bincount(column.entries["encoding"])).tolist())
-    has_own = bool(column.entries["dictionary_count"].any())
+    # Of a chunk in another encoding the count is a claim that nobody has verified.
+    has_own = codes == {DICTIONARY.code} and bool(column.entries["dictionary_count"].any())
     has_words = column.kind not in (Kind.BYTES, Kind.DECIMAL)
     is_coded = codes == {DICTIONARY.code} and (has_words or not has_own)
     if not codes or not (is_coded or codes <= _FORMS.get(column.kind, {}).keys()):

@@ -184,6 +184,16 @@ def test_days_decimals_and_floats(tmp_path: Path) -> None:
         assert flat.take(rows).equals(table.take(rows))
 
 
+@pytest.mark.parametrize("data_type", [pa.date32(), pa.date64()])
+def test_days_beside_times_within_one(data_type: Any, tmp_path: Path) -> None:
+    days = [dt.date(2020, 1, 1) + dt.timedelta(row // 3) for row in range(90)]
+    flat = stored(table := pa.table({"day": pa.array(days, data_type)}), tmp_path, chunk_rows=20)
+    day = pc.field("day")
+    for value in (dt.datetime(2020, 1, 9), dt.datetime(2020, 1, 9, 12)):
+        for wanted in (day == value, day < value, day <= value, day > value, day >= value):
+            assert flat.scan(filter=wanted).equals(table.filter(wanted)), str(wanted)
+
+
 def test_rows_that_are_not_there_are_named(tmp_path: Path) -> None:
     flat = stored(pa.table({"x": ["a", "b" * 900]}), tmp_path, encodings={"x": "onpair"})
     assert flat.take([1]).to_pydict() == {"x": ["b" * 900]}

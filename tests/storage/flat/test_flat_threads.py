@@ -1,4 +1,4 @@
-"""A file has the same bytes, however many threads encode its columns."""
+"""A file has the same bytes, however many threads encode its columns; threads read one table."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import threading
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from raydb.errors import OperationalError
 from raydb.running import Interrupts, Running
-from raydb.storage.flat import column_plan, write
+from raydb.storage.flat import column_plan, open_table, write, write_table
+from raydb.storage.flat.encodings import find
 from raydb.storage.flat.write import write_stream
 
 ROWS = 200_000
@@ -79,3 +81,26 @@ def test_an_interrupt_ends_the_threads(rows):
     with pytest.raises(OperationalError, match="interrupted"), Running(interrupts):
         write_stream(Sink(), rows)
     assert threading.active_count() == before
+
+
+def test_a_chunk_that_another_thread_opens_is_read_by_its_address(tmp_path, monkeypatch):
+    """A thread reads a chunk as soon as it is kept, before all that is known of it is."""
+    monkeypatch.setattr(find, "are_loops_loaded", lambda: True)
+    texts = [f"a text of {row % 97} words, row {row}" for row in range(3000)]
+    table = pa.table({"x": texts})
+    write_table(table, tmp_path / "x.flat", chunk_rows=3000, encodings={"x": "fsst"})
+    flat, wanted, found = open_table(tmp_path / "x.flat"), pc.field("x") == texts[7], []
+
+    class Chunks(list):
+        def __setitem__(self, number, chunk):
+            super().__setitem__(number, chunk)
+            if not found:
+                found.append(None)
+                other = threading.Thread(target=lambda: found.append(flat.scan(filter=wanted)))
+                other.start()
+                other.join(5)
+
+    reader = flat.reader("x")
+    reader._chunks = Chunks(reader._chunks)
+    found.append(flat.scan(filter=wanted))
+    assert [each.num_rows for each in found[1:]] == [1, 1]

@@ -19,6 +19,7 @@ import raydb
 from raydb.errors import DataError, NotSupportedError, OperationalError
 from raydb.flatstor import open_table, write_table
 from raydb.running import DeviceMemory, Running
+from raydb.storage.flat import column_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,6 +96,16 @@ def test_one_forged_integer_is_cut_to_its_type_as_many_are(tmp_path: Path) -> No
     with open_table(write_model(tmp_path / "x.flat", plain_column(pa.uint8(), [chunk]))) as flat:
         assert flat.take([1]).to_pydict() == {"c0": [5]}
         assert flat.take([1, 2]).to_pydict() == {"c0": [5, 5]}
+
+
+def test_entries_that_a_chunk_without_codes_claims_are_not_looked_up(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(column_reader, "are_loops_loaded", lambda: True)
+    chunks = [plain_chunk(3, 2, 8, payload=bytes([1, 2, 3])) for _ in range(2)]
+    chunks[1].fields["dictionary_count"] = 16
+    with open_table(write_model(tmp_path / "x.flat", plain_column(pa.int8(), chunks))) as flat:
+        assert flat.take([0, 4, 5] * 100).column(0).to_pylist() == [1, 2, 3] * 100
 
 
 def test_rows_that_a_file_may_claim_are_counted_at_once(tmp_path: Path) -> None:
