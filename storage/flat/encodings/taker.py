@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from raydb.interrupts import check_interrupt
 from raydb.kernels.codecs.rows.entries import Form, take_loops
 from raydb.storage.flat.encodings.all_null import ALL_NULL
 from raydb.storage.flat.encodings.alp import ALP, SCALES
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from raydb.storage.flat.encodings.encoding import Gather, Taker
     from raydb.storage.flat.metadata.column import Column
 
+# Rows of any place that are taken between two looks for an interrupt: 0.1 s.
+_ROWS_AT_ONCE = 2**20
 _INTEGER_FORMS = {
     ALL_NULL.code: Form.PACKED,
     CONSTANT.code: Form.PACKED,
@@ -90,8 +93,11 @@ def taker_of(column: Column) -> Taker | None:
         count = len(rows)
         room = pa.allocate_buffer(size * count + 8)
         take_words = take_loops().take_words
-        if not take_words(data, place, rows, SCALES, entries_at, size, room.address):
-            return None
+        for first in range(0, count, _ROWS_AT_ONCE):
+            check_interrupt()
+            some, to = rows[first : first + _ROWS_AT_ONCE], room.address + size * first
+            if not take_words(data, place, some, SCALES, entries_at, size, to):
+                return None
         validity = validity_of and validity_of(rows, column.chunks_of(rows))
         if kind is Kind.BYTES:  # With 8 bytes behind the codes.
             return texts_of(column, np.frombuffer(room, dtype), validity)
