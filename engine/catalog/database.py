@@ -8,14 +8,14 @@ transaction reads what it began from, and everything else the newest commit.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from raydb.engine.catalog.indexes.table_indexes import drop_lost_indexes, renumber_rows
 from raydb.engine.catalog.indexes.vector_index import check_change
-from raydb.errors import ProgrammingError, did_you_mean
+from raydb.errors import InterfaceError, ProgrammingError, did_you_mean
 from raydb.interrupts import beside
 from raydb.storage.tables.changes import compact_tables
 from raydb.storage.tables.file_merges import CHECKPOINT_BYTES, VACUUM_BYTES
@@ -263,6 +263,8 @@ class Database:
 
     def close(self) -> None:
         """Leave the database; an open transaction is rolled back."""
+        with suppress(InterfaceError):  # a copy in a process that was forked
+            self._discard_files()
         self.shared.leave(self)
 
 

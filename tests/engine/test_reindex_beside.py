@@ -144,6 +144,17 @@ def test_what_is_rolled_back_leaves_no_file(tmp_path):
     assert con.execute(COUNTS).fetchall() == [(COUNT, 200)]
 
 
+def test_what_is_closed_within_a_transaction_leaves_no_file(tmp_path):
+    con = start(tmp_path / "db")
+    files = {file.name for file in (tmp_path / "db" / "data").iterdir()}
+    other = con.duplicate()
+    other.begin()
+    other.execute("REINDEX near")
+    other.close()
+    assert {file.name for file in (tmp_path / "db" / "data").iterdir()} == files
+    assert con.execute(COUNTS).fetchall() == [(COUNT, 200)]
+
+
 def test_words_are_indexed_beside_writers(monkeypatch, tmp_path):
     con = raydb.connect(tmp_path / "db")
     con.execute("CREATE TABLE docs (id INTEGER, words VARCHAR)")
