@@ -124,6 +124,14 @@ def test_a_walk_misses_about_what_is_promised(metric):
     assert some == every
 
 
+def test_deleted_rows_on_the_way_of_a_walk_are_part_of_a_promise():
+    con, _, _ = database(method="hnsw")
+    con.execute("DELETE FROM t WHERE id % 10 <> 0")
+    con.execute("CALIBRATE INDEX i USING (SELECT emb FROM asked) WITH (fnr = '0.1')")
+    ((risk,),) = con.execute("SELECT risk FROM index_calibrations()").fetchall()
+    assert missed_share(con, "asked", "fnr => 0.1")[0] <= risk + 1e-9 <= 0.1
+
+
 def test_no_walk_keeps_a_promise_that_it_cannot(monkeypatch):
     """Where no walk meets enough, all rows are compared."""
     monkeypatch.setattr(graph_trace, "MOST_EF", 12)

@@ -265,7 +265,7 @@ def _walked(
     allowed: NDArray[np.bool_] | None,
     context: StatementContext,
 ) -> Neighbours:
-    """Walk along the graph of an index; where too few rows are met, scan lists.
+    """Walk along the graph of an index; where too few rows are met, compare all.
 
     Without a promise a walk keeps the more vectors the more of them are deleted.
     """
@@ -275,8 +275,8 @@ def _walked(
     found = search_graph(index.arrays, vectors, k, ef, allowed, context)
     short = np.flatnonzero(found.rows[:, -1] < 0)
     if len(short):
-        given = (index.arrays, vectors[short], k, index.nprobe, allowed, ANYWHERE, context)
-        others = search_ivf(*given)
+        arrays, asked = index.arrays, vectors[short]
+        others = search_ivf(arrays, asked, k, arrays.list_count, allowed, ANYWHERE, context)
         found.rows[short], found.distances[short] = others.rows, others.distances
     return found
 

@@ -283,7 +283,8 @@ def _count_found(
             continue
         if distance(metric, rows.vectors[place], targets.queries[number]) > wanted.farthest[number]:
             continue
-        ranks[counted] = max(need, ~need, len(ranks))
+        # A walk ends with deleted rows among its vectors, too.
+        ranks[counted] = max(need, ~need, i + 1, len(ranks))
         counted += 1
     return counted
 
@@ -325,7 +326,11 @@ def trace_graph(
         count = _start(aim, walk, chosen)
         now, need = 0, 1
         counted = _count_found(metric, rows, targets, wanted, i, walk, count, ranks[i])
-        while now < count and counted < len(ranks[i]):
+        # Until nothing among the vectors that the greatest of them keeps can lead to nearer ones,
+        # which may be deleted and stand before those that are wanted.
+        while now < count and (
+            counted < len(ranks[i]) or (len(rows.allowed) and now < ranks[i].max())
+        ):
             if walk.needs[now] < 0:
                 now += 1
                 continue
