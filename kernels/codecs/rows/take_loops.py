@@ -28,7 +28,7 @@ CHUNK_WORDS = 6
 
 
 @inlined
-def count_ones(word: np.uint64) -> np.uint64:
+def _count_ones(word: np.uint64) -> np.uint64:
     """Count the bits that are set."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     pairs = np.uint64(0x3333333333333333)
@@ -64,7 +64,7 @@ def _rank_of(
         ones = load(data, ranks + (block << np.uint64(2))) & _LOW
         word = block * _BLOCK_WORDS
     while word < last:
-        ones += count_ones(load(data, place + (word << _WORD)))
+        ones += _count_ones(load(data, place + (word << _WORD)))
         word += np.uint64(1)
     return _Rank(word, ones)
 
@@ -73,7 +73,7 @@ def _rank_of(
 def _run_at(data: NDArray[np.uint8], place: np.uint64, row: np.uint64, rank: _Rank) -> np.uint64:
     """Return the run of a row, given the rank of its word."""
     kept = load(data, place + (rank.word << _WORD)) << (np.uint64(63) - (row & np.uint64(63)))
-    return np.uint64(rank.ones + count_ones(kept) - np.uint64(1))
+    return np.uint64(rank.ones + _count_ones(kept) - np.uint64(1))
 
 
 @inlined

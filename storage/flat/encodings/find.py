@@ -1,6 +1,6 @@
 """The rows of a column that equal a text, begin with one, or lie between two integers.
 
-    pieces   of chunks that zone maps leave, those together that share a table     0 1 2 | 3
+    pieces   of chunks that zone maps leave, those together that one loop reads    0 1 2 | 3
     rows     of each, by what is stored of them: codes, packed integers            7 90
 
 An encoding that no loop knows is decoded, a chunk at a time.
@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
-from raydb.kernels.codecs.rows.entries import (
-    are_loops_loaded,
-    in_slices,
-)
+from raydb.kernels.codecs.rows.entries import are_loops_loaded, in_slices
 from raydb.room import check_room
 from raydb.storage.flat.encodings.encoding import Interval, Text, slices_of
 from raydb.storage.flat.encodings.gather import valid_rows

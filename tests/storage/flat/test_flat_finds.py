@@ -16,7 +16,7 @@ from raydb.errors import ProgrammingError
 from raydb.kernels.backends.cpu.threads import machine_processors, use_processors
 from raydb.kernels.codecs.rows import entries, take_loops
 from raydb.storage.flat import column_reader
-from raydb.storage.flat.encodings import find
+from raydb.storage.flat.encodings import find, taker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +41,7 @@ def with_and_without_loops(
         monkeypatch.setattr(module, "are_loops_loaded", lambda: request.param == "loops")
     monkeypatch.setattr(entries, "_THREAD_BYTES", 2000)
     monkeypatch.setattr(entries, "_SLICE_BYTES", 5000)
+    monkeypatch.setattr(taker, "_ROWS_AT_ONCE", 64)
     use_processors(3)
     yield
     use_processors(machine_processors())
