@@ -5,11 +5,11 @@ QUALIFY row_number() OVER (PARTITION BY k ORDER BY v) <= 2  ->  Window(.., most=
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Call, Column, Literal, conjuncts
 from raydb.planner.plan.nodes.window import NUMBERING
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from raydb.planner.expressions.nodes import Expression

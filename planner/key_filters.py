@@ -10,7 +10,6 @@ that a fused job could give for all groups is computed on the general path for f
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from raydb.planner.expressions.nodes import Column, conjuncts
@@ -31,7 +30,7 @@ from raydb.planner.plan.nodes import (
     Star,
     Union,
 )
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

@@ -9,14 +9,13 @@ The rows that are found are put in order as all rows would be.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Call, Column, substitute
 from raydb.planner.plan.nodes import Filter, Limit, Project, Sort
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, SearchFunction
 from raydb.planner.plan.table_rows import rows_of_table
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from raydb.planner.expressions.nodes import Expression

@@ -13,7 +13,7 @@ is none, and the query is planned from the beginning.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import field, fields, replace
+from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -26,7 +26,7 @@ from raydb.planner.stars.codes.by_loop import keyed_bvh, split_conditions
 from raydb.planner.stars.codes.encoded import predicate_mask
 from raydb.planner.stars.costs import direct_cost
 from raydb.planner.stars.fused_scan import FusedScanAggregate
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -7,13 +7,13 @@ An index is in the schema of its table. BVHs have names that are of the whole da
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import Qualified, fold, is_same
 from raydb.planner.catalog import MAIN, in_schema, schema_of
 from raydb.sql import alter, ast
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

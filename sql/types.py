@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -34,6 +33,7 @@ from raydb.storage.integers import UHUGEINT
 from raydb.storage.nested import leaf_types, map_leaves
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -63,11 +63,11 @@ def test_nothing_is_made_before_it_is_used() -> None:
         name: str
 
     def waiting() -> list[str]:
-        names = ("__init__", "__eq__", "__hash__", "__repr__")
+        names = ("__init__", "__eq__", "__hash__", "__repr__", "__replace__")
         return [name for name in names if hasattr(getattr(Late, name), "stands_in")]
 
-    assert waiting() == ["__init__", "__eq__", "__hash__", "__repr__"]
-    assert Late("a").name == "a"
+    assert waiting() == ["__init__", "__eq__", "__hash__", "__repr__", "__replace__"]
+    assert values.replace(Late("b"), name="a").name == "a"
     assert waiting() == ["__eq__", "__hash__", "__repr__"]
     assert Late("a") == Late("a")
     assert waiting() == ["__hash__", "__repr__"]
@@ -82,7 +82,6 @@ def test_values_are_equal_hashed_and_shown_by_their_fields() -> None:
     assert base != Derived("a")
     assert hash(base) == hash(Base("a")) == hash(("a", ()))
     assert repr(Derived("a", ok=False)) == ("Derived(name='a', parts=(), ok=False, double='aa')")
-    assert dataclasses.replace(base, name="c") == Base("c")
     assert dataclasses.asdict(Changing("a")) == {"name": "a", "count": 0}
     assert Base("a").seen is not Base("a").seen
     match Derived("a", (1, 2)):
@@ -91,6 +90,20 @@ def test_values_are_equal_hashed_and_shown_by_their_fields() -> None:
     for call in (Base, lambda: Base("a", (), [], 4), lambda: Derived("a", double="b")):
         with pytest.raises(TypeError, match=r"__init__\(\)"):
             call()
+
+
+@pytest.mark.parametrize("replace", [dataclasses.replace, values.replace])
+def test_another_value_differs_in_the_fields_that_are_named(replace: Any) -> None:
+    base = Base("a", seen=[1])
+    assert replace(base, name="c") == Base("c")
+    assert replace(base).seen is base.seen
+    assert replace(base, parts=(1,), seen=[2]).seen == [2]
+    assert replace(Derived("a"), name="b") == Derived("b")
+    assert replace(Changing("a", 1), name="b") == Changing("b", 1)
+    assert type(replace(Derived("a"), ok=False)) is Derived
+    for name in ("wrong", "double"):
+        with pytest.raises((TypeError, ValueError), match=name):
+            replace(Derived("a"), **{name: 1})
 
 
 def test_frozen_values_cannot_be_changed() -> None:
@@ -145,7 +158,7 @@ def test_two_threads_may_make_the_first_one() -> None:
         assert set(found) == {Late("a")}
 
 
-def test_the_package_has_no_other_dataclasses() -> None:
+def test_the_package_has_no_other_dataclasses_and_replaces_no_fields_otherwise() -> None:
     root = Path(__file__).resolve().parent.parent
     files = [
         path
@@ -160,7 +173,8 @@ def test_the_package_has_no_other_dataclasses() -> None:
         for path in files
         if path.name != "values.py"
         and any(
-            line.startswith("from dataclasses import") and "dataclass" in line.split()[3:]
+            line.startswith("from dataclasses import")
+            and not {"dataclass", "replace"}.isdisjoint(line.split()[3:])
             for line in path.read_text(encoding="utf-8").replace(",", " ").splitlines()
         )
     ]

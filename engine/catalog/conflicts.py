@@ -12,7 +12,7 @@ the snapshot after is taken over, where nobody has touched it or what it depends
 
 from __future__ import annotations
 
-from dataclasses import field, fields, replace
+from dataclasses import field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from raydb.engine.catalog.stored_bvh import columns_read
 from raydb.errors import ConflictError
 from raydb.interrupts import beside
 from raydb.storage.tables.changes import Append, Load
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

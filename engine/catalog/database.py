@@ -9,7 +9,6 @@ transaction reads what it began from, and everything else the newest commit.
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from raydb.errors import InterfaceError, ProgrammingError, did_you_mean
 from raydb.interrupts import beside
 from raydb.storage.tables.changes import compact_tables
 from raydb.storage.tables.file_merges import CHECKPOINT_BYTES, VACUUM_BYTES
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -11,14 +11,13 @@ the BVH is as right as it was before.
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.engine.catalog.stored_bvh import Merge, is_outdated, rebuilt
 from raydb.engine.session.settings import BACKEND
 from raydb.errors import Error, InternalError
 from raydb.interrupts import WAIT_S, check_interrupt
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ from raydb.interrupts import WAIT_S, check_interrupt, hold_interrupt
 from raydb.names import is_same
 from raydb.storage.durable.reserve import is_full
 from raydb.storage.tables.file_merges import STATEMENT_BYTES
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

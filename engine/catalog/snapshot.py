@@ -5,7 +5,7 @@ A statement that fails has changed nothing, and a rollback is the snapshot from 
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from raydb.engine.catalog.indexes.stored_calibration import DescribedCalibrations
@@ -30,7 +30,7 @@ from raydb.planner.catalog import (
 )
 from raydb.storage.tables.changes import apply_change
 from raydb.storage.tables.sample import ByColumn
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
@@ -60,6 +59,7 @@ from raydb.storage.tables.file_merges import STATEMENT_BYTES
 from raydb.storage.tables.parts import FilePart
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -11,7 +11,6 @@ it is built anew.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +21,7 @@ from raydb.errors import DataError
 from raydb.planner.catalog import NewerRows
 from raydb.planner.expressions.nodes import attributes_of
 from raydb.storage.tables.changes import Remove, Replace
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,6 @@ write_rows(table, files, lenders)     at each manifest, see `storage/tables/file
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -26,7 +25,7 @@ from raydb.interrupts import beside
 from raydb.storage.tables.file_merges import VACUUM_BYTES, JoinedPart, tiered
 from raydb.storage.tables.parts import FilePart, Part, RestPart
 from raydb.storage.tables.rows import Rows
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

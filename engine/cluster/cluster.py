@@ -15,7 +15,6 @@ import threading
 import time
 import uuid
 from concurrent.futures import FIRST_COMPLETED, wait
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -40,7 +39,7 @@ from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.planner.catalog import CATALOG
 from raydb.planner.segments.nodes import SegmentScan
 from raydb.storage.durable.refusals import forked
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping

@@ -9,7 +9,6 @@ zone maps of their chunks what they do not hold:
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +25,7 @@ from raydb.planner.expressions.registry import may_raise
 from raydb.planner.segments.nodes import SegmentRows, SegmentScan, ranges_of
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.storage.tables.parts import Comparison
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

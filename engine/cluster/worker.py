@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections import OrderedDict, deque
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -51,7 +51,7 @@ from raydb.planner.stars.table_scan import FusedTableScan, scan_bytes
 from raydb.room import check_room, too_small
 from raydb.running import Interrupts, Running
 from raydb.sql import ast
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, ValuesView
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,7 +19,7 @@ from raydb.engine.databases.joined import under_prefix
 from raydb.engine.databases.open_databases import leave, open_alone, share
 from raydb.errors import DatabaseError, OperationalError
 from raydb.storage.objects.urls import is_url
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

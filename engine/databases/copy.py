@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.errors import ProgrammingError
 from raydb.storage.tables.parts import FilePart, RestPart
 from raydb.storage.tables.rows import Rows, part_of
 from raydb.storage.tables.sequence import Sequence
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from raydb.engine.catalog.snapshot import Snapshot

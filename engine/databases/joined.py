@@ -8,14 +8,14 @@ through plans, rules, scans and BVHs.
 
 from __future__ import annotations
 
-from dataclasses import field, fields, replace
+from dataclasses import field, fields
 from typing import TYPE_CHECKING, Protocol
 
 from raydb.engine.catalog.snapshot import Snapshot
 from raydb.planner.catalog import CATALOG, MAIN, macro_relations, relations
 from raydb.planner.expressions.nodes import Attribute, rewrite
 from raydb.planner.stars.star import canonical_definition
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

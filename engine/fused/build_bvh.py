@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ from raydb.planner.catalog import BvhDefinition, BvhInfo
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Attribute, Expression, attributes_of
 from raydb.planner.expressions.show import show
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ are looked up through the foreign keys, and are then rows like any other on the 
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ from raydb.engine.operators.aggregate.run_aggregate import aggregate_rows
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, attributes_of, expressions_of
 from raydb.planner.stars.delta import MIN_SCANNED
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

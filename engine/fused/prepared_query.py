@@ -6,7 +6,6 @@ described and ordered, and what is accumulated are the same for all constants.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from raydb.engine.fused.delta import FetchedRows
@@ -26,7 +25,7 @@ from raydb.planner.stars.codes.by_loop import MAX_CODES
 from raydb.planner.stars.delta import MIN_SCANNED, DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.storage.enums import has_enums
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,6 @@ kept as Python values, in the order of the answer where that depends on keys alo
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -28,7 +27,7 @@ from raydb.planner.expressions.nodes import Column
 from raydb.planner.expressions.types import TIMESTAMPTZ
 from raydb.planner.plan.nodes import Limit, Project, Sort
 from raydb.planner.stars.fused_scan import FusedScanAggregate
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

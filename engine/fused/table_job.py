@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from raydb.planner.stars.answers import asks_values, chosen_row, may_be_accumula
 from raydb.planner.stars.fuse import fuse
 from raydb.planner.stars.fused_scan import DENSE_GROUPS, FusedScanAggregate
 from raydb.planner.stars.table_scan import key_of
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

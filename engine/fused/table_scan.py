@@ -16,7 +16,7 @@ query to the next, and remade when they were dropped; what a query itself makes 
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
@@ -56,7 +56,7 @@ from raydb.planner.expressions.nodes import (
 )
 from raydb.planner.stars.instants import CODED_UNITS, MOMENT, by_unit
 from raydb.planner.stars.table_scan import has_codes, is_small, key_of
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

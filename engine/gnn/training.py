@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from raydb.engine.gnn.worker import (
 )
 from raydb.engine.session.settings import MEMORY_LIMIT
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +36,7 @@ from raydb.planner.plan.nodes import (
 )
 from raydb.planner.segments.rows import driving
 from raydb.storage.tables.table import ROW_NUMBER
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

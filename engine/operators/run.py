@@ -9,7 +9,7 @@ together over morsels of rows in threads.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -60,7 +60,7 @@ from raydb.planner.stars.deferred import MAX_MEMBERS, DeferredScan
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -5,7 +5,6 @@ A statement changes the database at its end or not at all.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from raydb.engine.catalog.database import Database
@@ -24,6 +23,7 @@ from raydb.errors import (
 )
 from raydb.sql import ParameterRows, ast
 from raydb.storage.enums import typed_table
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,6 @@ those of its first statement, and may change one that is kept on disk.
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -27,6 +26,7 @@ from raydb.errors import OperationalError, ProgrammingError
 from raydb.names import find_object, is_same
 from raydb.planner.catalog import CATALOG, MAIN, TEMP, in_schema, one_place
 from raydb.sql import ast, check_bare, placed, unknown_database, unknown_qualifier, unknown_schema
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -17,7 +17,7 @@ import datetime as dt
 import decimal
 import functools
 from collections import OrderedDict
-from dataclasses import field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -26,7 +26,7 @@ import numpy as np
 from raydb import sql
 from raydb.engine.fused.delta import FetchedRows
 from raydb.planner.stars.fused_scan import FusedScanAggregate
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

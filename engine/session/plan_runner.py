@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,7 @@ from raydb.errors import DataError
 from raydb.planner.explain import Measured, describe, render, search_states
 from raydb.storage.enums import typed_column, typed_table
 from raydb.storage.formats.text_part import LateValueError
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,6 @@ differs from such a text in constants or parameters at its bound plan.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -44,7 +43,7 @@ from raydb.planner.plan.nodes import Aggregate, Plan, SearchRows
 from raydb.sql import ast
 from raydb.storage.enums import has_enums
 from raydb.storage.formats.copy import write_rows
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence

@@ -7,7 +7,6 @@ transaction by `changes`, and SET for those to come.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, assert_never, get_args
 
@@ -47,6 +46,7 @@ from raydb.remote import Traffic
 from raydb.running import Remarks, Running
 from raydb.sql import ast
 from raydb.storage.enums import stored_schema, stored_table
+from raydb.values import replace
 
 if TYPE_CHECKING:
     import datetime as dt

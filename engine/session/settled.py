@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from raydb import sql
@@ -11,6 +10,7 @@ from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
 from raydb.sql import ast
 from raydb.storage.formats.text_part import LateValueError
 from raydb.storage.sqlite.locked import LockedError
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import count
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.keywords import quoted
 from raydb.names import find_object, fold
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,7 @@ from raydb.engine.shell.render.progress import showing_progress
 from raydb.engine.shell.render.words import plain
 from raydb.engine.shell.script import ScriptReader, is_query, read_script
 from raydb.errors import DataError, OperationalError
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
@@ -36,6 +35,7 @@ from raydb.storage.tables.alter import (
     set_column,
 )
 from raydb.storage.tables.table import Check, ForeignKey, Index, UniqueKey, constraint_names
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from raydb.errors import DataError, NotSupportedError, OperationalError
 from raydb.keywords import quoted
 from raydb.planner.catalog import CATALOG
 from raydb.sql import ast
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,7 +6,6 @@ without it      some rows of the index, each of which is searched for among the 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ from raydb.kernels.vector.calibration_trace import Searched, some_rows
 from raydb.kernels.vector.conformal import MAX_QUERIES, MAX_TUNING, calibrate, least_queries
 from raydb.names import known_object
 from raydb.storage.tables.table import has_bits
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

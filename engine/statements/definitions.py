@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,6 +61,7 @@ from raydb.storage.tables.changes import apply_change
 from raydb.storage.tables.constraints import append_rows, check_drop, define_table, frozen
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table, TableDefinition
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

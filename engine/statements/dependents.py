@@ -8,7 +8,6 @@ DROP would take seconds. A comment follows what it is on to other names, and end
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb import sql
@@ -19,6 +18,7 @@ from raydb.names import find_object, fold, known_name, known_object
 from raydb.planner.catalog import CATALOG, MAIN, TEMP, schema_of
 from raydb.planner.stars.star import canonical_definition
 from raydb.sql import ast
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection

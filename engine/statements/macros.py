@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb import sql
@@ -10,6 +9,7 @@ from raydb.engine.statements.dependents import without_comments
 from raydb.engine.statements.names import macros_of, names_to_drop
 from raydb.errors import ProgrammingError
 from raydb.names import find_object
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from raydb.engine.catalog.snapshot import Snapshot

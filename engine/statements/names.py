@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import find_object, fold, is_same, known_object
 from raydb.planner.catalog import CATALOG, MAIN, TEMP, schema_of
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
@@ -15,6 +14,7 @@ from raydb.names import find_object, is_same, known_object
 from raydb.sql import ast
 from raydb.storage.tables.alter import redefine
 from raydb.storage.tables.sequence import MOST, Sequence, SequenceOptions
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

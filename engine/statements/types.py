@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ from raydb.names import find_object, is_same
 from raydb.sql import ast
 from raydb.storage.enums import EnumType, enum_of, field_type
 from raydb.storage.nested import leaf_types
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

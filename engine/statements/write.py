@@ -6,7 +6,6 @@ apply, all or none.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -43,6 +42,7 @@ from raydb.storage.formats.paths import expand
 from raydb.storage.objects.urls import is_url
 from raydb.storage.tables.changes import Append, Remove, Replace
 from raydb.storage.tables.constraints import check_required
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import re
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +37,7 @@ from raydb.planner.plan.table_function import OpenedFunction
 from raydb.planner.stars.fuse import scanned_attributes
 from raydb.sql import ast
 from raydb.storage.formats.paths import describe_failure
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from raydb.kernels.bvh.arrays import to_arrays
 from raydb.kernels.bvh.build_input import source_of, unwatched
 from raydb.kernels.bvh.encode import Hierarchy
 from raydb.kernels.vector.ivf import build_ivf, search_ivf
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

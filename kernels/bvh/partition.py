@@ -11,12 +11,12 @@ rows than a part should (a BVH without stored codes has one tuple only), rows ar
 from __future__ import annotations
 
 import weakref
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from raydb.kernels.bvh.bvh import Bvh, Measure
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

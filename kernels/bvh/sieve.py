@@ -12,7 +12,6 @@ two sums, and the cells that are not covered are a job of their own, for any bac
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from raydb.kernels.backends.aggregates import word_of
 from raydb.kernels.backends.backend import FusedResult, PreparedJob
 from raydb.kernels.bvh.cells import cells_of, coordinates, group_cells, join_entries, list_entries
 from raydb.kernels.bvh.intervals import merge_intervals
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,7 +8,6 @@ constraints alone and throws away what breaks the motif's.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -35,7 +34,7 @@ from raydb.kernels.motif.weights import (
     relation,
     weigh,
 )
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

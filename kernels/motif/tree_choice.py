@@ -6,7 +6,6 @@ one whose samples spread least takes the fewest.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from raydb.errors import NotSupportedError
 from raydb.kernels.motif.completion import completion_runs
 from raydb.kernels.motif.trees import ranked_trees
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

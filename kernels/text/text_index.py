@@ -9,7 +9,6 @@ Terms are words, or their stems.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -18,7 +17,7 @@ from raydb.interrupts import check_interrupt
 from raydb.kernels.stored.stored_arrays import between, spans
 from raydb.kernels.text.words import query_words, stemmer, words_of
 from raydb.kernels.vector.exact_search import frozen
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

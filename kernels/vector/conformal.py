@@ -22,7 +22,6 @@ falls at these values, and the least threshold that keeps a promise is next to o
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import ceil, exp, floor, inf, lgamma, log, log1p, nextafter
 from typing import TYPE_CHECKING
 
@@ -35,7 +34,7 @@ from raydb.kernels.vector.graph import MOST_EF
 from raydb.kernels.vector.graph_search import search_graph
 from raydb.kernels.vector.graph_trace import trace_walks
 from raydb.kernels.vector.stop_rule import StopRule, greatest_square, stop_scores
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,6 @@ rows that are gone  ->  their neighbours are joined in their place
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from raydb.kernels.vector import ivf
 from raydb.kernels.vector.exact_search import METRICS, frozen, norms_of
 from raydb.kernels.vector.graph import Graph
 from raydb.kernels.vector.ivf import build_from, search_ivf
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

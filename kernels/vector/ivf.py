@@ -16,7 +16,7 @@ Centroids under cosine are those of unit vectors. After Sivic and Zisserman, Vid
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -42,7 +42,7 @@ from raydb.kernels.vector.exact_search import (
 from raydb.kernels.vector.graph import from_arrays as graph_from_arrays
 from raydb.kernels.vector.kmeans import assign, squares_of, train, train_bits
 from raydb.kernels.vector.stop_rule import ANYWHERE, SCORES, StopRule
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

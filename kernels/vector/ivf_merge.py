@@ -7,7 +7,6 @@ The vectors are most of an index. They can be written list by list, from where t
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from raydb.kernels.stored.deferred import Deferred
 from raydb.kernels.stored.pieces import Pieces
 from raydb.kernels.vector.exact_search import frozen, norms_of
 from raydb.kernels.vector.ivf import members_of, to_arrays
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

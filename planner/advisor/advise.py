@@ -10,7 +10,6 @@ In Z the attributes are then ordered so that the stars read the fewest intervals
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ from raydb.planner.expressions.nodes import attributes_of
 from raydb.planner.expressions.show import show
 from raydb.planner.stars.answers import may_be_accumulated, needs_values
 from raydb.planner.stars.table_scan import is_small
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -10,7 +10,6 @@ fused as it will be, and the rows of a cell interval are the product of shares:
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import exp, prod
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from raydb.planner.expressions.nodes import attributes_of
 from raydb.planner.stars.choose import Priced
 from raydb.planner.stars.costs import GROUP_COST, bvh_cost, scan_cost
 from raydb.planner.stars.fuse import fuse
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -12,12 +12,11 @@ GROUP BY, where predicates still filter rows, and nation takes its place in Z.
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from math import inf, log
 from typing import TYPE_CHECKING, TypeAlias
 
 from raydb.planner.advisor.bvh_model import Answer, BvhModel, Candidate
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

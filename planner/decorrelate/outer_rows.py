@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
@@ -39,7 +38,7 @@ from raydb.planner.plan.nodes import (
 )
 from raydb.planner.plan.nulls import COMPARISONS, is_never_null
 from raydb.planner.plan.unique import has_one_row, has_one_row_at_most, is_unique_by
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,7 +10,6 @@ do not cover is left to `push_domain`.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -44,6 +43,7 @@ from raydb.planner.plan.nodes import (
     Window,
     filter_rows,
 )
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -9,7 +9,6 @@ it, and joins on it. Neumann and Kemper, "Unnesting Arbitrary Queries" (BTW 2015
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -46,7 +45,7 @@ from raydb.planner.plan.nodes import (
     WorkingTable,
 )
 from raydb.planner.plan.nulls import is_never_null
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,7 +6,6 @@ example and the answer to that, and a binder where the signature does not say en
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -44,7 +43,7 @@ from raydb.planner.expressions.typing_rules import as_boolean, cast, typed
 from raydb.storage.bits import BIT
 from raydb.storage.integers import UHUGEINT
 from raydb.storage.tables.constraints import is_vector
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

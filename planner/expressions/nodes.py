@@ -9,14 +9,14 @@ there until the first rules have made it a join.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from operator import is_
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, assert_never
 from typing import Literal as OneOf
 
 import pyarrow as pa
 
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

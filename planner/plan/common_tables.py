@@ -6,7 +6,7 @@ The query of a reference is a plan of its own: the rules run on it once, however
 from __future__ import annotations
 
 import itertools
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ from raydb.planner.plan.nodes import (
     WorkingTable,
 )
 from raydb.storage.enums import EnumType, has_enums
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

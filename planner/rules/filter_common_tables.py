@@ -10,7 +10,6 @@ projections let it.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import columns_of, conjuncts, substitute
@@ -30,6 +29,7 @@ from raydb.planner.plan.nodes import (
     filter_rows,
 )
 from raydb.planner.rules.factor_disjunctions import all_of, any_of
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

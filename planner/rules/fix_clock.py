@@ -5,11 +5,11 @@ now(), CURRENT_DATE  ->  the moment of the statement
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Call, Expression, Literal, Subquery
 from raydb.running import moment
+from raydb.values import replace
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -40,13 +40,13 @@ def calls_clock(expression: Expression) -> bool:
 
 
 def _fix(plan: Plan, now: dt.datetime) -> Plan:
-    def replace(expression: Expression) -> Expression:
+    def fixed(expression: Expression) -> Expression:
         match expression:
             case Call(function="now", type=data_type):
                 return Literal(now, data_type)
             case Subquery(plan=inner):
-                return dataclasses.replace(expression, plan=_fix(inner, now))
+                return replace(expression, plan=_fix(inner, now))
             case _:
                 return expression
 
-    return plan.rewrite(replace)
+    return plan.rewrite(fixed)

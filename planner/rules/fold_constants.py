@@ -7,7 +7,6 @@ WHERE true AND b     ->  WHERE b
 from __future__ import annotations
 
 import operator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.expressions.slots import Hole, records_conversion
 from raydb.storage.integers import bounds_of
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

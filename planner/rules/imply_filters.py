@@ -14,7 +14,6 @@ The conditions stay: what is implied only lets fewer rows through to them.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import (
@@ -30,6 +29,7 @@ from raydb.planner.expressions.registry import may_raise
 from raydb.planner.plan.nodes import Filter, InnerJoin, OuterJoin, Plan
 from raydb.planner.rules.factor_disjunctions import all_of, any_of
 from raydb.planner.stars.star import map_unfused_sources
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,6 @@ BVH, the aggregates above each copy of it may be fused.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -33,6 +32,7 @@ from raydb.planner.plan.nodes import (
     Series,
     Values,
 )
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

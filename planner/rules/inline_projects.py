@@ -5,12 +5,12 @@ Aggregate(sum(r), Project(r := lo_revenue, Join))  ->  Aggregate(sum(lo_revenue)
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Column, Expression, substitute
 from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.plan.nodes import Aggregate, Filter, InnerJoin, Plan, Project
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

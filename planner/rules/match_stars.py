@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.plan.nodes import Aggregate, Plan
 from raydb.planner.stars.star import match_star
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

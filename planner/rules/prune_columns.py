@@ -5,11 +5,11 @@ Project(a, Scan(t, [a, b, c]))  ->  Project(a, Scan(t, [a]))
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.plan.common_tables import map_references, queries_in, references_in
 from raydb.planner.plan.nodes.union import prune_to_places
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

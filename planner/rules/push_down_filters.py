@@ -11,7 +11,6 @@ Filter(a = 1, Window(source))            ->  Window(Filter(a = 1, source)) if it
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import (
@@ -40,6 +39,7 @@ from raydb.planner.plan.nodes import (
     filter_rows,
 )
 from raydb.planner.stars.star import map_unfused_sources
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,11 +9,11 @@ Limit(5, a CROSS JOIN b)   ->  Limit(5, Limit(5, a) CROSS JOIN Limit(5, b))
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.plan.nodes import InnerJoin, Limit, OuterJoin, Plan, Project, Union
 from raydb.planner.stars.star import map_unfused_sources
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

@@ -8,13 +8,13 @@ join leaves.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import columns_of
 from raydb.planner.plan.nodes import InnerJoin, Plan, SemiJoin
 from raydb.planner.plan.statistics import Statistics
 from raydb.planner.stars.star import map_unfused_sources
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

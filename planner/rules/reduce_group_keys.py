@@ -8,7 +8,6 @@ all of them NULL. The equality of an inner join or a filter makes either column 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow.types as pt
@@ -25,6 +24,7 @@ from raydb.planner.plan.nodes import (
     SemiJoin,
 )
 from raydb.planner.stars.star import map_unfused_sources
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

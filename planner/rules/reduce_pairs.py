@@ -10,7 +10,6 @@ table expression, too, all of whose references are in such places.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.registry import is_volatile
@@ -28,6 +27,7 @@ from raydb.planner.plan.nodes import (
 )
 from raydb.planner.plan.nodes.node import read_by
 from raydb.planner.stars.star import map_unfused_sources
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,6 @@ WHERE true                                  ->  nothing
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.kernels.backends.aggregates import AGGREGATES
@@ -22,6 +21,7 @@ from raydb.planner.plan.nodes import (
     SemiJoin,
     Sort,
 )
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

@@ -13,7 +13,6 @@ It does where both are stars that a fused job may answer, and the whole is none.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -45,6 +44,7 @@ from raydb.planner.plan.unique import is_unique_by
 from raydb.planner.rules.split_unions import may_fuse, split_aggregates
 from raydb.planner.stars.delta import part_star
 from raydb.planner.stars.star import match_star, without_filter
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

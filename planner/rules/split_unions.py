@@ -9,7 +9,6 @@ union is joined to each branch.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Column, Expression, map_call, substitute
@@ -30,6 +29,7 @@ from raydb.planner.rules.merge_joins import merge_joins
 from raydb.planner.stars.delta import Parted, part_star
 from raydb.planner.stars.star import match_star, without_filter
 from raydb.planner.stars.table_scan import scan_obstacle
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,12 +6,12 @@ Filter(b.y > 1, a FULL JOIN b)   ->  Filter(b.y > 1, a RIGHT JOIN b)
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import conjuncts, substitute
 from raydb.planner.plan.nodes import Filter, InnerJoin, OuterJoin, Plan, Project, SemiJoin, Sort
 from raydb.planner.plan.nulls import rejects_null
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

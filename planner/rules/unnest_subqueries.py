@@ -12,7 +12,6 @@ fails the statement: 1 / 0, or a second row.
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -51,6 +50,7 @@ from raydb.planner.plan.nodes import (
     only_columns,
 )
 from raydb.planner.rules.inline_common_tables import inline_common_tables
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.plan.common_tables import fresh_numbers
@@ -15,6 +14,7 @@ from raydb.planner.stars.deferred import DeferredScan
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from raydb.planner import PlannerOptions

@@ -7,7 +7,6 @@ a search            what its function says, see `SearchFunction.in_segments`
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ from raydb.planner.segments.stars import less_than_a_call
 from raydb.planner.stars.costs import general_cost
 from raydb.planner.stars.table_scan import MIN_ROWS
 from raydb.storage.tables.table import ROW_NUMBER
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.planner.segments.digest import question_of
@@ -12,6 +11,7 @@ from raydb.planner.stars.delta import merge_parts, part_star
 from raydb.planner.stars.fuse import fuse
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan, scan_obstacle
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,6 @@ where none of these answers alone; costs decide (`planner/stars/costs.py`).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ from raydb.planner.stars.delta import (
 from raydb.planner.stars.fuse import fuse, highest_score, scanned_attributes
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan, scan_bytes, scan_obstacles
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

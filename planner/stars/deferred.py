@@ -5,7 +5,7 @@ WHERE d_month = (SELECT max(month) FROM ...)   ->   WHERE d_month = 7, on the be
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from raydb.planner.expressions.nodes import Call, Column, Literal, rewrite, subs
 from raydb.planner.plan.nodes.aggregate import GroupedRows
 from raydb.planner.rules.fold_constants import fold
 from raydb.planner.stars.star import canonical
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

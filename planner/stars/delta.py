@@ -23,7 +23,6 @@ Several COUNT(DISTINCT x) are a job each, as groups by all of their values would
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -37,7 +36,7 @@ from raydb.planner.plan.nodes.aggregate import GroupedRows
 from raydb.planner.stars.answers import asks_values
 from raydb.planner.stars.table_scan import FusedTableScan, scan_obstacle
 from raydb.storage.type_names import sql_type_name
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,12 +9,12 @@ day, or the hour, of each row as a code, and evaluates what it tells once for ea
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.planner.expressions.nodes import Attribute, Call, Expression, Literal, attributes_of
+from raydb.values import replace
 
 MOMENT = pa.timestamp("us")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
@@ -34,7 +34,7 @@ from raydb.planner.plan.nodes import (
 )
 from raydb.planner.plan.unique import has_one_row, has_one_row_at_most
 from raydb.storage.tables.table import ROW_NUMBER
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,7 +13,6 @@ condition on what lies behind it does so already.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -37,7 +36,7 @@ from raydb.planner.plan.nodes import (
 from raydb.planner.plan.nulls import rejects_null
 from raydb.planner.stars.parts import KEEPS_ROWS, SEMI_JOIN
 from raydb.storage.integers import holds
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -6,11 +6,10 @@ differ in what the query asks for, or where something is fetched for each row, t
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from raydb.kernels.bvh.sieve import cell_bytes, may_overflow, sift, splits_every_cell
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,6 @@ has the fact table `lineorder`; d_year becomes the attribute (lo_orderdate -> da
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -35,6 +34,7 @@ from raydb.planner.plan.nodes import Aggregate, NoStar, Plan, Star
 from raydb.planner.plan.nodes.node import read_by
 from raydb.planner.stars.parts import take_apart
 from raydb.planner.stars.reach import reach
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from raydb.storage.flat.encodings.dictionary import ColumnDictionary, pack_dictionary
 from raydb.storage.flat.layout import Kind, Tier
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

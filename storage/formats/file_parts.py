@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from raydb.storage.formats.cast_columns import cast_column
 from raydb.storage.tables.decoded import value_bytes
 from raydb.storage.tables.parts import ArrowPart, Part
 from raydb.storage.type_names import sql_type_name
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -24,7 +23,7 @@ from raydb.storage.nested import leaf_types
 from raydb.storage.tables.decoded import value_bytes
 from raydb.storage.tables.parts import Part
 from raydb.storage.type_names import sql_type_name
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

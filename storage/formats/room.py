@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow as pa
 from raydb.interrupts import interrupt_check
 from raydb.room import read_limit, too_small
 from raydb.storage.in_order import results_at_a_time
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,6 @@ union_by_name a column may be missing in some of them.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -32,7 +31,7 @@ from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,6 @@ Only other values make the table's rows be written anew. Row numbers stay.
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from raydb.storage.tables.parts import ArrowPart, FilePart, Part
 from raydb.storage.tables.rows import Rows, part_of
 from raydb.storage.tables.table import FileLayout
 from raydb.storage.take_rows import take_rows
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -11,7 +11,6 @@ how the log is replayed. VACUUM alone gives rows new numbers.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, assert_never
 
 import numpy as np
@@ -36,7 +35,7 @@ from raydb.storage.tables.following import (
     referrers_of,
 )
 from raydb.storage.tables.rows import Rows
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ Tables are values. A write returns a new one or raises, so an error changes noth
 
 from __future__ import annotations
 
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -43,7 +43,7 @@ from raydb.storage.tables.table import (
 )
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID, uuid_texts
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

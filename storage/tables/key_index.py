@@ -13,7 +13,6 @@ Two values may have one code: what is found is all rows with the values, and per
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -23,7 +22,7 @@ from raydb.interrupts import beside
 from raydb.kernels.codecs.arrow_numbers import words_of
 from raydb.storage.row_hashes import add_to_hashes
 from raydb.storage.tables.keys import find_rows
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

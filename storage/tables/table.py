@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.kernels.stored.deferred import Deferred, DeferredValues
 from raydb.storage.bits import BIT
 from raydb.storage.tables.sample import beginnings, estimated_count
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

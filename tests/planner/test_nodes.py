@@ -17,6 +17,7 @@ from raydb.planner import PlannerOptions, plan_query
 from raydb.planner.optimizer import optimize
 from raydb.planner.plan.common_tables import nodes_in
 from raydb.planner.plan.nodes import LogicalNode, Node, Project
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -160,7 +161,7 @@ def test_every_node_that_runs_has_a_runner_and_a_title() -> None:
 def test_an_operator_of_another_file_is_a_node(connection: Connection) -> None:
     """What a stranger adds: a file with the node, which rules, checks and EXPLAIN then know."""
 
-    @dataclasses.dataclass(frozen=True, slots=True)
+    @dataclass(frozen=True, slots=True)
     class Sample(Node):
         explain_name = "SampleRows"
         source_fields = ("source",)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,7 +22,7 @@ from raydb.kernels.vector.drift import Reference
 from raydb.kernels.vector.exact_search import LARGEST
 from raydb.kernels.vector.stop_rule import LIST_SCORES, SCORES, StopRule
 from raydb.planner.catalog import CalibrationInfo
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from raydb.engine.catalog.indexes.stored_calibration import renumbered
@@ -10,6 +9,7 @@ from raydb.kernels.stored.deferred import Deferred
 from raydb.kernels.text import text_index
 from raydb.kernels.vector.graph_build import renumber
 from raydb.storage.tables.rows import Rows
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,7 +5,6 @@ As beside a vector index, rows from `row_count` on lie beside it, and masked row
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from raydb.errors import ProgrammingError
 from raydb.kernels.bvh.build_input import BuildControl, Room
 from raydb.kernels.stored.deferred import Deferred
 from raydb.kernels.text.text_index import build_text_index
+from raydb.values import replace
 
 if TYPE_CHECKING:
     import numpy as np

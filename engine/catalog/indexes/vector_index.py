@@ -6,7 +6,6 @@ index, and a masked row is passed over. Only VACUUM and TRUNCATE number rows ane
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import sqrt
 from typing import TYPE_CHECKING, cast
 
@@ -26,6 +25,7 @@ from raydb.kernels.vector.ivf_merge import with_rows
 from raydb.storage.bits import BIT
 from raydb.storage.tables.changes import Load, Remove
 from raydb.storage.tables.table import has_bits
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

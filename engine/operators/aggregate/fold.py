@@ -8,7 +8,6 @@ Doubles are added up in the order of the rows, as ever.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from raydb.engine.operators.aggregate.vectors import averages
 from raydb.engine.operators.relation import Relation, concatenate, joined
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.nodes import AggregateCall, Column
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,6 @@ list, string_agg      rows in the order of keys: a value is some of them side by
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +30,7 @@ from raydb.planner.expressions.columns.order import canonical_floats
 from raydb.planner.expressions.nodes import AggregateCall, Column
 from raydb.planner.plan.nodes import SortKey
 from raydb.storage.take_rows import take_rows
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

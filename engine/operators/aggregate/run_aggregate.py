@@ -10,7 +10,6 @@ is aggregated on its own.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -39,6 +38,7 @@ from raydb.planner.expressions.nodes import (
 )
 from raydb.planner.expressions.registry import may_raise
 from raydb.planner.plan.nodes import Project
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

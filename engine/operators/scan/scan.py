@@ -13,7 +13,6 @@ Of a Parquet file, row groups that the comparisons exclude are left out in any c
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -40,7 +39,7 @@ from raydb.storage.in_order import in_order
 from raydb.storage.tables.key_index import candidates
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -10,7 +10,6 @@ ORDER BY, where that matters.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -38,6 +37,7 @@ from raydb.engine.operators.window.window import compute_windows
 from raydb.planner.expressions.columns.order import canonical_floats
 from raydb.planner.expressions.nodes import AggregateCall, Column
 from raydb.planner.plan.nodes import SortKey
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,13 +9,13 @@ behind     CURRENT ROW AND UNBOUNDED FOLLOWING as before, with the rows turned r
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.types as pt
 
 from raydb.planner.expressions.nodes import Bound, Frame, Literal, OrderItem
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from raydb.planner.expressions.nodes import WindowCall

@@ -8,7 +8,6 @@ avg(x)           of a sum and a count
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -28,7 +27,7 @@ from raydb.engine.operators.window.window import compute_windows, tiles
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.order import doubles_of_codes, order_codes
 from raydb.planner.expressions.nodes import Column
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,6 @@ Keys, and which edges keep a filter, are kept with the graph.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -22,6 +21,7 @@ from raydb.engine.table_functions.motif.graph_cache import make_anew
 from raydb.kernels.motif.conditions import NULL_KEY, Comparison, Conditions
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.types import is_float, is_integer
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -12,7 +12,6 @@ tables before it that they read.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +38,7 @@ from raydb.planner.plan.function_arguments import COLUMN, Argument, whole
 from raydb.planner.plan.nodes import Filter, Search, SearchRows
 from raydb.planner.plan.table_function import ONE_ROW, SearchFunction
 from raydb.storage.type_names import sql_type_name
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +17,7 @@ from raydb.engine.table_functions.motif.motif_search import (
 from raydb.errors import OperationalError
 from raydb.kernels.motif.estimate import sample_of_several
 from raydb.kernels.motif.exact import enumerate_instances, list_matches
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,6 @@ An argument that a table gives, row by row, is checked twice: its type once, its
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from typing import Literal as Choice
 
@@ -33,7 +32,7 @@ from raydb.planner.expressions.types import (
 from raydb.planner.expressions.typing_rules import cast
 from raydb.planner.plan.function_arguments import COLUMN, NAME, TEXT, Argument, number, whole, word
 from raydb.storage.type_names import sql_type_name
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import time
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, assert_never
 
@@ -33,7 +32,7 @@ from raydb.kernels.motif.exact import (
 )
 from raydb.kernels.motif.shape import TIES, Motif
 from raydb.kernels.motif.tree_choice import prepare, prepare_under, sampled_trees
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

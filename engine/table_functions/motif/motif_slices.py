@@ -11,7 +11,6 @@ ones among the edges behind the slice's end, which are counted as well and taken
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -40,7 +39,7 @@ from raydb.interrupts import check_interrupt
 from raydb.planner.plan.nodes import Values
 from raydb.planner.segments.rows import AskedRows, driving, rows_in
 from raydb.planner.stars.table_scan import MIN_ROWS
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,6 @@ What is no table (a join, a sum) is searched row by row.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import isclose, sqrt
 from typing import TYPE_CHECKING, cast
 
@@ -20,7 +19,7 @@ from raydb.planner.expressions.nodes import Column
 from raydb.planner.plan.nodes import Plan, Project, Scan, SearchRows
 from raydb.planner.plan.table_rows import rows_of_table
 from raydb.storage.tables.table import has_bits
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

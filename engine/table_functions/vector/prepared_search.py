@@ -8,7 +8,6 @@ columns that lie in memory are read where they are, and an Arrow table is made w
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +32,7 @@ from raydb.planner.plan.nodes import Limit, Project, Scan, Search, SearchRows, S
 from raydb.planner.plan.table_function import ONE_ROW
 from raydb.storage.enums import has_enums
 from raydb.storage.tables.table import ROW_NUMBER
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

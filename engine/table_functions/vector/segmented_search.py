@@ -8,7 +8,6 @@ same index as a whole, so a promise is kept as without workers
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from raydb.planner.plan.common_tables import nodes_in
 from raydb.planner.plan.nodes import Limit, Project, Scan, SearchRows, Sort, SortKey, Values, Window
 from raydb.planner.segments.rows import AskedRows, Driving, driving, rows_in
 from raydb.storage.tables.table import has_bits
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,6 @@ The rows are the columns of the first argument, and then rank, distance, probes 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +33,7 @@ from raydb.planner.plan.nodes import Search
 from raydb.planner.plan.table_function import ONE_ROW, SearchFunction
 from raydb.storage.tables.table import SEARCHABLE, has_bits, is_searchable, unsuited
 from raydb.storage.type_names import sql_type_name
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,7 +8,6 @@ numbers   ->   rank, distance, and the columns that are asked for
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,6 +38,7 @@ from raydb.kernels.vector.exact_search import nearest, no_neighbours
 from raydb.kernels.vector.graph import MOST_EF
 from raydb.kernels.vector.stop_rule import ANYWHERE
 from raydb.planner.plan.nodes import Scan
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -9,7 +9,7 @@ Where there are several devices, each has a part of a large BVH (`raydb.kernels.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -41,7 +41,7 @@ from raydb.kernels.backends.cuda.work import (
 from raydb.kernels.backends.device import DeviceError, at_once, faults, owner_of
 from raydb.kernels.backends.device_totals import answer, merge_words, plan_totals
 from raydb.kernels.bvh import partition as split
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ What the host tells a kernel is one array of 32-bit integers, which is sent at o
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from raydb.kernels.backends.cuda.compiled import TILE_UNITS
 from raydb.kernels.backends.cuda.memory import UNIT_ROWS
 from raydb.kernels.backends.cuda.source import SHORT_TESTS, Lookup
 from raydb.kernels.backends.device import DeviceError
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

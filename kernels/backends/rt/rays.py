@@ -8,14 +8,13 @@ nothing. Long intervals are cut into segments of about as many rows, whose rays 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raydb.kernels.backends.cpu.runs import find_runs
 from raydb.kernels.backends.rt.buckets import count_lanes, list_rays
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,7 +20,7 @@ from raydb.kernels.backends.rt.rays import Segments, find_segments, plan_rays
 from raydb.kernels.backends.rt.scene import SLAB_ENTRIES, build_scene, scene_bytes
 from raydb.kernels.bvh import partition as split
 from raydb.kernels.bvh.partition import cut_tuples, number_tuples
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -11,7 +11,6 @@ slower: 3 ns a value in 128 bits, 50 ns in 256 bits.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +20,7 @@ import pyarrow.types as pt
 
 from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.storage.integers import bounds_of
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -25,6 +24,7 @@ from raydb.planner.expressions.registry import composed, is_volatile, may_raise,
 from raydb.planner.expressions.types import BOOLEAN, closed
 from raydb.planner.expressions.typing_rules import as_boolean, as_text, choose, compare, unify
 from raydb.storage.nested import rebuild
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from raydb.planner.expressions.nodes import expressions_of
@@ -10,7 +9,7 @@ from raydb.planner.expressions.show import show, show_aggregate
 from raydb.planner.plan.nodes.node import Calls, Items, Node, read_by
 from raydb.planner.plan.nodes.star import NoStar, Star
 from raydb.planner.plan.nulls import is_never_null
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

@@ -7,7 +7,6 @@ different about it.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from operator import is_
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
@@ -21,6 +20,7 @@ from raydb.planner.expressions.nodes import (
     map_call,
     rewrite,
 )
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from raydb.planner.expressions.nodes import expressions_of
 from raydb.planner.expressions.show import show_window
 from raydb.planner.plan.nodes.node import Node, read_by
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo

@@ -6,7 +6,6 @@ sum(DISTINCT a), string_agg(a, ',' ORDER BY b), count(*) FILTER (WHERE c), mode(
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -41,7 +40,7 @@ from raydb.planner.expressions.typing_rules import as_condition, choose, logical
 from raydb.sql.bind.expression.computed import compute_constant
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression
 from raydb.sql.parse.nodes import require_only, unsupported
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

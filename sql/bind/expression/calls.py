@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -38,6 +37,7 @@ from raydb.sql.bind.expression.subquery import (
 from raydb.sql.bind.expression.window_call import bind_window
 from raydb.sql.macros import system_call
 from raydb.sql.types import bound_type
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

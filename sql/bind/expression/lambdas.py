@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -20,6 +19,7 @@ from raydb.planner.expressions.types import BIGINT, closed
 from raydb.planner.expressions.typing_rules import as_condition, cast, unify
 from raydb.sql.bind.expression.expression import Context, bind_expression, binds
 from raydb.sql.parse.reader import name_in
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,6 @@ The query reads that row through columns of its own:
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -29,6 +28,7 @@ from raydb.planner.expressions.types import BOOLEAN
 from raydb.planner.plan.nodes import Project
 from raydb.sql.bind.expression.row_values import compare_rows
 from raydb.sql.bind.scope import Outer
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

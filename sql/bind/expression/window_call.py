@@ -10,7 +10,6 @@ written: without ORDER BY that is the whole partition.
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -43,7 +42,7 @@ from raydb.sql.bind.expression.aggregate_call import (
 from raydb.sql.bind.expression.computed import compute_constant
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression
 from raydb.sql.parse.nodes import require_only, unsupported
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.nodes import Call, Expression, columns_of, has_subquery
 from raydb.planner.expressions.show import show
 from raydb.planner.plan.nodes import AsofJoin, SemiJoin, filter_rows
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

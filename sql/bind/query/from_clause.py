@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -60,7 +59,7 @@ from raydb.sql.parse.nodes import locate, require_only, unsupported
 from raydb.sql.parse.reader import ROW_ID, name_in
 from raydb.sql.parse.searched_tables import function_called
 from raydb.storage.tables.table import ROW_NUMBER
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,7 +6,7 @@ GROUP BY a, ROLLUP (b, c)    ->  keys a, b, c in the sets (a, b, c), (a, b), (a)
 from __future__ import annotations
 
 import itertools
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -35,7 +35,7 @@ from raydb.sql.bind.query.select_list import Item, item_at, name_of, only_item
 from raydb.sql.bind.scope import Scope, find_name
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import name_in
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -19,7 +18,7 @@ from raydb.sql.parse.query import qualifiers_of
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.schema_names import PG_CATALOG, unknown_place
 from raydb.storage.enums import typed_schema
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,6 @@ the select list -> Project (with hidden columns that only ORDER BY needs), DISTI
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -45,6 +44,7 @@ from raydb.sql.bind.query.output import MODIFIERS, bind_order, bind_output_key, 
 from raydb.sql.bind.query.sample import with_sample
 from raydb.sql.bind.query.select_list import Item, bind_items, each_column, with_aliases
 from raydb.sql.parse.nodes import require_only
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

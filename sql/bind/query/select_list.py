@@ -8,7 +8,6 @@ WHERE COLUMNS('price.*') > 0    ->  WHERE price_net > 0 AND price_gross > 0
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -43,7 +42,7 @@ from raydb.sql.bind.scope import find_name as find_column
 from raydb.sql.parse.nodes import locate, nodes_of, require_only
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.written import text_of
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

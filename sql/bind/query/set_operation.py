@@ -8,7 +8,6 @@ a EXCEPT ALL b     ->  the same, where the copies of a row are numbered and so d
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -22,6 +21,7 @@ from raydb.planner.plan.nodes import Aggregate, Filter, Plan, Project, Union
 from raydb.sql.bind.binding import column_for, new_column
 from raydb.sql.bind.query.output import MODIFIERS, numbered_rows, typed
 from raydb.sql.parse.nodes import require_only
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

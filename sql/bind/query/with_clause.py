@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -38,6 +37,7 @@ from raydb.sql.bind.scope import Outer, table_scope
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.statements.with_changes import CHANGES
 from raydb.storage.type_names import sql_type_name
+from raydb.values import replace
 
 if TYPE_CHECKING:
     import pyarrow as pa

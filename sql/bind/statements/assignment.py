@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -18,6 +17,7 @@ from raydb.sql.parse.written import text_of
 from raydb.storage.enums import typed_schema
 from raydb.storage.tables.table import check_given
 from raydb.storage.type_names import sql_type_name
+from raydb.values import replace
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,6 @@ A row that is written has them computed of its other columns, so they are read a
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from raydb.errors import ProgrammingError
@@ -26,6 +25,7 @@ from raydb.sql.bind.statements.constraint import table_columns
 from raydb.sql.parse.stored_expressions import stored_tree
 from raydb.storage.enums import field_type, stored_field, typed_schema
 from raydb.storage.tables.table import UNTYPED
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

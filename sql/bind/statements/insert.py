@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -28,7 +27,7 @@ from raydb.sql.bind.statements.value import bind_value
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import name_in
 from raydb.sql.template.parameter_rows import ParameterRows
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,6 @@ actions    one plan for each WHEN that does something, over the rows that it is 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
@@ -48,7 +47,7 @@ from raydb.sql.bind.statements.update_delete import bind_assignments
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import name_in
 from raydb.storage.tables.table import ROW_NUMBER
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -11,6 +10,7 @@ from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.query.output import typed
 from raydb.sql.bind.query.select_list import Item, bind_items
 from raydb.sql.parse.nodes import require_only
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -32,7 +31,7 @@ from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.written import text_of
 from raydb.storage.tables.table import ROW_NUMBER
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

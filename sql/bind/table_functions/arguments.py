@@ -6,7 +6,6 @@ advise_bvh('SELECT ...', max_bvhs => 2)  arguments by place or by name
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
@@ -32,6 +31,7 @@ from raydb.sql.parse.reader import name_in, tokenize
 from raydb.sql.parse.searched_tables import named_argument
 from raydb.sql.parse.stored_expressions import scalar_tree
 from raydb.sql.template.parameterize import text_slots
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import TokenType, exp
@@ -14,6 +13,7 @@ from raydb.sql.parse.options import SWITCH
 from raydb.sql.parse.query import as_query, qualifiers_of, query_of, select_columns
 from raydb.sql.parse.reader import TokenReader, name_in, parse_tree, syntax_error
 from raydb.sql.parse.statements.with_changes import split_changes
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

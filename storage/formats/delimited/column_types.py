@@ -14,7 +14,6 @@ a file of its own: a record is taken apart a fixed number of times, however many
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -27,6 +26,7 @@ from raydb.storage.formats.delimited.convert import (
     may_have_zeros,
     read_texts,
 )
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence

@@ -8,7 +8,6 @@ DOUBLEs. Each costs next to nothing to suspect while reading at full speed.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from raydb.storage.formats.delimited.blocks import CACHED_BYTES
 from raydb.storage.formats.delimited.vectors import is_vector, vectors_of
 from raydb.storage.integers import UHUGEINT, wide_integers
 from raydb.storage.uuids import UUID, uuids_of
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ block; a value behind the sample that does not fit is a `LateValueError`.
 from __future__ import annotations
 
 import itertools
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ from raydb.storage.formats.delimited.records import Layout, Record, records, spl
 from raydb.storage.formats.format import MAX_COLUMNS, too_many_columns
 from raydb.storage.formats.text_part import LateValueError, TextPart
 from raydb.storage.tables.parts import ArrowPart
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     import mmap

@@ -7,7 +7,6 @@ a fault is accepted. Where the statement says so, records with a fault are left 
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -42,7 +41,7 @@ from raydb.storage.formats.delimited.vectors import is_vector
 from raydb.storage.in_order import in_order
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

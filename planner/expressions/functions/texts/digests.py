@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from raydb.planner.expressions.signature import require_text
 from raydb.planner.expressions.types import BLOB, DOUBLE, TEXT, is_float
 from raydb.planner.expressions.typing_rules import as_text, typed
 from raydb.storage.integers import UHUGEINT
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from raydb.planner.expressions.columns.arrays import Values
