@@ -39,7 +39,7 @@ class ScopeTable:
     @cached_property
     def index(self) -> Names:
         """The names of the columns."""
-        return index_names(name for name, _ in self.columns)
+        return index_names([name for name, _ in self.columns])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Scope:
     @cached_property
     def index(self) -> Names:
         """The names that work without a qualifier."""
-        return index_names(each.name for each in self.visible)
+        return index_names([each.name for each in self.visible])
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,10 @@ def merge_columns(scope: Scope, merged: Sequence[Visible], replaced: Sequence[Vi
 
 def find_visible(scope: Scope, name: str) -> Visible | None:
     """Return what an unqualified name stands for, or None; an ambiguous name is an error."""
-    found = [scope.visible[place] for place in scope.index.places(name)]
+    places = scope.index.places(name)
+    if len(places) == 1:
+        return scope.visible[places[0]]
+    found = [scope.visible[place] for place in places]
     if not found and is_same(name, ROW_ID):
         rows = [(table.row_id, table.name) for table in scope.tables]
         found = [Visible(ROW_ID, row_id, table) for row_id, table in rows if row_id is not None]

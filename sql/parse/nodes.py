@@ -65,7 +65,7 @@ _ARGUMENT_NAMES = {
 def require_only(node: exp.Expr, *known: str) -> None:
     """Raise NotSupportedError if a node has an argument other than the known ones."""
     for name, value in node.args.items():
-        if name in known or value is None or value is False or (value == [] and name not in known):
+        if name in known or value is None or value is False or value == []:
             continue
         words = _ARGUMENT_NAMES.get(name, name.strip("_").replace("_", " ").upper())
         raise NotSupportedError(f"{words} is not supported")
@@ -110,66 +110,90 @@ def nodes_of(tree: exp.Expr, *kinds: type[_Node]) -> list[_Node]:
     The kinds are none of `_LEAVES`. sqlglot's `find_all` resumes three generators for each node:
     with it a sixth of the time of a new text was spent here.
     """
-    found: list[_Node] = []
-    waiting: list[exp.Expr] = [tree]
-    for node in waiting:
-        if isinstance(node, kinds):
-            found.append(node)
+    return [node for node in walk(tree) if isinstance(node, kinds)]
+
+
+def walk(tree: exp.Expr) -> list[exp.Expr]:
+    """Return the nodes of a tree but those of `_LEAVES`, in sqlglot's order: level by level."""
+    nodes: list[exp.Expr] = [tree]
+    for node in nodes:
         for value in node.args.values():
             kind = type(value)
-            if kind in _LEAVES:
-                continue
             if kind is list:
-                waiting += [
-                    each
-                    for each in value
-                    if type(each) not in _LEAVES and isinstance(each, exp.Expr)
-                ]
-            elif isinstance(value, exp.Expr):
-                waiting.append(value)
-    return found
+                nodes += [each for each in value if _IS_INNER[type(each)]]
+            elif _IS_INNER[kind]:
+                nodes.append(value)
+    return nodes
+
+
+class _IsInner(dict[type, bool]):
+    """Whether values of a type are nodes that `walk` returns."""
+
+    def __missing__(self, kind: type) -> bool:
+        found = self[kind] = issubclass(kind, exp.Expr) and kind not in _LEAVES
+        return found
+
+
+_IS_INNER = _IsInner()
 
 
 def unlink(tree: exp.Expr) -> None:
-    """Let the nodes of a tree that is read no more forget those above them.
+    """Let the nodes of a tree that is read no more forget those below them.
 
     A node and what is below it know each other, so they would wait for Python's garbage collector:
     a tenth of the time of short queries was its walks.
     """
-    waiting: list[exp.Expr] = [tree]
-    for node in waiting:
-        node.parent = None
-        for value in node.args.values():
-            if isinstance(value, exp.Expr):
-                waiting.append(value)
-            elif type(value) is list:
-                waiting += [each for each in value if isinstance(each, exp.Expr)]
+    nodes = nodes_read(tree)
+    for node in nodes:
+        node.args.clear()
+    nodes.clear()
 
 
 _WORDS = "words"
 
 
 class _Words:
-    """The kinds of tokens that a tree was made of; a copy, which may be changed, knows none."""
+    """What a tree was made of; a copy, which may be changed, knows nothing of it.
 
-    __slots__ = ("kinds",)
+    kinds: those of its tokens. text: what they are in, in lower case. nodes: those of `walk`.
+    """
 
-    def __init__(self, kinds: frozenset[TokenType]) -> None:
-        self.kinds = kinds
+    __slots__ = ("kinds", "nodes", "text")
+
+    def __init__(self, kinds: frozenset[TokenType], text: str, nodes: list[exp.Expr]) -> None:
+        self.kinds, self.text, self.nodes = kinds, text, nodes
 
     def __deepcopy__(self, _: object) -> None:
         return None
 
 
-def note_words(tree: exp.Expr, tokens: Sequence[Token]) -> None:
-    """Let a tree know the kinds of tokens that it was made of."""
-    tree.meta[_WORDS] = _Words(frozenset([token.token_type for token in tokens]))
+def note_words(tree: exp.Expr, tokens: Sequence[Token], text: str, nodes: list[exp.Expr]) -> None:
+    """Let a tree know the tokens that it was made of, the text that has them, and its nodes."""
+    kinds = frozenset([token.token_type for token in tokens])
+    tree.meta[_WORDS] = _Words(kinds, text.lower(), nodes)
+
+
+def forget_words(tree: exp.Expr) -> None:
+    """Let a tree that gets other nodes know no more what it was made of."""
+    tree.meta.pop(_WORDS, None)
 
 
 def may_have(tree: exp.Expr, *kinds: TokenType) -> bool:
     """Tell whether nodes that are written by one of these words may be in a tree."""
     words = tree.meta.get(_WORDS)
     return words is None or not words.kinds.isdisjoint(kinds)
+
+
+def may_name(node: exp.Expr, name: str) -> bool:
+    """Tell whether the statement of a node may have a name, given in lower case."""
+    words = node.root().meta.get(_WORDS)
+    return words is None or name in words.text
+
+
+def nodes_read(tree: exp.Expr) -> list[exp.Expr]:
+    """Return what `walk` does, without a walk where the tree is as it was read."""
+    words = tree.meta.get(_WORDS)
+    return walk(tree) if words is None else words.nodes
 
 
 class _RefuseDeepNesting:

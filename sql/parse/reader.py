@@ -33,8 +33,8 @@ from raydb.sql.parse.rewritten_tokens import (
     row_types,
     without_generated,
 )
-from raydb.sql.parse.schema_names import check_writable, resolve_schema
-from raydb.sql.parse.searched_tables import name_searched_tables
+from raydb.sql.parse.schema_names import check_writable
+from raydb.sql.parse.settle import settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -205,9 +205,7 @@ def _parse(
         raise syntax_error(text, error.token or after, expected, last) from error
     if tree is None:
         raise syntax_error(text, after, last=last)
-    _settle(tree, text)
-    note_words(tree, tokens)
-    tree.meta[ROW_ID] = ROW_ID in text.lower()
+    note_words(tree, tokens, text, settle(tree, text))
     if (placed := null_order()) is not None:
         _place_nulls(tree, parse_tokens(tokens, text, into, nulls_are_small=True), placed)
     return tree
@@ -224,29 +222,6 @@ def _place_nulls(tree: exp.Expr, other: exp.Expr | None, placed: tuple[bool, boo
     for key, opposite in pairs:
         if bool(key.args.get("nulls_first")) != bool(opposite.args.get("nulls_first")):
             key.set("nulls_first", placed[bool(key.args.get("desc"))])
-
-
-def _settle(tree: exp.Expr, text: str) -> None:
-    """Let a tree say what sqlglot leaves as it was written: words, paths, tables and schemas."""
-    for node in nodes_of(tree, exp.Table, exp.Column, exp.Lateral, exp.WindowSpec):
-        if isinstance(node, exp.Column):
-            resolve_schema(node)
-        elif isinstance(node, exp.WindowSpec):
-            for part in ("kind", "start_side", "end_side"):
-                if (word := node.args.get(part)) is not None:
-                    node.set(part, word.upper())
-        else:
-            for table in (node, *name_searched_tables(node)):
-                if isinstance(table, exp.Table):
-                    _name_path(table, text)
-                    resolve_schema(table)
-
-
-def _name_path(table: exp.Table, text: str) -> None:
-    """Tell `FROM 'a.csv'`, a path, from `FROM "a.csv"`, a name."""
-    name = table.this
-    if isinstance(name, exp.Identifier) and name.quoted and text[name.meta["start"]] == "'":
-        table.set("this", exp.Literal.string(name.name))
 
 
 def name_in(identifier: exp.Expr) -> str:

@@ -66,3 +66,9 @@ CREATE TABLE own (RowId INTEGER, x INTEGER);
 INSERT INTO own VALUES (7, 8);
 SELECT rowid, own.rowid, * FROM own;
 -- 7 | 7 | 7 | 8
+
+-- The body of a macro may name it.
+CREATE MACRO numbered(n) AS TABLE SELECT rowid, a FROM t WHERE rowid <= n;
+
+SELECT * FROM numbered(2);
+-- 2 | 3

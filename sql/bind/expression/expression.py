@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, TypeVar
 
+import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import Error
@@ -24,8 +25,6 @@ from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    import pyarrow as pa
 
     from raydb.sql.bind.binding import Binding
 
@@ -125,16 +124,17 @@ _TAKEN_WHOLE = (
     *(exp.Cast, exp.TryCast, exp.Rollup, exp.Cube, exp.GroupingSets),
 )
 
+_ARRAY = pa.list_(pa.float32(), 1).id
 _Binder = Callable[[exp.Expr, Context], Expression]
 # For each kind of node its binder and the arguments that the binder reads.
-_BINDERS: dict[type[exp.Expr], tuple[_Binder, tuple[str, ...]]] = {}
+_BINDERS: dict[type[exp.Expr], tuple[_Binder, frozenset[str]]] = {}
 
 
 def binds(*kinds: type[exp.Expr], reads: str = "") -> Callable[[_Binder], _Binder]:
     """Register the binder of some kinds of nodes, which reads the arguments of those names."""
 
     def register(binder: _Binder) -> _Binder:
-        _BINDERS.update(dict.fromkeys(kinds, (binder, tuple(reads.split()))))
+        _BINDERS.update(dict.fromkeys(kinds, (binder, frozenset(reads.split()))))
         return binder
 
     return register
@@ -151,8 +151,10 @@ def bind_expression(node: exp.Expr, context: Context) -> Expression:
         if entry is None:
             raise unsupported(node)
         binder, arguments = entry
-        require_only(node, *arguments)
-        return _computable(node, binder(node, context))
+        if not node.args.keys() <= arguments:
+            require_only(node, *arguments)
+        bound = binder(node, context)
+        return bound if bound.type.id != _ARRAY else _computable(node, bound)
     except Error as error:
         locate(error, node)
         raise

@@ -36,7 +36,7 @@ from raydb.sql.bind.expression.subquery import bind_all, bind_any, bind_row_subq
 from raydb.sql.parse.nodes import collation_name, require_only, unsupported
 from raydb.sql.types import bound_type, system_type
 
-_OPERANDS = "this expression typed safe"  # the last two describe PostgreSQL's `/`
+_OPERANDS = ("this", "expression", "typed", "safe")  # the last two describe PostgreSQL's `/`
 _ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Add: "add",
     exp.Sub: "subtract",
@@ -53,6 +53,8 @@ _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.GT: "greater",
     exp.GTE: "greater_equal",
 }
+# What may be more than one value beside a comparison.
+_ROWS = (exp.Tuple, exp.Anonymous, exp.Subquery, exp.Any, exp.All)
 _BITS: dict[type[exp.Expr], str] = {
     exp.BitwiseAnd: "&",
     exp.BitwiseOr: "|",
@@ -91,8 +93,11 @@ _MATCHES: dict[type[exp.Expr], str] = {
 
 @binds(*_COMPARISONS, reads="this expression")
 def _comparison(node: exp.Expr, context: Context) -> Expression:
-    function = _COMPARISONS[type(node)]
-    left, right = _row(node.this, context), node.expression
+    function, right = _COMPARISONS[type(node)], node.expression
+    if type(node.this) not in _ROWS and type(right) not in _ROWS:
+        operands = bind_expression(node.this, context), bind_expression(right, context)
+        return compare(function, *operands)
+    left = _row(node.this, context)
     match right:
         case exp.Any() | exp.All():
             require_only(right, "this")
@@ -117,12 +122,12 @@ def _row(node: exp.Expr, context: Context) -> list[Expression]:
     return bind_all_of([node] if nodes is None else nodes, context)
 
 
-@binds(*_ARITHMETIC, reads=_OPERANDS)
+@binds(*_ARITHMETIC, reads=" ".join(_OPERANDS))
 def _arithmetic(node: exp.Expr, context: Context) -> Expression:
     # A long sum leans to the left; a loop keeps it off Python's stack.
     chain: list[exp.Expr] = []
     while type(node) in _ARITHMETIC:
-        require_only(node, *_OPERANDS.split())
+        require_only(node, *_OPERANDS)
         chain.append(node)
         node = node.this
     result = bind_expression(node, context)
@@ -145,12 +150,13 @@ def _distance(node: exp.Expr, context: Context) -> Expression:
 def _connector(node: exp.Expr, context: Context) -> Expression:
     kind = type(node)
     operands: list[exp.Expr] = []
-    while isinstance(node, kind):
+    while type(node) is kind:
         require_only(node, "this", "expression")
         operands.append(node.expression)
         node = node.this
     operands.append(node)
-    return logical("and" if kind is exp.And else "or", bind_all_of(reversed(operands), context))
+    operands.reverse()
+    return logical("and" if kind is exp.And else "or", bind_all_of(operands, context))
 
 
 def _both(node: exp.Expr, context: Context) -> list[Expression]:
@@ -243,12 +249,12 @@ def _escape(node: exp.Expr, context: Context) -> Expression:
     return _unless_negated(inner, match(operator, *operands))
 
 
-@binds(*_BITS, reads=_OPERANDS)
+@binds(*_BITS, reads=" ".join(_OPERANDS))
 def _bitwise(node: exp.Expr, context: Context) -> Expression:
     return bitwise(_BITS[type(node)], *_both(node, context))
 
 
-@binds(*_SHIFTS, reads=_OPERANDS)
+@binds(*_SHIFTS, reads=" ".join(_OPERANDS))
 def _shift(node: exp.Expr, context: Context) -> Expression:
     return shift(_SHIFTS[type(node)], *_both(node, context))
 

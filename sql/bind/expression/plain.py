@@ -52,10 +52,10 @@ def _column(node: exp.Expr, context: Context) -> Expression:
     """Return a column, or a field of one: a, t.a, shop.t.a, s.field, t.s.field.field."""
     if isinstance(node.this, exp.Star):
         raise ProgrammingError(f"* is not allowed in {context.clause}")
-    parts = [node.args[part] for part in ("catalog", "db", "table", "this") if node.args.get(part)]
-    first = name_in(parts[0])
-    if len(parts) == 1:
-        return context.resolve(first, None)
+    args = node.args
+    if args.get("table") is None:
+        return context.resolve(name_in(node.this), None)
+    parts = [args[part] for part in ("catalog", "db", "table", "this") if args.get(part)]
     found, rest = _qualified(parts, context)
     for name in rest:
         found = _field(found, name)

@@ -55,7 +55,7 @@ from raydb.sql.bind.table_functions.called_rows import (
     series_as_unnest,
 )
 from raydb.sql.bind.table_functions.file_functions import file_alias, file_table, is_file
-from raydb.sql.parse.nodes import locate, require_only, unsupported
+from raydb.sql.parse.nodes import locate, may_name, require_only, unsupported
 from raydb.sql.parse.reader import ROW_ID, name_in
 from raydb.sql.parse.searched_tables import function_called
 from raydb.storage.tables.table import ROW_NUMBER
@@ -329,7 +329,7 @@ def _bind_table(node: exp.Table, binding: Binding) -> Source:
     place = found.place if node.args.get("alias") is None else ("", "")
     plan, row_number = found.plan, None
     # What was made of a text, and not read from it, may name it.
-    if isinstance(plan, Scan) and node.root().meta.get(ROW_ID, True):
+    if isinstance(plan, Scan) and may_name(node, ROW_ID):
         row_number = new_column(binding, ROW_NUMBER, pa.int32())
         plan = replace(plan, columns=(*plan.columns, row_number))
     scope = table_scope(name, found.plan.columns, names, found.name, place, row_number)

@@ -39,7 +39,7 @@ from raydb.sql.bind.scope import (
     row_table,
 )
 from raydb.sql.bind.scope import find_name as find_column
-from raydb.sql.parse.nodes import locate, nodes_of, require_only
+from raydb.sql.parse.nodes import locate, may_name, nodes_of, require_only
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.written import text_of
 from raydb.values import dataclass, replace
@@ -147,6 +147,8 @@ def each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
         return [node]
     if (condition := _star_condition(node)) is not None:
         node = exp.Anonymous(this="COLUMNS", expressions=[condition])
+    if not may_name(node, "columns"):
+        return [node]
     calls = [
         call
         for call in nodes_of(node, exp.Anonymous)

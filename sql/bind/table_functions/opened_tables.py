@@ -15,7 +15,7 @@ from raydb.sql.bind.query.query import bind_query
 from raydb.sql.bind.table_functions.arguments import read_call
 from raydb.sql.bind.table_functions.file_functions import file_source, file_table, is_file
 from raydb.sql.macros import expand_tree
-from raydb.sql.parse.nodes import nodes_of
+from raydb.sql.parse.nodes import nodes_read
 from raydb.sql.parse.parser import parse
 from raydb.sql.parse.query import qualifiers_of
 from raydb.sql.parse.reader import name_in
@@ -77,7 +77,8 @@ def _binding(tree: exp.Expr, tables: Iterable[exp.Table], parameters: Parameters
 
 def sources_in(tree: exp.Expr) -> list[exp.CTE | exp.Table]:
     """Return the tables and the common table expressions in a tree."""
-    return nodes_of(tree, exp.CTE, exp.Table)
+    nodes = nodes_read(tree)
+    return [node for node in nodes if type(node) is exp.Table or type(node) is exp.CTE]
 
 
 def tables_named(

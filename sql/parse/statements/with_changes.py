@@ -15,7 +15,7 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import fold
 from raydb.sql import ast
-from raydb.sql.parse.nodes import nodes_of
+from raydb.sql.parse.nodes import forget_words, nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +40,7 @@ def split_changes(tree: exp.Expr, read: Callable[[exp.Expr], ast.Asked]) -> ast.
     if clause.args.get("recursive"):
         word = queries[written[0]].this.key.upper()
         raise NotSupportedError(f"{word} in WITH RECURSIVE is not supported")
+    forget_words(tree)
     count = written[-1] + 1
     parts: list[ast.Part] = []
     known: list[exp.Expr] = []

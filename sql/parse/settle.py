@@ -1,0 +1,40 @@
+"""What sqlglot leaves as it was written, settled once for all who read a tree."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from raydb.sql.parse.nodes import walk
+from raydb.sql.parse.schema_names import resolve_schema
+from raydb.sql.parse.searched_tables import name_searched_tables
+
+
+def settle(tree: exp.Expr, text: str) -> list[exp.Expr]:
+    """Let a tree say what sqlglot leaves as it was written: words, paths, tables and schemas.
+
+    Return its nodes as `walk` does, where tables that a search is of come last.
+    """
+    nodes = walk(tree)
+    for node in tuple(nodes):
+        if type(node) is exp.Column:
+            if "db" in node.args:
+                resolve_schema(node)
+        elif type(node) is exp.WindowSpec:
+            for part in ("kind", "start_side", "end_side"):
+                if (word := node.args.get(part)) is not None:
+                    node.set(part, word.upper())
+        elif type(node) is exp.Table or type(node) is exp.Lateral:
+            searched = list(name_searched_tables(node))
+            nodes += searched
+            for table in (node, *searched):
+                if isinstance(table, exp.Table):
+                    _name_path(table, text)
+                    resolve_schema(table)
+    return nodes
+
+
+def _name_path(table: exp.Table, text: str) -> None:
+    """Tell `FROM 'a.csv'`, a path, from `FROM "a.csv"`, a name."""
+    name = table.this
+    if isinstance(name, exp.Identifier) and name.quoted and text[name.meta["start"]] == "'":
+        table.set("this", exp.Literal.string(name.name))
