@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import pyarrow.compute as pc
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 # A scan is given up where at most one row in 64 is wanted.
 _MIN_KEYS = 64
 
+# The columns and the name of each key and index of a table, and whether it is unique.
+_keys: WeakKeyDictionary[TableInfo, list[tuple[tuple[str, ...], str, bool]]] = WeakKeyDictionary()
+
 
 def find_lookup(predicates: Sequence[Expression], table: TableInfo) -> IndexLookup | None:
     """Return how the rows for which all predicates hold are found, None where they are not.
@@ -38,7 +42,9 @@ def find_lookup(predicates: Sequence[Expression], table: TableInfo) -> IndexLook
     """
     if table.row_count < MIN_ROWS:
         return None
-    keys = _keys(table.definition)
+    keys = _keys.get(table)
+    if keys is None:
+        keys = _keys[table] = _find_keys(table.definition)
     if not keys:
         return None
     sought = _constants(predicates, table.definition)
@@ -62,7 +68,7 @@ def _tells_rows_apart(columns: Sequence[str], table: TableInfo) -> bool:
     return count >= _MIN_KEYS
 
 
-def _keys(definition: TableDefinition) -> list[tuple[tuple[str, ...], str, bool]]:
+def _find_keys(definition: TableDefinition) -> list[tuple[tuple[str, ...], str, bool]]:
     """Return the columns and the name of each key and index, and whether it is unique."""
     if not (definition.declared_keys or definition.indexes):
         return []

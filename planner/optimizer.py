@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Subquery
 from raydb.planner.plan.common_tables import (
+    CONSTANTS,
     DATE_CASTS,
     FILTERS,
     INNER_PROJECTS,
+    INNER_SORTS,
+    KEYS_ALONE,
     Contents,
     contents,
     map_queries,
@@ -26,7 +28,7 @@ from raydb.planner.plan.nodes import (
     NoStar,
     OuterJoin,
     SemiJoin,
-    Sort,
+    Star,
     Union,
 )
 from raydb.planner.rules.compare_dates import compare_dates
@@ -77,7 +79,7 @@ _PLACING_RULES: tuple[Rule, ...] = (
 )
 
 # Projects go first, so that joins below them meet; stars are matched on whole joins.
-RULES: tuple[Rule, ...] = (
+_MATCHING_RULES: tuple[Rule, ...] = (
     fix_clock,
     fold_constants,
     compare_instants,
@@ -91,9 +93,9 @@ RULES: tuple[Rule, ...] = (
     split_unions,
     split_outer_joins,
     match_stars,
-    *_PLACING_RULES,
 )
 
+RULES = (*_MATCHING_RULES, *_PLACING_RULES)
 
 # What an inner join may come of.
 _JOINED = (InnerJoin, OuterJoin, SemiJoin, Union, CommonTable, FILTERS)
@@ -102,10 +104,11 @@ _JOINED = (InnerJoin, OuterJoin, SemiJoin, Union, CommonTable, FILTERS)
 # tells. Of them only unnesting makes new ones.
 NEEDS: Mapping[Rule, tuple[type | str, ...]] = {
     fix_clock: ("now",),
+    fold_constants: (CONSTANTS, EnumType),
     compare_instants: ("cast_in_zone",),
     compare_dates: (DATE_CASTS,),
     factor_disjunctions: ("or",),
-    remove_redundant: (Filter, Aggregate, Sort, InnerJoin, OuterJoin, SemiJoin),
+    remove_redundant: (CONSTANTS, EnumType, KEYS_ALONE, INNER_SORTS),
     inline_projects: (INNER_PROJECTS, Union, OuterJoin, CommonTable),
     strengthen_joins: (OuterJoin,),
     merge_joins: _JOINED,
@@ -122,9 +125,6 @@ NEEDS: Mapping[Rule, tuple[type | str, ...]] = {
     reduce_group_keys: (Aggregate,),
     reduce_pairs: _JOINED,
 }
-
-# Rules that look at a query together with those of WITH that it reads.
-_OF_ALL_QUERIES: tuple[Rule, ...] = (filter_common_tables,)
 
 # Who is shown each rule's name, the plan before it and the plan after it: a verifier, a debugger.
 watchers: list[Callable[[str, Plan, Plan, CatalogInfo], None]] = []
@@ -143,13 +143,31 @@ def optimize(plan: Plan, catalog: CatalogInfo, found: Contents | None = None) ->
         plan = _apply(inline_common_tables, catalog, plan)
         plan = _apply(unnest_subqueries, catalog, plan)
         kinds = contents(plan).kinds
-    rules = needed_rules(RULES, kinds)
+    rules = needed_rules(_MATCHING_RULES, kinds)
     if CommonTable not in kinds:
-        return _apply_all(rules, catalog, plan)
-    for looks_at_all, some in groupby(rules, _OF_ALL_QUERIES.__contains__):
-        apply = partial(_apply_all, tuple(some), catalog)
-        plan = apply(plan) if looks_at_all else map_queries(plan, apply)
+        return _match_and_place(rules, catalog, plan)
+    # One rule looks at a query together with those of WITH that it reads.
+    place = rules.index(filter_common_tables)
+    plan = map_queries(plan, partial(_apply_all, rules[:place], catalog))
+    plan = _apply(filter_common_tables, catalog, plan)
+    plan = map_queries(plan, partial(_match_and_place, rules[place + 1 :], catalog))
     return reduce_pairs_of_common_tables(prune_common_tables(plan))
+
+
+def _match_and_place(matching: Iterable[Rule], catalog: CatalogInfo, plan: Plan) -> Plan:
+    """Apply rules up to the one that matches stars, and those that place what is above stars."""
+    plan = _apply_all(matching, catalog, plan)
+    kinds: set[type | str] = set()
+    nodes = [plan]
+    for node in nodes:
+        if isinstance(node, Aggregate) and isinstance(node.star, Star):
+            kinds.add(Star)
+            continue
+        kinds.add(type(node))
+        nodes += node.sources
+    if Filter in kinds:
+        kinds.add(FILTERS)
+    return _apply_all(needed_rules(_PLACING_RULES, frozenset(kinds)), catalog, plan)
 
 
 def optimize_unfused(plan: Aggregate, catalog: CatalogInfo) -> Plan:

@@ -18,7 +18,7 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     conjunction,
     conjuncts,
-    rewrite,
+    rewrite_calls,
     substitute,
 )
 from raydb.planner.expressions.nodes import Literal as Constant
@@ -86,7 +86,7 @@ class OuterRows:
                 self._values[part] = self._value(part)
             return self._values[part]
 
-        return rewrite(expression, change)
+        return rewrite_calls(expression, change)
 
     def keep_where(self, condition: Expression) -> bool:
         """Keep the rows for which [NOT] EXISTS or [NOT] ... ANY holds; False for the rest."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from operator import is_
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from typing import Literal as OneOf
 
 import pyarrow as pa
@@ -227,25 +227,27 @@ def leaves(expression: Expression) -> Iterator[Column | Attribute | Literal]:
             yield expression
 
 
-def columns_of(expression: Expression) -> frozenset[Column]:
-    """Return the columns that an expression reads."""
-    return frozenset(_leaves_of(expression, Column))
+def columns_of(*expressions: Expression) -> frozenset[Column]:
+    """Return the columns that any of the expressions reads."""
+    return frozenset(_leaves_of([*expressions], Column))
 
 
-def attributes_of(expression: Expression) -> frozenset[Attribute]:
-    """Return the attributes that an expression reads."""
-    return frozenset(_leaves_of(expression, Attribute))
+def attributes_of(*expressions: Expression) -> frozenset[Attribute]:
+    """Return the attributes that any of the expressions reads."""
+    return frozenset(_leaves_of([*expressions], Attribute))
 
 
 def has_subquery(expression: Expression) -> bool:
     """Tell whether a part of an expression is a query."""
-    return bool(_leaves_of(expression, Subquery))
+    return bool(_leaves_of([expression], Subquery))
 
 
-def _leaves_of(expression: Expression, kind: type[_Leaf]) -> list[_Leaf]:
-    """Return the leaves of one kind: without a generator a node, for every rule asks for them."""
+def _leaves_of(waiting: list[Expression], kind: type[_Leaf]) -> list[_Leaf]:
+    """Return the leaves of one kind: without a generator a node, for every rule asks for them.
+
+    waiting: the expressions that they are leaves of; the list is empty then.
+    """
     found: list[_Leaf] = []
-    waiting = [expression]
     while waiting:
         part: Any = waiting.pop()
         its_kind = type(part)  # nothing is derived from these
@@ -260,21 +262,33 @@ def _leaves_of(expression: Expression, kind: type[_Leaf]) -> list[_Leaf]:
 
 def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """Return the expression with `change` applied to every node, children first."""
+    return _rewrite(expression, change, change)
+
+
+def rewrite_calls(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Return it with `change` applied to every call and subquery in it, children first."""
+    return _rewrite(expression, change, None)
+
+
+def _rewrite(
+    expression: Expression,
+    change: Callable[[Expression], Expression],
+    change_leaf: Callable[[Expression], Expression] | None,
+) -> Expression:
     if isinstance(expression, Call):
         arguments = expression.arguments
-        rewritten = tuple([rewrite(argument, change) for argument in arguments])
+        rewritten = tuple([_rewrite(argument, change, change_leaf) for argument in arguments])
         if not all(map(is_, rewritten, arguments)):
             kind, written = expression.type, expression.written
             expression = Call(expression.function, rewritten, kind, written)
         return change(expression)
-    match expression:
-        case Column() | Attribute() | Literal() | Lambda():
-            return change(expression)
-        case Subquery(arguments=given):
-            given = tuple((column, rewrite(argument, change)) for column, argument in given)
-            return change(replace(expression, arguments=given))
-        case _:
-            assert_never(expression)
+    if isinstance(expression, Subquery):
+        if expression.arguments:
+            pairs = expression.arguments
+            given = tuple([(column, _rewrite(each, change, change_leaf)) for column, each in pairs])
+            expression = replace(expression, arguments=given)
+        return change(expression)
+    return expression if change_leaf is None else change_leaf(expression)
 
 
 def expressions_of(call: AggregateCall | WindowCall) -> tuple[Expression, ...]:

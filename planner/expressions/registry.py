@@ -147,14 +147,16 @@ def may_raise(expression: Expression) -> bool:
 
 def is_volatile(expression: Expression) -> bool:
     """Tell whether an expression may have another value each time it is computed."""
-    if isinstance(expression, Lambda):
-        return is_volatile(expression.body)
-    if not isinstance(expression, Call):
-        return False
-    function = FUNCTIONS.get(expression.function)
-    return (function is not None and function.is_volatile) or any(
-        map(is_volatile, expression.arguments)
-    )
+    waiting = [expression]
+    for part in waiting:  # without a call a part, for every rule asks
+        if isinstance(part, Call):
+            function = FUNCTIONS.get(part.function)
+            if function is not None and function.is_volatile:
+                return True
+            waiting += part.arguments
+        elif isinstance(part, Lambda):
+            waiting.append(part.body)
+    return False
 
 
 def constants_fail(call: Call) -> bool:

@@ -20,7 +20,7 @@ from raydb.planner.expressions.nodes import (
     Lambda,
     Literal,
     Subquery,
-    rewrite,
+    rewrite_calls,
 )
 from raydb.planner.expressions.types import DATE
 from raydb.planner.plan.nodes import (
@@ -33,6 +33,7 @@ from raydb.planner.plan.nodes import (
     Plan,
     Project,
     Scan,
+    Sort,
     WorkingTable,
 )
 from raydb.storage.enums import EnumType, has_enums
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 # Of values of other types.
 _MAKE_ENUMS = ("enum_value", "try_enum_value")
+
+_LOGIC = ("and", "or")
 
 # By the type of a value in a plan: its fields that may have nodes or columns in them.
 _fields_of_type: dict[type, tuple[str, ...]] = {
@@ -69,10 +72,15 @@ def subqueries_in(plan: Plan) -> list[Plan]:
 
 
 # What is in a plan beside kinds of nodes and functions: several filters, a projection that is not
-# at the top, or below an aggregate that another one reads, and casts of dates.
+# at the top, or below an aggregate that another one reads, a sort that is not at the top, groups of
+# which nothing but the keys is asked, casts of dates, and what folds: calls of constants, ANDs and
+# ORs with one, two NOTs, and filters that are constant.
 FILTERS = "several filters"
 INNER_PROJECTS = "projections below others"
+INNER_SORTS = "sorts below others"
+KEYS_ALONE = "groups without aggregates"
 DATE_CASTS = "casts of dates"
+CONSTANTS = "calls of constants"
 
 # Kinds of types of which no value is an ENUM or has one in it.
 _PLAIN_KINDS = frozenset({pa.DataType, pa.Decimal128Type, pa.TimestampType})
@@ -83,8 +91,8 @@ class Contents:
     """What is in a plan, in its subqueries and in the queries of its common tables.
 
     kinds: the kinds of nodes, the functions called there, and Subquery where one is; EnumType where
-    values of it are, or values that have such ones in them; FILTERS, INNER_PROJECTS and DATE_CASTS
-    where these are. tables: the names of the tables that are scanned.
+    values of it are, or values that have such ones in them; FILTERS, INNER_PROJECTS and the others
+    above where these are. tables: the names of the tables that are scanned.
     """
 
     kinds: frozenset[type | str]
@@ -96,42 +104,82 @@ def contents(plan: Plan) -> Contents:
     found: set[type | str] = set()
     tables: set[str] = set()
     queries: dict[int, Plan] = {}
-    nodes = [plan]
-    for node in nodes:
-        kind = type(node)
-        if kind in found and kind is Filter:
-            found.add(FILTERS)
-        elif (kind is Project and node is not plan) or (kind is Aggregate and kind in found):
-            found.add(INNER_PROJECTS)
-        found.add(kind)
-        sources = node.sources
-        nodes += sources
-        columns = () if sources else node.columns
-        if not _PLAIN_KINDS.issuperset([type(column.type) for column in columns]):
-            found.update(EnumType for column in columns if has_enums(column.type))
-        if isinstance(node, Scan):
-            tables.add(node.table)
-        elif isinstance(node, CommonTable) and id(node.query) not in queries:
-            queries[id(node.query)] = node.query
-            nodes.append(node.query)
-        expressions = [*node.expressions]
-        for part in expressions:
-            if isinstance(part, Call):
-                found.add(part.function)
-                if part.function in _MAKE_ENUMS:
-                    found.add(EnumType)
-                elif part.function == "cast" and part.arguments[0].type == DATE:
-                    found.add(DATE_CASTS)
-                expressions += part.arguments
-            elif isinstance(part, Literal):
-                if has_enums(part.type):
-                    found.add(EnumType)
-            elif isinstance(part, Subquery):
-                found.add(Subquery)
-                nodes.append(part.plan)
-                expressions += [argument for _, argument in part.arguments]
-                expressions += () if part.condition is None else (part.condition,)
+    waiting = [plan]
+    while waiting:
+        expressions: list[Expression] = []
+        for node in waiting:
+            _add_node(node, found, is_top=node is plan)
+            waiting += node.sources
+            expressions += node.expressions
+            if isinstance(node, Scan):
+                tables.add(node.table)
+            elif isinstance(node, CommonTable) and id(node.query) not in queries:
+                queries[id(node.query)] = node.query
+                waiting.append(node.query)
+        waiting = _add_expressions(expressions, found)
     return Contents(frozenset(found), frozenset(tables))
+
+
+def _add_node(node: Plan, found: set[type | str], *, is_top: bool) -> None:
+    """Add what a node is, and what it says of the plan."""
+    kind = type(node)
+    if isinstance(node, Filter):
+        if kind in found:
+            found.add(FILTERS)
+        if isinstance(node.predicate, Literal):
+            found.add(CONSTANTS)
+    elif isinstance(node, Project):
+        if not is_top:
+            found.add(INNER_PROJECTS)
+    elif isinstance(node, Sort):
+        if not is_top:
+            found.add(INNER_SORTS)
+    elif isinstance(node, Aggregate):
+        if kind in found:
+            found.add(INNER_PROJECTS)
+        if not node.aggregates:
+            found.add(KEYS_ALONE)
+    elif not node.source_fields:
+        types = [column.type for column in node.columns]
+        if not _PLAIN_KINDS.issuperset(map(type, types)) and any(map(has_enums, types)):
+            found.add(EnumType)
+    found.add(kind)
+
+
+def _add_expressions(expressions: list[Expression], found: set[type | str]) -> list[Plan]:
+    """Add what is in expressions, and return the plans of their subqueries."""
+    plans: list[Plan] = []
+    for part in expressions:
+        if isinstance(part, Call):
+            function, arguments = part.function, part.arguments
+            found.add(function)
+            if function in _MAKE_ENUMS:
+                found.add(EnumType)
+            elif function == "cast" and arguments[0].type == DATE:
+                found.add(DATE_CASTS)
+            is_plain = arguments and type(arguments[0]) is Column and function not in _LOGIC
+            if not is_plain and CONSTANTS not in found and _folds(function, arguments):
+                found.add(CONSTANTS)
+            expressions += arguments
+        elif isinstance(part, Literal):
+            if type(part.type) not in _PLAIN_KINDS and has_enums(part.type):
+                found.add(EnumType)
+        elif isinstance(part, Subquery):
+            found.add(Subquery)
+            plans.append(part.plan)
+            expressions += [argument for _, argument in part.arguments]
+            expressions += () if part.condition is None else (part.condition,)
+    return plans
+
+
+def _folds(function: str, arguments: tuple[Expression, ...]) -> bool:
+    """Whether `fold_constants` may make something else of a call."""
+    if function in _LOGIC:
+        return len(arguments) == 1 or any(isinstance(each, Literal) for each in arguments)
+    for each in arguments:
+        if not isinstance(each, Literal):
+            return function == "not" and isinstance(each, Call) and each.function == "not"
+    return True
 
 
 def references_in(plan: Plan) -> Iterator[CommonTable]:
@@ -155,7 +203,7 @@ def map_references(plan: Plan, change: Callable[[CommonTable], Plan]) -> Plan:
     plan = plan.map_sources(lambda source: map_references(source, change))
     if all(next(references_in(query), None) is None for query in subqueries_in(plan)):
         return plan
-    return plan.map_expressions(lambda expression: rewrite(expression, change_subquery))
+    return plan.map_expressions(lambda expression: rewrite_calls(expression, change_subquery))
 
 
 def map_queries(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
@@ -304,7 +352,7 @@ def _separate(plan: Plan, numbers: Iterator[int], seen: set[int]) -> Plan:
         return copies[identity]
 
     if subqueries_in(plan):
-        plan = plan.map_expressions(lambda expression: rewrite(expression, change))
+        plan = plan.map_expressions(lambda expression: rewrite_calls(expression, change))
         seen.update(here)
     return plan.map_sources(lambda source: _separate(source, numbers, seen))
 

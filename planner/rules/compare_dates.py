@@ -42,7 +42,7 @@ _OF_DAY = {
 
 def compare_dates(plan: Plan, _: CatalogInfo) -> Plan:
     """Replace comparisons of dates with constant timestamps."""
-    return plan.rewrite(_compare)
+    return plan.rewrite_calls(_compare)
 
 
 def _compare(expression: Expression) -> Expression:

@@ -29,7 +29,7 @@ _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_
 
 def compare_instants(plan: Plan, _: CatalogInfo) -> Plan:
     """Replace comparisons of timestamps with constant instants."""
-    return plan.rewrite(_compare)
+    return plan.rewrite_calls(_compare)
 
 
 def _compare(expression: Expression) -> Expression:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def factor_disjunctions(plan: Plan, _: CatalogInfo) -> Plan:
     """Factor every OR; three-valued logic distributes as two-valued logic does."""
-    return plan.rewrite(_factor)
+    return plan.rewrite_calls(_factor)
 
 
 def _factor(expression: Expression) -> Expression:

@@ -49,4 +49,4 @@ def _fix(plan: Plan, now: dt.datetime) -> Plan:
             case _:
                 return expression
 
-    return plan.rewrite(fixed)
+    return plan.rewrite_calls(fixed)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def fold_constants(plan: Plan, _: CatalogInfo) -> Plan:
     """Replace calls whose arguments are all constant by their value."""
-    return plan.rewrite(fold)
+    return plan.rewrite_calls(fold)
 
 
 def fold(expression: Expression) -> Expression:
@@ -105,5 +105,7 @@ def _fold_logic(call: Call, function: str, arguments: tuple[Expression, ...]) ->
             return Literal(neutral, pa.bool_())
         case [only]:
             return only
+        case _ if len(rest) == len(arguments):
+            return call
         case _:
             return Call(function, tuple(rest), call.type)

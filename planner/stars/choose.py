@@ -27,7 +27,7 @@ from raydb.planner.stars.delta import (
     scan_delta,
     split_values,
 )
-from raydb.planner.stars.fuse import fuse, highest_score, scanned_attributes
+from raydb.planner.stars.fuse import fuse, highest_scores
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan, scan_bytes, scan_obstacles
 from raydb.values import dataclass, replace
@@ -176,9 +176,8 @@ def cost_limit(star: Star, plan: FusedScanAggregate, catalog: CatalogInfo) -> fl
     scan = inf if scan_obstacles(star, catalog) else scan_cost(star, row_count, catalog)
     if plan.newer is not None:
         scan -= scan_cost(star, plan.newer.count, catalog)
-    scanned = scanned_attributes(star)
     others = (each for each in catalog.bvhs.values() if each.definition.table == star.fact)
-    scores = [highest_score(star, scanned, each) for each in others if each.index is not plan.index]
+    scores = highest_scores(star, [each for each in others if each.index is not plan.index])
     if max(scores, default=0) < plan.coverage.score:
         return scan
     return min(scan, max(MOST_TIMES * bvh_cost(star, plan, catalog), SAME_COST))
@@ -233,8 +232,8 @@ def _choose_bvh(
     candidates = [bvh for bvh in catalog.bvhs.values() if bvh.definition.table == star.fact]
     if not candidates:
         return f"there is no BVH on '{star.fact}'"
-    scanned = scanned_attributes(star)
-    scores = {bvh.definition.name: highest_score(star, scanned, bvh) for bvh in candidates}
+    names = [bvh.definition.name for bvh in candidates]
+    scores = dict(zip(names, highest_scores(star, candidates), strict=True))
     candidates.sort(key=lambda bvh: -scores[bvh.definition.name])
     useful: list[Priced] = []
     obstacles: list[str] = []

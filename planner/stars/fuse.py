@@ -14,6 +14,7 @@ encode is fetched by row id (section 4.5): residual predicates, keys and measure
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import pyarrow.compute as pc
 
@@ -32,9 +33,10 @@ from raydb.planner.stars.codes.by_loop import find_by_loop
 from raydb.planner.stars.codes.encoded import has_codes, hierarchy_of, split_keys
 from raydb.planner.stars.fused_scan import SCAN_WEIGHT, Coverage, FusedScanAggregate
 from raydb.planner.stars.sieve import use_sieve
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     import pyarrow as pa
 
@@ -127,6 +129,8 @@ def _split_values(
     asked = [
         (column, call.arguments[0]) for column, call in star.aggregates if needs_values(call, held)
     ]
+    if not asked:
+        return {}, list(star.aggregates)
     values_of, _ = split_keys(asked, bvh)
     calls = dict(star.aggregates)
     values_of = {
@@ -172,32 +176,51 @@ def _coverage(
         aggregate_total=len(positions),
         group_by=encoded_count,
         group_by_total=encoded_count + residual_key_count,
-        scan=_count_in_scan(scanned, bvh),
+        scan=len(scanned & encoded_by(bvh).scanned),
         scan_total=len(scanned),
     )
 
 
 def scanned_attributes(star: Star) -> frozenset[Attribute]:
     """Return the attributes of a star's predicates."""
-    return frozenset[Attribute]().union(*map(attributes_of, star.predicates))
+    return attributes_of(*star.predicates)
 
 
-def _count_in_scan(scanned: Collection[Attribute], bvh: BvhInfo) -> int:
-    """Return how many attributes of predicates are in Z."""
-    places = [bvh.levels.get(attribute) for attribute in scanned]
-    hierarchies = bvh.index.hierarchies
-    return sum(place is not None and hierarchies[place[0]].scan_count > 1 for place in places)
+@dataclass(frozen=True, eq=False, slots=True)
+class Encoded:
+    """What of a BVH tells how much of a star it covers: the measures in X, the attributes in Z."""
+
+    measures: frozenset[Expression]
+    scanned: frozenset[Attribute]
 
 
-def highest_score(star: Star, scanned: Collection[Attribute], bvh: BvhInfo) -> int:
-    """Return the score that a fused job on a BVH has at most; nothing is evaluated for it.
+_encoded: WeakKeyDictionary[BvhInfo, Encoded] = WeakKeyDictionary()
 
-    scanned: the star's `scanned_attributes`, which are the same for every BVH.
-    """
-    held = frozenset(bvh.definition.aggregate)
+
+def encoded_by(bvh: BvhInfo) -> Encoded:
+    """Return what a BVH covers, which is made once."""
+    known = _encoded.get(bvh)
+    if known is None:
+        is_scanned = [hierarchy.scan_count > 1 for hierarchy in bvh.index.hierarchies]
+        scanned = frozenset(each for each, (number, _) in bvh.levels.items() if is_scanned[number])
+        known = _encoded[bvh] = Encoded(frozenset(bvh.definition.aggregate), scanned)
+    return known
+
+
+def highest_scores(star: Star, bvhs: Iterable[BvhInfo]) -> list[int]:
+    """Return the score that a fused job on each BVH has at most; nothing is evaluated for it."""
+    scanned = scanned_attributes(star)
     calls = [call for _, call in star.aggregates]
     arguments = {argument for call in calls for argument in call.arguments}
-    encoded = [key for _, key in star.keys]
-    encoded += [call.arguments[0] for call in calls if needs_values(call, held)]
-    group_by = sum(hierarchy_of(expression, bvh) is not None for expression in encoded)
-    return len(arguments & held) + group_by + SCAN_WEIGHT * _count_in_scan(scanned, bvh)
+    scores = []
+    for bvh in bvhs:
+        held = encoded_by(bvh)
+        encoded = [key for _, key in star.keys]
+        encoded += [call.arguments[0] for call in calls if needs_values(call, held.measures)]
+        group_by = [
+            expression for expression in encoded if hierarchy_of(expression, bvh) is not None
+        ]
+        in_scan = len(scanned & held.scanned)
+        score = len(arguments & held.measures) + len(group_by) + SCAN_WEIGHT * in_scan
+        scores.append(score)
+    return scores

@@ -136,7 +136,7 @@ class _Seen:
                     assert side.mark is not None
                     self.columns[side.mark] = self._resolved(partner)
         conditions += self._needed_guards(required, conditions, asked)
-        read = asked.union(measured, *map(columns_of, conditions))
+        read = asked.union(measured, columns_of(*conditions))
         tables = (scan.table for scan in self._scans() if scan is not self.fact)
         return Reached(
             self.fact,
@@ -231,7 +231,6 @@ class _Seen:
         query has one that it filters or groups by, that one is asked, which may be encoded.
         """
         guards: list[Expression] = []
-        read = asked.union(*map(columns_of, conditions))
         for scan in sorted(scans, key=lambda scan: -len(self.ways[id(scan)].path)):
             own = self._guards([scan])
             if not own:
@@ -239,6 +238,7 @@ class _Seen:
             behind = self._null_behind(self.ways[id(scan)], scans)
             if not any(rejects_null(each, behind) for each in (*conditions, *guards)):
                 nulls = self.catalog.tables[scan.table].null_counts
+                read = asked.union(columns_of(*conditions))
                 full = [c for c in scan.columns if c in read and c in behind and not nulls[c.name]]
                 guards += [_is_not_null(full[0])] if full else own
         return list(dict.fromkeys(guards))
@@ -287,15 +287,18 @@ def _follow(
         if (pair := _column_pair(condition)) is not None
     }
     used: set[int] = set()
+    if not pairs:
+        return used
+    columns = {id(scan): {column.name: column for column in scan.columns} for scan in scans}
     frontier = list(known)
     while frontier:
         scan = frontier.pop()
-        own = {column.name: column for column in scan.columns}
+        own = columns[id(scan)]
         for key in catalog.tables[scan.table].definition.foreign_keys:
             for other in scans:
                 if id(other) in ways or other.table != key.table:
                     continue
-                theirs = {column.name: column for column in other.columns}
+                theirs = columns[id(other)]
                 needed = [
                     pairs.get(frozenset({own[a], theirs[b]}))
                     for a, b in zip(key.columns, key.references, strict=True)
@@ -309,11 +312,11 @@ def _follow(
 
 def _column_pair(condition: Expression) -> frozenset[Column] | None:
     """Return {a, b} for the condition a = b over two columns, casts between integers aside."""
-    match condition:
-        case Call(function="equal", arguments=(left, right)):
-            sides = (_without_integer_cast(left), _without_integer_cast(right))
-            if all(isinstance(side, Column) for side in sides):
-                return frozenset(side for side in sides if isinstance(side, Column))
+    if not isinstance(condition, Call) or condition.function != "equal":
+        return None
+    left, right = map(_without_integer_cast, condition.arguments)
+    if isinstance(left, Column) and isinstance(right, Column):
+        return frozenset((left, right))
     return None
 
 

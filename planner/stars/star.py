@@ -11,6 +11,7 @@ has the fact table `lineorder`; d_year becomes the attribute (lo_orderdate -> da
 from __future__ import annotations
 
 import functools
+from operator import is_
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,6 @@ from raydb.planner.expressions.nodes import (
     Literal,
     expressions_of,
     map_call,
-    rewrite,
     substitute,
 )
 from raydb.planner.expressions.registry import is_volatile
@@ -67,10 +67,11 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
     if obstacles:
         return NoStar("; ".join(obstacles))
     keys = [(column, substitute(key, parts.definitions)) for column, key in aggregate.keys]
-    calls = [
-        (column, map_call(_plain(call), lambda e: substitute(e, parts.definitions)))
-        for column, call in aggregate.aggregates
-    ]
+    calls = [(column, _plain(call)) for column, call in aggregate.aggregates]
+    if parts.definitions:
+        calls = [
+            (c, map_call(call, lambda e: substitute(e, parts.definitions))) for c, call in calls
+        ]
     measures = [each for _, call in calls for each in expressions_of(call)]
     conditions = [*parts.conditions, *(each for side in parts.sides for each in side.conditions)]
     if any(map(is_volatile, (*(key for _, key in keys), *measures, *conditions))):
@@ -103,7 +104,8 @@ _SAME = {"bool_and": "min", "bool_or": "max"}
 
 def _plain(call: AggregateCall) -> AggregateCall:
     """Return an aggregate without a FILTER, by the name that it has among others."""
-    return without_filter(replace(call, function=_SAME.get(call.function, call.function)))
+    function = _SAME.get(call.function)
+    return without_filter(call if function is None else replace(call, function=function))
 
 
 def _aggregate_obstacles(aggregate: Aggregate) -> Iterator[str]:
@@ -131,30 +133,34 @@ def canonical(
 
     Operands of commutative functions are ordered, and a referenced key becomes the foreign key
     itself: (lo_orderdate -> date).d_datekey is lo_orderdate, and needs no look-up.
-    `attributes` are those that columns are.
+    `attributes` are those that columns are, of this form.
     """
-    return rewrite(expression, lambda part: _canonical_part(part, attributes))
-
-
-def _canonical_part(part: Expression, attributes: Mapping[Column, Expression]) -> Expression:
-    match part:
-        case Column():
-            return _canonical_part(attributes[part], attributes) if part in attributes else part
+    match expression:
         case Call(function=function, arguments=arguments):
-            if function not in COMMUTATIVE:
-                return part
-            ordered = tuple(sorted(arguments, key=_written))
-            return Call(function, ordered, part.type)
+            parts = [canonical(argument, attributes) for argument in arguments]
+            if function in COMMUTATIVE:
+                parts = _ordered(parts)
+            if all(map(is_, parts, arguments)):
+                return expression
+            return Call(function, tuple(parts), expression.type, expression.written)
+        case Column():
+            return attributes.get(expression, expression)
         case Attribute(path=(*path, last), name=name, type=kind) if name in last.references:
             column = last.columns[last.references.index(name)]
-            local: Expression = Attribute(tuple(path), column, kind)
-            return _canonical_part(local, attributes)
+            return canonical(Attribute(tuple(path), column, kind))
         case _:
-            return part
+            return expression
+
+
+def _ordered(operands: list[Expression]) -> list[Expression]:
+    """Return operands by how they are written, which begins with what they are."""
+    kinds = {type(operand).__name__ for operand in operands}
+    if len(kinds) == len(operands):
+        return sorted(operands, key=lambda operand: type(operand).__name__)
+    return sorted(operands, key=_written)
 
 
 def _written(expression: Expression) -> str:
-    """Return what operands are ordered by."""
     return _written_attribute(expression) if isinstance(expression, Attribute) else repr(expression)
 
 

@@ -18,7 +18,7 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     expressions_of,
     map_call,
-    rewrite,
+    rewrite_calls,
 )
 from raydb.values import replace
 
@@ -93,7 +93,7 @@ class Node:
     @property
     def required_columns(self) -> frozenset[Column]:
         """The columns of its sources that the node itself reads."""
-        return read_by(self.expressions)
+        return columns_of(*self.expressions)
 
     @property
     def summary(self) -> str:
@@ -107,6 +107,8 @@ class Node:
 
     def map_sources(self, change: Callable[[Plan], Plan]) -> Self:
         """Return the node with `change` applied to each source; itself where none changes."""
+        if not self.source_fields:
+            return self
         changes = {}
         for name in self.source_fields:
             held = getattr(self, name)
@@ -133,10 +135,10 @@ class Node:
                 changes[name] = changed
         return replace(self, **changes) if changes else self  # type: ignore[type-var]
 
-    def rewrite(self, change: Callable[[Expression], Expression]) -> Plan:
-        """Return the plan with `change` applied to every part of every expression in it."""
-        plan = self.map_sources(lambda source: source.rewrite(change))
-        return cast("Plan", plan.map_expressions(lambda whole: rewrite(whole, change)))
+    def rewrite_calls(self, change: Callable[[Expression], Expression]) -> Plan:
+        """Return the plan with `change` applied to every call and subquery in its expressions."""
+        plan = self.map_sources(lambda source: source.rewrite_calls(change))
+        return cast("Plan", plan.map_expressions(lambda whole: rewrite_calls(whole, change)))
 
     def prune(self, needed: frozenset[Column]) -> Plan:
         """Return the node with at least the needed columns, and few others below it."""
@@ -154,7 +156,7 @@ class Node:
 
 def read_by(expressions: Iterable[Expression]) -> frozenset[Column]:
     """Return the columns that any of the expressions reads."""
-    return frozenset(column for expression in expressions for column in columns_of(expression))
+    return columns_of(*expressions)
 
 
 def _collect(held: Any, found: list[Expression]) -> None:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from raydb.errors import DataError
 from raydb.kernels.bvh.encode import EncodedColumn, Hierarchy, encode_column, join_codes
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.nodes import Attribute, Column, Expression, attributes_of
+from raydb.planner.expressions.nodes import Column, Expression, attributes_of
 from raydb.planner.stars.codes.allowed_codes import allowed_codes, encoded_level
 from raydb.values import dataclass
 
@@ -46,12 +46,13 @@ class KeyTuples:
 
 def hierarchy_of(expression: Expression, bvh: BvhInfo) -> int | None:
     """Return the one hierarchy that encodes all attributes of an expression."""
-    if isinstance(expression, Attribute):
-        known = bvh.levels.get(expression)
-        return None if known is None else known[0]
-    places = {bvh.levels.get(attribute) for attribute in attributes_of(expression)}
-    numbers = {None if place is None else place[0] for place in places}
-    return numbers.pop() if len(numbers) == 1 else None
+    number = None
+    for attribute in attributes_of(expression):
+        place = bvh.levels.get(attribute)
+        if place is None or place[0] != (place[0] if number is None else number):
+            return None
+        number = place[0]
+    return number
 
 
 def evaluate_codes(expression: Expression, number: int, bvh: BvhInfo) -> pa.Array | None:
