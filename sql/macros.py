@@ -2,9 +2,11 @@
 
     SELECT add(x, 1) FROM t         ->  SELECT (x + 1) AS "add(x, 1)" FROM t
     SELECT * FROM top(3)            ->  SELECT * FROM (SELECT ... LIMIT 3) AS top
+    SELECT * FROM query_table('t')  ->  SELECT * FROM (SELECT * FROM t) AS query_table
 
-A macro hides a function of its name. Tables in a body are those of their names where the call
-stands, and so are the columns in an argument.
+The last is of `raydb.sql.queried_tables`: its argument may be that of a macro. A macro hides a
+function of its name. Tables in a body are those of their names where the call stands, and so are
+the columns in an argument.
 """
 
 from __future__ import annotations
@@ -14,15 +16,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
 
-from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.errors import Error, NotSupportedError, ProgrammingError
 from raydb.names import fold
 from raydb.planner.expressions.aggregates import AGGREGATES, WINDOW_FUNCTIONS
 from raydb.planner.expressions.registry import SCALARS
-from raydb.sql.parse.nodes import before_dot, locate, nodes_of
+from raydb.sql.parse.nodes import before_dot, locate, may_name, nodes_of
 from raydb.sql.parse.query import qualifiers_of
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.statements.macro import forget_places, macro_of
 from raydb.sql.parse.written import text_of
+from raydb.sql.queried_tables import QUERY, is_queried, queried
 from raydb.sql.statement_trees import map_trees
 from raydb.values import dataclass
 
@@ -36,6 +39,7 @@ T = TypeVar("T")
 
 # Macros that call macros twice each may be as large as they like otherwise.
 _MOST_NODES = 20_000
+_MOST_QUERIES = 16
 
 # Calls whose names are those of what comes out of them.
 _SPREADING = ("columns", "unnest")
@@ -51,17 +55,16 @@ def expand_macros(statement: T, relations: Relations) -> T:
 
     Raises ProgrammingError for arguments that a macro does not take, and for one that calls itself.
     """
-    if relations.macros is None:
-        return statement
     return map_trees(statement, lambda tree: expand_tree(tree, relations))
 
 
 def expand_tree(tree: exp.Expr, relations: Relations, inside: Place | None = None) -> exp.Expr:
     """Return a tree without calls of macros; inside: the place of the view that it is of."""
-    if relations.macros is None:
+    if relations.macros is None and not may_name(tree, QUERY):
         return tree
     expansion = _Expansion(relations.macros, inside)
-    if not any(expansion.call(node) for node in nodes_of(tree, exp.Anonymous)):
+    calls = nodes_of(tree, exp.Anonymous)
+    if not any(is_queried(node) or expansion.call(node) for node in calls):
         return tree
     return expansion.expand(tree.copy(), ())
 
@@ -95,7 +98,7 @@ class _Call:
 class _Expansion:
     """The macros of a statement; `count` is how many nodes their bodies have added."""
 
-    macros: Relations
+    macros: Relations | None
     inside: Place | None
     count: int = 0
 
@@ -105,6 +108,8 @@ class _Expansion:
         for node in reversed(nodes_of(tree, exp.Anonymous)):
             call = self.call(node)
             if call is None:
+                if is_queried(node) and not _is_body(stack):
+                    self._put_queried(node, stack)
                 continue
             if call.key in stack:
                 if _is_function(call.name):
@@ -137,6 +142,23 @@ class _Expansion:
             return found
         return self._find(name, (), (before_dot(parent.this), *arguments), parent)
 
+    def _put_queried(self, node: exp.Expr, stack: tuple[str, ...]) -> None:
+        """Put the query that query() or query_table() means in its place."""
+        if len(stack) > _MOST_QUERIES:
+            raise NotSupportedError("query() is nested too deeply")
+        try:
+            body = queried(node)
+        except Error as error:
+            locate(error, node)
+            raise
+        self._count(f"{fold(node.name)}()", body)
+        _put_table(node, fold(node.name), self.expand(body, (*stack, QUERY)))
+
+    def _count(self, what: str, body: exp.Expr) -> None:
+        self.count += sum(1 for _ in body.walk())
+        if self.count > _MOST_NODES:
+            raise NotSupportedError(f"{what} makes the statement too large")
+
     def _find(
         self,
         name: str,
@@ -146,6 +168,8 @@ class _Expansion:
         *,
         is_table: bool = False,
     ) -> _Call | None:
+        if self.macros is None:
+            return None
         places = self.macros.places(qualifiers, self.inside)
         found = self.macros.find(macro_key(name, is_table=is_table), places)
         if found is None:
@@ -160,10 +184,16 @@ class _Expansion:
             raise
         body = self.expand(overload.body.copy(), (*stack, call.key))
         body = _substituted(body, call, given)
-        self.count += sum(1 for _ in body.walk())
-        if self.count > _MOST_NODES:
-            raise NotSupportedError(f"the macro '{call.name}' makes the statement too large")
+        self._count(f"the macro '{call.name}'", body)
+        if not _is_body(stack):
+            for node in filter(is_queried, reversed(nodes_of(body, exp.Anonymous))):
+                self._put_queried(node, stack)
         return body
+
+
+def _is_body(stack: tuple[str, ...]) -> bool:
+    """Tell whether a tree is the body of a macro, whose parameters stand for nothing yet."""
+    return bool(stack) and stack[-1] != QUERY
 
 
 def _path(node: exp.Expr) -> Iterator[str]:
@@ -224,9 +254,8 @@ def _put_table(node: exp.Expr, name: str, query: exp.Expr) -> None:
     subquery = exp.Subquery(this=query)
     if isinstance(source, exp.Lateral):
         node.replace(subquery)
-        source = source if source.args.get("alias") is not None else subquery
-        if source is subquery:
-            subquery.set("alias", exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
+        if source.args.get("alias") is None:
+            source.set("alias", exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
         return
     for key, value in source.args.items():
         if key not in ("this", "db", "catalog"):

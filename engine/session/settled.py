@@ -25,8 +25,7 @@ Statement = TypeVar("Statement", bound=ast.Statement)
 
 def expanded(statement: T, context: StatementContext) -> T:
     """Return a statement in which no macro is called."""
-    known = context.all_databases
-    return sql.expand_macros(statement, known.relations) if known.macros else statement
+    return sql.expand_macros(statement, context.all_databases.relations)
 
 
 def settled(statement: Statement, context: StatementContext) -> Statement:

@@ -319,6 +319,12 @@ AGGREGATE_TABLE = _table(
         " weighted_avg(x, g) FROM s WHERE ok -> 30.0",
         _no_call,
     ),
+    (
+        "fsum(x), kahan_sum(x), sumkahan(x)",
+        "sum of doubles that is rounded once, at its end: fsum(y * 0.1) FROM s -> 0.8",
+        _no_call,
+    ),
+    ("favg(x)", "the average of that sum: favg(y) FROM s WHERE g = 1 -> 2.0", _no_call),
     ("min(a: key) -> a", "least value, of min(a, n) a list of the n least: min(t) FROM s -> 'a'"),
     ("max(a: key) -> a", "greatest value, and the greatest: max(x) FROM s -> 40"),
     ("product(x) -> DOUBLE", "product, a DOUBLE: product(y) FROM s -> 15.0"),
@@ -340,6 +346,16 @@ AGGREGATE_TABLE = _table(
         "the value where `x` is greatest: arg_max(t, x) FROM s -> 'b'",
     ),
     (
+        "arg_min_null(a, x)",
+        "likewise, NULL where that is NULL: arg_min_null(t, x) FROM s -> 'a'",
+        _no_call,
+    ),
+    (
+        "arg_max_null(a, x)",
+        "likewise of the greatest: arg_max_null(t, x) FROM s -> 'b'",
+        _no_call,
+    ),
+    (
         "list(a), array_agg(a)",
         "all values, NULL too, as a list: list(x ORDER BY x) FROM s -> [10, 20, 40, NULL]",
         _list,
@@ -358,6 +374,12 @@ AGGREGATE_TABLE = _table(
     ("bit_and(n)", "bits set in all, also of BIT: bit_and(x) FROM s -> 0", _bits),
     ("bit_or(n)", "bits set in any: bit_or(x) FROM s -> 62", _bits),
     ("bit_xor(n)", "bits set in an odd number: bit_xor(x) FROM s -> 54", _bits),
+    (
+        "bitstring_agg(n, least, greatest)",
+        "the BIT of all numbers from one to another, set where there is one:"
+        " bitstring_agg(g, 0, 3)::VARCHAR FROM s -> '0110'",
+        _no_call,
+    ),
     ("median(x)", "the middle value; of dates a TIMESTAMP: median(x) FROM s -> 20.0", _median),
     (
         "mode(a: key), mode() WITHIN GROUP (ORDER BY a) -> a",

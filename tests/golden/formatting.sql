@@ -44,9 +44,9 @@ SELECT printf('%d');
 SELECT printf('%d', 1, 2);
 -- error: ProgrammingError: '%d' takes 1 values, not 2 (line 1, column 8)
 SELECT printf('%q', 1);
--- error: ProgrammingError: printf() knows %d, %s, %f, %e, %g and %%, not those of '%q' (line 1, column 8)
+-- error: ProgrammingError: '%q' is no form of printf(): a field ends in one of diuxXocsfFeEgG, and %% is a per cent sign (line 1, column 8)
 SELECT printf('100%');
--- error: ProgrammingError: printf() knows %d, %s, %f, %e, %g and %%, not those of '100%' (line 1, column 8)
+-- error: ProgrammingError: '100%' is no form of printf(): a field ends in one of diuxXocsfFeEgG, and %% is a per cent sign (line 1, column 8)
 
 SELECT pg_typeof(1), pg_typeof(1.5), pg_typeof('a'), pg_typeof([1.5]), pg_typeof(TIMESTAMP '2026-01-01'), pg_typeof(x'00'), pg_typeof(true);
 -- 'integer' | 'numeric' | 'text' | 'numeric[]' | 'timestamp without time zone' | 'bytea' | 'boolean'
@@ -68,3 +68,20 @@ SELECT parse_formatted_bytes('1.2.3 kB');
 -- error: DataError: '1.2.3 kB' is no size such as '16 KiB' or '1.5 MB'
 SELECT parse_formatted_bytes('9 EiB');
 -- error: DataError: '9 EiB' is out of range for BIGINT
+
+-- Fields as in C: places, hexadecimal, characters, groups of digits.
+SELECT printf('%2$s %1$s', 'a', 'b'), printf('%x|%X|%o|%#x|%u', 255, 255, 8, 255, -1), printf('%c%c', 82, 68);
+-- 'b a' | 'ff|FF|10|0xff|18446744073709551615' | 'RD'
+
+SELECT printf('%,d|%''d|%_d|%.d', n, n, n, n), printf('%,.2f', 12345.678), printf('%.3d|%ld|%i', 5, 6, 7) FROM (VALUES (-1234567), (12)) AS v (n);
+-- '-1,234,567|-1''234''567|-1_234_567|-1.234.567' | '12,345.68' | '005|6|7'
+-- '12|12|12|12' | '12,345.68' | '005|6|7'
+
+SELECT printf('%c', 1114112);
+-- error: DataError: 1114112 is no character
+
+SELECT printf('%0$s', 1);
+-- error: ProgrammingError: '%0$s' takes 0 values, not 1 (line 1, column 8)
+
+SELECT printf('%2$s', 1);
+-- error: ProgrammingError: '%2$s' takes 2 values, not 1 (line 1, column 8)

@@ -20,9 +20,9 @@ SELECT '{bad' -> 'a';
 SELECT '[NaN]' -> 0;
 -- error: DataError: '[NaN]' is not valid JSON
 SELECT '{"a":1}' -> '$.*';
--- error: NotSupportedError: the path '$.*' is not supported: it has a wildcard (line 1, column 21)
+-- ['1']
 SELECT '{"a":1}' -> '$.';
--- error: DataError: '$.' is not a valid path of JSON
+-- error: DataError: '$.' is not a valid path of JSON (line 1, column 8)
 SELECT '{"a":1}' -> true;
 -- error: ProgrammingError: json_extract() needs a string, not True (BOOLEAN) (line 1, column 8)
 SELECT '1e999' -> '$';
@@ -96,7 +96,7 @@ SELECT json_set(NULL, 'a', '1'), json_set('{}', NULL, '1'), json_set('{}', 'a', 
 -- NULL | NULL | NULL | '{"a":1.5}' | '{"a":[1,2]}'
 
 SELECT json_set('{}', '$.a[*]', '1');
--- error: NotSupportedError: the path '$.a[*]' is not supported: it has a wildcard (line 1, column 23)
+-- error: NotSupportedError: the path '$.a[*]' is not supported here: wildcards are for constant paths of json_extract() and its kin (line 1, column 23)
 
 SELECT json_set('{}', 'a', 'x');
 -- error: DataError: 'x' is not valid JSON
@@ -120,3 +120,27 @@ SELECT json_contains('[1', '1');
 -- error: DataError: '[1' is not valid JSON
 SELECT json_value(j, '$.a'), json_value(j, '$.b'), json_value(j, '$.c'), json_value(j, '$') FROM (VALUES ('{"a": "x", "b": [1], "c": 2.5}')) AS v (j);
 -- 'x' | NULL | '2.5' | NULL
+
+-- Wildcards of constant paths: any key, any index, any depth.
+SELECT json_extract('{"a": [{"b": 1}, {"b": 2}, {"c": 3}]}', '$.a[*].b'), json_extract('{"x": 1, "y": [2]}', '$.*'), json_extract('[[1, 2], [3]]', '$[*][0]');
+-- ['1', '2'] | ['1', '[2]'] | ['1', '3']
+
+SELECT json_extract('{"a": {"x": 1, "y": {"x": 2}}}', '$..x'), json_extract('{"a": [1, [2]]}', '$..[0]'), json_extract('{"a": {"b": [1, {"c": 2}]}}', '$..*');
+-- ['1', '2'] | ['1', '2'] | ['{"b":[1,{"c":2}]}', '[1,{"c":2}]', '1', '{"c":2}', '2']
+
+SELECT j -> '$[*]', j ->> '$[*]', json_type(j, '$[*]'), json_array_length(j, '$[*]') FROM (VALUES ('[1, "a", null, [2]]'), ('7'), (NULL)) AS v (j);
+-- NULL | NULL | NULL | NULL
+-- ['1', '"a"', 'null', '[2]'] | ['1', 'a', None, '[2]'] | ['UBIGINT', 'VARCHAR', 'NULL', 'ARRAY'] | [0, 0, 0, 1]
+-- [] | [] | [] | []
+
+SELECT json_keys('[{"a": 1}, 2]', '$[*]'), json_value('[1, "a", [1]]', '$[*]'), typeof(json_extract('[1]', '$[*]'));
+-- [['a'], []] | ['1', 'a', None] | 'VARCHAR[]'
+
+SELECT json_extract('[1]', path) FROM (VALUES ('$[*]')) AS v (path);
+-- error: NotSupportedError: the path '$[*]' is not supported here: wildcards are for constant paths of json_extract() and its kin (line 1, column 48)
+
+SELECT json_extract('[1]', '$..');
+-- error: DataError: '$..' is not a valid path of JSON (line 1, column 8)
+
+SELECT json_extract('[1]', '$**.x');
+-- error: DataError: '$**.x' is not a valid path of JSON (line 1, column 8)

@@ -6,6 +6,7 @@ import functools
 import math
 import re
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.keywords import quoted
@@ -17,6 +18,7 @@ from raydb.planner.expressions.registry import composed, scalar
 from raydb.planner.expressions.signature import as_double, constant_text, require_integer
 from raydb.planner.expressions.types import TEXT, is_decimal, is_number
 from raydb.planner.expressions.typing_rules import as_text
+from raydb.values import dataclass
 
 _PREFIXES = "KMGTPE"
 _SIZE = re.compile(r"\s*([0-9.eE+]+)\s*(?:([a-z]+))?\s*", re.IGNORECASE)
@@ -37,7 +39,12 @@ _VALUE_OF_PERCENT = re.compile(r"%(\d+\$)?[sIL%]")
 _BRACES_PART = re.compile(r"\{(\d{0,4})(?::([^{}]{1,40}))?\}|(?:[^{}]|\{\{|\}\})+|[{}]", re.DOTALL)
 # {:t.} parts thousands by a character.
 _VALUE_FORM = re.compile(r"(.*)t(.)(.*)", re.DOTALL)
-_PRINTF_PART = re.compile(r"%([-+ 0]*)(\d{0,3})(?:\.\d{1,2})?([%dsfeg])|[^%]+|%", re.DOTALL)
+_PRINTF_PART = re.compile(
+    r"%(?:(?P<place>\d{1,3})\$)?(?P<flags>[-+ 0#,_']*)(?P<width>\d{0,3})"
+    r"(?P<precision>(?:\.\d{0,2})?)l{0,2}(?P<letter>[diuxXocsfFeEgG])|%%|[^%]+|%",
+    re.DOTALL,
+)
+_UNSIGNED = 2**64 - 1
 
 
 @scalar(
@@ -143,42 +150,102 @@ def _format_value(value: object, form: str) -> str:
         raise DataError(f"'{form}' is no format of {value!r}") from None
 
 
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A part of a form of printf() that shows a value, as in C, or its digits in groups.
+
+    place: which value it is, from 0. form: how Python writes it, without marks of thousands.
+    mark: what stands between groups of three digits, '' for nothing.
+    """
+
+    place: int
+    letter: str
+    form: str
+    width: int = 0
+    mark: str = ""
+
+    def of(self, name: str, value: Expression) -> Expression:
+        """Return a value as the letter wants it."""
+        match self.letter:
+            case "s":
+                return as_text(value)
+            case "f" | "F" | "e" | "E" | "g" | "G":
+                return as_double(name, value)
+            case _:
+                return require_integer(name, value)
+
+    def written(self, value: Any) -> str:
+        """Return the text of a value; raises DataError for what is no character."""
+        if self.letter in "uxXo" and value < 0:
+            value &= _UNSIGNED
+        try:
+            if not self.mark:
+                return str(self.form % value)
+        except OverflowError:
+            raise DataError(f"{value} is no character") from None
+        text = format(value, self.form).replace(",", self.mark)
+        return text.ljust(-self.width) if self.width < 0 else text.rjust(self.width)
+
+
+@functools.lru_cache(maxsize=256)
+def _printf_parts(form: str) -> tuple[str | _Field, ...]:
+    """Return the texts and the fields of a form; raises ProgrammingError for others."""
+    parts: list[str | _Field] = []
+    following = 0
+    for part in _PRINTF_PART.finditer(form):
+        letter = part["letter"]
+        if part[0] == "%":
+            raise ProgrammingError(
+                f"'{form}' is no form of printf(): a field ends in one of"
+                " diuxXocsfFeEgG, and %% is a per cent sign"
+            )
+        if letter is None:
+            parts.append(part[0].replace("%%", "%"))
+            continue
+        place = following if part["place"] is None else int(part["place"]) - 1
+        following = place + 1
+        parts.append(_field(place, letter, part["flags"], part["width"], part["precision"]))
+    return tuple(parts)
+
+
+def _field(place: int, letter: str, flags: str, width: str, precision: str) -> _Field:
+    marks = [flag for flag in flags if flag in ",_'"]
+    kind = "d" if letter in "diu" else letter
+    if kind == "d" and precision == ".":
+        marks, precision = ["."], ""
+    if not marks or kind not in "dfF":
+        plain = "".join(flag for flag in flags if flag not in ",_'")
+        return _Field(place, letter, f"%{plain}{width}{precision}{kind}")
+    sign = "+" if "+" in flags else " " if " " in flags else ""
+    places = "" if kind == "d" else precision
+    count = int(width or 0) * (-1 if "-" in flags else 1)
+    return _Field(place, letter, f"{sign},{places}{kind}", count, marks[-1])
+
+
 def _bind_printf(name: str, form: Expression, *values: Expression) -> Expression:
     """Return printf() as in C: %d takes an integer, %f, %e and %g a number, %s any value."""
     text = constant_text(name, form, "format")
-    letters = []
-    for part in _PRINTF_PART.finditer(text):
-        if part[0] == "%" or (part[3] == "%" and part[0] != "%%"):
-            raise ProgrammingError(
-                f"{name}() knows %d, %s, %f, %e, %g and %%, not those of '{text}'"
-            )
-        if part[3] is not None and part[3] != "%":
-            letters.append(part[3])
-    if len(letters) != len(values):
-        raise ProgrammingError(f"'{text}' takes {len(letters)} values, not {len(values)}")
-    checked = (_checked(name, *pair) for pair in zip(letters, values, strict=True))
+    fields = [part for part in _printf_parts(text) if isinstance(part, _Field)]
+    count = max((field.place + 1 for field in fields), default=0)
+    if count != len(values) or any(field.place < 0 for field in fields):
+        raise ProgrammingError(f"'{text}' takes {count} values, not {len(values)}")
+    checked = (field.of(name, values[field.place]) for field in fields)
     return Call("printf", (Literal(text, TEXT), *checked), TEXT)
-
-
-def _checked(name: str, letter: str, value: Expression) -> Expression:
-    """Return a value as its letter in the format of printf() wants it."""
-    match letter:
-        case "d":
-            return require_integer(name, value)
-        case "s":
-            return as_text(value)
-        case _:
-            return as_double(name, value)
 
 
 @scalar(
     "printf(form [, a, ...])",
-    "`%d`, `%s`, `%f`, `%e`, `%g` as in C: printf('%05.2f|%d', 3.14159, 42) -> '03.14|42'",
+    "`%d`, `%x`, `%s`, `%f`, `%e`, `%g` and kin as in C, `%2$s` the second value, `%,d` with marks"
+    " of thousands: printf('%05.2f|%5d|%x', 3.14159, 42, 255) -> '03.14|   42|ff'",
     bind=_bind_printf,
+    can_fail=True,
 )
 @of_rows
 def _printf(form: str, *values: object) -> str:
-    return form % values
+    given = iter(values)
+    return "".join(
+        part if isinstance(part, str) else part.written(next(given)) for part in _printf_parts(form)
+    )
 
 
 def _size_text(size_bytes: int, base: int, suffix: str) -> str:
@@ -192,7 +259,7 @@ def _size_text(size_bytes: int, base: int, suffix: str) -> str:
 
 
 @scalar(
-    "format_bytes(n), formatreadablesize(n) -> VARCHAR",
+    "format_bytes(n), formatreadablesize(n), pg_size_pretty(n) -> VARCHAR",
     "a size in units of 1024 bytes: format_bytes(16000) -> '15.6 KiB'",
 )
 @of_rows

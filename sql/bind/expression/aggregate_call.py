@@ -35,7 +35,7 @@ from raydb.planner.expressions.nodes import (
 from raydb.planner.expressions.operators import arithmetic, concatenate
 from raydb.planner.expressions.registry import SCALARS, is_volatile
 from raydb.planner.expressions.signature import check_count, require_sortable
-from raydb.planner.expressions.types import BIGINT, BOOLEAN, TEXT
+from raydb.planner.expressions.types import BIGINT, BOOLEAN, DOUBLE, TEXT
 from raydb.planner.expressions.typing_rules import as_condition, choose, logical
 from raydb.sql.bind.expression.computed import compute_constant
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression
@@ -43,12 +43,14 @@ from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from raydb.planner.expressions.nodes import Expression
 
 # Aggregates of JSON: how many arguments they have, and what stands around their members.
 _JSON_GROUPS = {"json_group_array": (1, "[", "]"), "json_group_object": (2, "{", "}")}
+_EXACT_SUMS = ("fsum", "kahan_sum", "sumkahan", "favg")
+_EXTREMES_OF_NULLS = ("arg_min_null", "arg_max_null")
 # Aggregates that may have a number of values behind them, and how many arguments come before it.
 _FIRST_OF = {
     **dict.fromkeys(("min", "max"), 1),
@@ -169,6 +171,15 @@ def bind_composed(
         return SCALARS["exp"].call("exp", [column_of(logarithms)])
     if written.name in ("weighted_avg", "wavg"):
         return _weighted_average(written, column_of)
+    if written.name in _EXACT_SUMS:
+        check_count(written.name, 1, 1, len(written.arguments))
+        value = exp.cast(written.arguments[0], "DOUBLE")
+        listed = column_of(replace(written, name="list", arguments=(value,)))
+        return Call("list_favg" if written.name == "favg" else "list_fsum", (listed,), DOUBLE)
+    if written.name in _EXTREMES_OF_NULLS:
+        return _extreme_or_null(written, column_of)
+    if written.name == "bitstring_agg":
+        return _bits_of_values(written, column_of)
     if written.name in _FIRST_OF and len(written.arguments) == _FIRST_OF[written.name] + 1:
         return _first_values(written, context, column_of)
     place = 0 if written.within else 1
@@ -200,6 +211,39 @@ def _weighted_average(
     return arithmetic("divide", *sums)
 
 
+def _present(values: Sequence[exp.Expr], condition: exp.Expr | None) -> exp.Expr:
+    """Return the condition that values are there, and that another one holds."""
+    present = [exp.Not(this=exp.Is(this=each.copy(), expression=exp.Null())) for each in values]
+    conditions = present if condition is None else [condition, *present]
+    return functools.reduce(lambda a, b: exp.And(this=a, expression=b), conditions)
+
+
+def _extreme_or_null(
+    written: WrittenCall, column_of: Callable[[WrittenCall], Expression]
+) -> Expression:
+    """Return arg_max_null(a, x) and its like, the first of the values in the order of x."""
+    check_count(written.name, 2, 2, len(written.arguments))
+    value, by = written.arguments
+    key = exp.Ordered(this=by.copy(), desc="max" in written.name, nulls_first=False)
+    is_there = _present((by,), written.filter)
+    ordered = replace(written, name="first", arguments=(value,), order=(key,), filter=is_there)
+    return column_of(ordered)
+
+
+def _bits_of_values(
+    written: WrittenCall, column_of: Callable[[WrittenCall], Expression]
+) -> Expression:
+    """Return bitstring_agg(n, least, greatest), whose bits tell which numbers there are."""
+    check_count(written.name, 3, 3, len(written.arguments))
+    number, least, greatest = (exp.Paren(this=each.copy()) for each in written.arguments)
+    span = exp.Sub(this=greatest, expression=least)
+    length = exp.Add(this=span, expression=exp.Literal.number(1))
+    place = exp.Sub(this=number, expression=least.copy())
+    none = _call("bitstring", exp.Literal.string("0"), length)
+    bits = _call("set_bit", none, place, exp.Literal.number(1))
+    return column_of(replace(written, name="bit_or", arguments=(bits,)))
+
+
 def _first_values(
     written: WrittenCall, context: Context, column_of: Callable[[WrittenCall], Expression]
 ) -> Expression:
@@ -209,17 +253,16 @@ def _first_values(
     most = number.value if isinstance(number, Literal) else None
     if not isinstance(most, int) or most < 1:
         raise ProgrammingError(f"{written.name}() needs a number of values from 1 on")
-    present = [exp.Not(this=exp.Is(this=each.copy(), expression=exp.Null())) for each in values]
-    conditions = present if written.filter is None else [written.filter, *present]
-    key = exp.Ordered(this=values[-1].copy(), desc="max" in written.name, nulls_first=False)
-    listed = replace(
-        written,
-        name="list",
-        arguments=(values[0],),
-        order=(key,),
-        filter=functools.reduce(lambda a, b: exp.And(this=a, expression=b), conditions),
-    )
-    return list_slice(column_of(listed), Literal(1, BIGINT), Literal(most, BIGINT))
+    is_descending = "max" in written.name
+    is_there = _present(values, written.filter)
+    listed = replace(written, name="list", arguments=(values[0],), filter=is_there)
+    if context.clause == "a window function" and len(values) == 1:  # which has no order of values
+        sort = "list_reverse_sort" if is_descending else "list_sort"
+        found = SCALARS[sort].call(sort, [column_of(listed)])
+    else:
+        key = exp.Ordered(this=values[-1].copy(), desc=is_descending, nulls_first=False)
+        found = column_of(replace(listed, order=(key,)))
+    return list_slice(found, Literal(1, BIGINT), Literal(most, BIGINT))
 
 
 def _json_group(written: WrittenCall, column_of: Callable[[WrittenCall], Expression]) -> Expression:

@@ -59,8 +59,8 @@ _START, _HERE, _END = (
 _DEFAULT_FRAME = Frame("range", _START, _HERE)
 _PLACES = ("unbounded_preceding", "preceding", "current_row", "following", "unbounded_following")
 
-# DuckDB's aggregates first and last are these where there is OVER.
-_FRAME_VALUES = {"first": "first_value", "last": "last_value"}
+# Other names; DuckDB's aggregates first and last are these where there is OVER.
+_OTHER_NAMES = {"first": "first_value", "last": "last_value", "rank_dense": "dense_rank"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def bind_window(node: exp.Expr, context: Context) -> Expression:
 
 def _bind_function(written: WrittenCall, context: Context) -> WindowCall:
     """Return the call, whose window is filled in later."""
-    name = _FRAME_VALUES.get(written.name, written.name)
+    name = _OTHER_NAMES.get(written.name, written.name)
     if name not in WINDOW_FUNCTIONS:
         return _bind_aggregate(written, context)
     if written.filter is not None:
@@ -129,7 +129,7 @@ def _bind_function(written: WrittenCall, context: Context) -> WindowCall:
 
 def _bind_aggregate(written: WrittenCall, context: Context) -> WindowCall:
     if not is_aggregate(written.name):
-        names = (*WINDOW_FUNCTIONS, *_FRAME_VALUES)
+        names = (*WINDOW_FUNCTIONS, *_OTHER_NAMES)
         raise ProgrammingError(
             f"'{written.name}' is no window function and no aggregate"
             f"{did_you_mean(written.name, names)}"

@@ -1,7 +1,8 @@
 """Functions of JSON, which is text: what lies at a path of it, what it is, and JSON of values.
 
-A path is a key (`'a'`), an index from 0 or backwards from -1, JSONPath without wildcards
-(`'$.a[0].b'`, `'$."a b"'`, `'$[#-1]'`) or a JSON pointer (`'/a/0/b'`).
+A path is a key (`'a'`), an index from 0 or backwards from -1, JSONPath (`'$.a[0].b'`, `'$."a b"'`,
+`'$[#-1]'`) or a JSON pointer (`'/a/0/b'`). A constant one may have wildcards (`'$.a[*]'`, `'$.*'`,
+`'$..b'`): it has a list of values.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from raydb.planner.expressions.typing_rules import as_text, cast, choose, label,
 from raydb.storage.formats.write_lines import json_text
 from raydb.storage.nested import leaf_types
 from raydb.storage.type_names import sql_type_name
+from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +40,11 @@ END = 2**62
 _STEP = re.compile(
     r"""\.(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<key>[^.\[\]"*]+))"""
     r"""|\[(?:(?P<index>-?\d{1,18})|\#(?:-(?P<back>\d{1,18}))?|'(?P<single>[^']*)'|"(?P<double>[^"]*)")\]"""
+)
+# What a path with wildcards has in place of a key or an index: any key, any index, any place at or
+# below, and any place below. The second dot of `..key` is that of the key.
+_WILDCARD = re.compile(
+    r"(?P<any_key>\.\*)|(?P<any_index>\[\*\])|(?P<below>\.\.\*)|(?P<at_or_below>\.\.(?=\[)|\.(?=\.[^.]))"
 )
 _INDEX = re.compile(r"[0-9]{1,18}")
 _KINDS = {dict: "OBJECT", list: "ARRAY", str: "VARCHAR", float: "DOUBLE", bool: "BOOLEAN"}
@@ -70,21 +77,65 @@ def write_json(value: Any) -> str:
         raise DataError("a number in JSON is too large") from None
 
 
-@functools.lru_cache(maxsize=1024)
 def steps_of(path: str | int) -> tuple[_Step, ...]:
     """Return the keys and indices of a path; raises DataError for what is none."""
+    steps: tuple[_Step, ...] = _all_steps(path)
+    if any(isinstance(step, _Wildcard) for step in steps):
+        raise NotSupportedError(
+            f"the path '{path}' is not supported here: wildcards are for constant paths of"
+            " json_extract() and its kin"
+        )
+    return steps
+
+
+@dataclass(frozen=True, slots=True)
+class _Wildcard:
+    """A step of a path to several places; kind: see `_WILDCARD`."""
+
+    kind: str
+
+    def places(self, value: Any) -> list[Any]:
+        """Return what lies where the step leads to."""
+        match self.kind:
+            case "any_key":
+                return list(value.values()) if isinstance(value, dict) else []
+            case "any_index":
+                return value if isinstance(value, list) else []
+            case "below":
+                return _below(value)
+            case _:
+                return [value, *_below(value)]
+
+
+def _below(value: Any) -> list[Any]:
+    """Return all that an array or an object has in it, each value before its own parts."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [found for each in inner for found in (each, *_below(each))]
+
+
+def _has_wildcard(path: Expression) -> bool:
+    """Tell whether a path is a constant with a wildcard."""
+    text = path.value if isinstance(path, Literal) else None
+    return isinstance(text, str) and any(isinstance(s, _Wildcard) for s in _all_steps(text))
+
+
+@functools.lru_cache(maxsize=1024)
+def _all_steps(path: str | int) -> tuple[Any, ...]:
+    """Return the keys, indices and wildcards of a path."""
     if isinstance(path, int) or path[:1] not in ("$", "/"):
         return (path,) if path != "" else ()
     if path[0] == "/":
         keys = path[1:].split("/")
         return tuple(key.replace("~1", "/").replace("~0", "~") for key in keys)
-    found: list[_Step] = []
+    found: list[Any] = []
     place = 1
     while place < len(path):
+        if wildcard := _WILDCARD.match(path, place):
+            found.append(_Wildcard(wildcard.lastgroup or ""))
+            place = wildcard.end()
+            continue
         step = _STEP.match(path, place)
         if step is None:
-            if "*" in path[place:]:
-                raise NotSupportedError(f"the path '{path}' is not supported: it has a wildcard")
             raise DataError(f"'{path}' is not a valid path of JSON")
         place = step.end()
         text = step[step.lastgroup or 0]
@@ -106,16 +157,32 @@ def _find(value: Any, path: str | int) -> Any:
     """Return what lies at a path, or that it is missing."""
     is_pointer = isinstance(path, str) and path[:1] == "/"
     for step in steps_of(path):
-        match value:
-            case dict() if isinstance(step, str):
-                value = value.get(step, MISSING)
-            case list() if isinstance(step, int) or (is_pointer and _INDEX.fullmatch(step)):
-                place = int(step)
-                inside = -len(value) <= place < len(value)
-                value = value[place] if inside else MISSING
-            case _:
-                return MISSING
+        value = _part(value, step, is_pointer=is_pointer)
     return value
+
+
+def _find_all(value: Any, path: str) -> list[Any]:
+    """Return what lies at a path with wildcards, in the order of the text."""
+    found = [value]
+    for step in _all_steps(path):
+        if isinstance(step, _Wildcard):
+            found = [part for each in found for part in step.places(each)]
+        else:
+            parts = [_part(each, step) for each in found]
+            found = [part for part in parts if part is not MISSING]
+    return found
+
+
+def _part(value: Any, step: _Step, *, is_pointer: bool = False) -> Any:
+    """Return what an object has by a key or an array at an index, or that it is missing."""
+    match value:
+        case dict() if isinstance(step, str):
+            return value.get(step, MISSING)
+        case list() if isinstance(step, int) or (is_pointer and _INDEX.fullmatch(step)):
+            place = int(step)
+            return value[place] if -len(value) <= place < len(value) else MISSING
+        case _:
+            return MISSING
 
 
 def as_json_text(name: str, operand: Expression) -> Expression:
@@ -136,9 +203,15 @@ def _bind_at_path(
     if path and is_list(path[0].type):
         where: Expression = cast(path[0], pa.list_(TEXT))
         kind = pa.list_(kind)
+    elif path and function in _OF_ALL and _has_wildcard(path[0]):
+        return Call(_OF_ALL[function], (as_json_text(name, operand), path[0]), pa.list_(kind))
     else:
         where = path_of(name, path[0]) if path else Literal("$", TEXT)
     return Call(function, (as_json_text(name, operand), where), kind)
+
+
+# Functions by name, and those of all that lies at a path with wildcards.
+_OF_ALL: dict[str, str] = {}
 
 
 def _of_paths(
@@ -146,9 +219,10 @@ def _of_paths(
 ) -> Callable[[Callable[[Any], Any]], Callable[..., Values]]:
     """Register a function of the value that lies at a path, which is NULL where there is none.
 
-    Of a list of paths it gives the list of the values.
+    Of a list of paths it gives the list of the values, and so of a path with wildcards.
     """
     name = signature.partition("(")[0]
+    _OF_ALL[name] = f"{name}_of_all"
 
     def register(function: Callable[[Any], Any]) -> Callable[..., Values]:
         def compute(text: str, path: _Path | list[_Path | None]) -> Any:
@@ -161,6 +235,10 @@ def _of_paths(
             found = _find(value, path)
             return None if found is MISSING else function(found)
 
+        def compute_all(text: str, path: str) -> list[Any]:
+            return [function(found) for found in _find_all(read_json(text), path)]
+
+        scalar(name=_OF_ALL[name], can_fail=True)(of_rows(compute_all))
         bind = functools.partial(_bind_at_path, name, kind)
         return scalar(signature, says, bind=bind, can_fail=True)(of_rows(compute))
 

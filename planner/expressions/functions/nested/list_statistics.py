@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,3 +79,35 @@ def _medians(
         middle = low + ((high - low).view(np.uint64) // 2).view(low.dtype)
     found: NDArray[Any] = np.where(low == high, low, middle)
     return found
+
+
+@scalar(name="list_fsum")
+@of_columns
+def _fsum(_: Call, array: pa.Array) -> pa.Array:
+    return pa.array(
+        [_sum(numbers) if len(numbers) else None for numbers in _numbers(array)], DOUBLE
+    )
+
+
+@scalar(name="list_favg")
+@of_columns
+def _favg(_: Call, array: pa.Array) -> pa.Array:
+    found = [_sum(n) / len(n) if len(n) else None for n in _numbers(array)]
+    return pa.array(found, DOUBLE)
+
+
+def _numbers(array: pa.Array) -> list[NDArray[np.float64]]:
+    """Return the values of each list of doubles, without NULLs."""
+    lists = lists_of(array)
+    parents = lists.parents()[~is_missing(lists.elements)]
+    ends = np.searchsorted(parents, np.arange(1, len(array)))
+    return np.split(lists.elements.drop_null().to_numpy(), ends)
+
+
+def _sum(numbers: NDArray[np.float64]) -> float:
+    """Return the sum that is rounded once, or what infinities and such give."""
+    try:
+        return math.fsum(numbers)
+    except (OverflowError, ValueError):
+        with np.errstate(all="ignore"):
+            return float(numbers.sum())

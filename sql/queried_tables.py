@@ -1,0 +1,107 @@
+"""query('SELECT 1') and query_table('t') in FROM: the query that a text is, tables by their names.
+
+    query('SELECT x FROM t')                the rows of the query
+    query_table('t'), query_table(['s.t', 'u'])     those of a table, or of one after the other
+    query_table(['t', 'u'], true)           columns matched by name
+
+The text is a constant, also what getvariable() gives, or the argument of a macro.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from raydb.errors import ProgrammingError
+from raydb.names import fold
+from raydb.sql.parse.nodes import refuse_deep_nesting
+from raydb.sql.parse.query import query_of, refuse_parameters
+from raydb.sql.parse.reader import tokenize
+from raydb.sql.parse.statements.macro import forget_places
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlglot import Token
+
+# What is in the text of each statement that has one.
+QUERY = "query"
+
+_MOST_ARGUMENTS = {"query": 1, "query_table": 2}
+_BETWEEN_NAMES = 2
+
+
+def is_queried(node: exp.Expr) -> bool:
+    """Tell whether a call in FROM is one of these functions."""
+    in_from = isinstance(node.parent, exp.Table | exp.Lateral) and node.arg_key == "this"
+    return in_from and fold(node.name) in _MOST_ARGUMENTS
+
+
+def queried(node: exp.Expr) -> exp.Expr:
+    """Return the query of a call that `is_queried`.
+
+    Raises ProgrammingError for other arguments, and for a text that is no query or no table.
+    """
+    name, arguments = fold(node.name), node.expressions
+    if not 1 <= len(arguments) <= _MOST_ARGUMENTS[name]:
+        raise ProgrammingError(f"{name}() takes 1 to {_MOST_ARGUMENTS[name]} arguments")
+    first, *others = (_constant(name, each) for each in arguments)
+    if name == "query":
+        if not isinstance(first, str):
+            raise ProgrammingError("query() takes the text of a query")
+        return _query(first)
+    names = [first] if isinstance(first, str) else first
+    by_name = others[0] if others else False
+    is_of_names = isinstance(names, list | tuple) and all(isinstance(each, str) for each in names)
+    if not is_of_names or not names or not isinstance(by_name, bool):
+        raise ProgrammingError(
+            "query_table() takes the name of a table or a list of names, and whether columns are"
+            " matched by name"
+        )
+    return functools.reduce(
+        lambda one, other: exp.Union(this=one, expression=other, distinct=False, by_name=by_name),
+        [_table(str(each)) for each in names],
+    )
+
+
+def _constant(name: str, node: exp.Expr) -> Any:
+    # Few statements ask, and what binds knows of macros.
+    from raydb.planner.catalog import CatalogInfo  # noqa: PLC0415
+    from raydb.sql.bind.binding import Binding  # noqa: PLC0415
+    from raydb.sql.bind.query.query import bind_query  # noqa: PLC0415
+    from raydb.sql.bind.table_functions.arguments import constant_argument  # noqa: PLC0415
+
+    refuse_parameters(node, f"{name}()")
+    return constant_argument(name, node, Binding(CatalogInfo({}), {}, bind_query)).value
+
+
+def _query(text: str) -> exp.Expr:
+    statements = tokenize(text)
+    if len(statements) != 1:
+        raise ProgrammingError(f"query() takes one query, and the text has {len(statements)}")
+    with refuse_deep_nesting():
+        tree = query_of(text, statements[0]).tree
+    refuse_parameters(tree, "the text of query()")
+    forget_places(tree)
+    return tree
+
+
+def _table(name: str) -> exp.Expr:
+    """Return the query of all rows of a table by its name, which may have its schema before it."""
+    statements = tokenize(name)
+    if len(statements) != 1 or not _is_name(statements[0]):
+        raise ProgrammingError(f"'{name}' in query_table() is no name of a table")
+    return _query(f"FROM {name}")
+
+
+def _is_name(tokens: Sequence[Token]) -> bool:
+    """Tell whether tokens are names with dots between them."""
+    dots = tokens[1::_BETWEEN_NAMES]
+    names = tokens[::_BETWEEN_NAMES]
+    return (
+        len(tokens) % _BETWEEN_NAMES == 1
+        and all(each.text == "." for each in dots)
+        and all(each.text.isidentifier() or each.token_type.name == "IDENTIFIER" for each in names)
+    )
