@@ -31,7 +31,9 @@ def is_list_like(kind: pa.DataType) -> bool:
 
 def leaf_types(kind: pa.DataType) -> Iterator[pa.DataType]:
     """Yield the types of the values that are in values of a type, or the type itself."""
-    if _TYPES.is_map(kind):
+    if not _TYPES.is_nested(kind):
+        yield kind
+    elif _TYPES.is_map(kind):
         yield from leaf_types(kind.key_type)
         yield from leaf_types(kind.item_type)
     elif _TYPES.is_struct(kind):
@@ -45,6 +47,8 @@ def leaf_types(kind: pa.DataType) -> Iterator[pa.DataType]:
 
 def map_leaves(kind: pa.DataType, change: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
     """Return a type with `change` applied to the types of the values that are in its values."""
+    if not _TYPES.is_nested(kind):
+        return change(kind)
     if _TYPES.is_struct(kind):
         return pa.struct([(field.name, map_leaves(field.type, change)) for field in kind])
     if _TYPES.is_map(kind):

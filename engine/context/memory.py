@@ -212,20 +212,15 @@ def parse_limit(text: str, name: str = "memory_limit") -> int | None:
     >>> parse_limit("500MB"), parse_limit("1.5 GiB"), parse_limit("none")
     (500000000, 1610612736, None)
     """
-    most = whole_limit(text, name)
-    if most is None or not text.strip().endswith("%"):
+    most, is_share = _limit(text, name)
+    if most is None or not is_share:
         return most
     return max(most - int(pa.total_allocated_bytes()), most // _MIN_SHARE)
 
 
 def whole_limit(text: str, name: str = "memory_limit") -> int | None:
     """Return what a text allows in all, whatever is held already; see `parse_limit`."""
-    if text.lower() == "none":
-        return None
-    share, size_bytes = _size_of(text, name)
-    if size_bytes is not None:
-        return size_bytes
-    return share.numerator * machine_memory() // share.denominator
+    return _limit(text, name)[0]
 
 
 def parse_device_memory(text: str, name: str = "device_memory") -> DeviceMemory:
@@ -240,6 +235,16 @@ def parse_device_memory(text: str, name: str = "device_memory") -> DeviceMemory:
 
 
 @functools.cache
+def _limit(text: str, name: str) -> tuple[int | None, bool]:
+    """Return the bytes that a text allows in all, None for any number, and whether as a share."""
+    if text.lower() == "none":
+        return None, False
+    share, size_bytes = _size_of(text, name)
+    if size_bytes is not None:
+        return size_bytes, False
+    return share.numerator * machine_memory() // share.denominator, True
+
+
 def _size_of(text: str, name: str) -> tuple[Fraction, int | None]:
     """Return a share, or with it a number of bytes, that a setting's text says."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(%|[a-z]+)", text.strip(), re.IGNORECASE)

@@ -17,6 +17,7 @@ from raydb.engine.fused.denormalise import fetch
 from raydb.engine.fused.run import run_table_job
 from raydb.engine.fused.table_job import fuse_on_rows
 from raydb.engine.operators.aggregate.run_aggregate import aggregate_rows
+from raydb.planner.expressions.columns.arrays import count_true
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, attributes_of, expressions_of
 from raydb.planner.stars.delta import MIN_SCANNED
@@ -98,7 +99,7 @@ def look_up(star: Star, rows: FetchedRows, tables: Mapping[str, Table], memory: 
     if star.predicates:
         mask = pc.fill_null(evaluate(_all_of(star.predicates), inputs, count), fill_value=False)
         inputs = {attribute: column.filter(mask) for attribute, column in inputs.items()}
-        count = pc.sum(mask, min_count=0).as_py()
+        count = count_true(mask)
     groups = aggregate_rows(
         {column: evaluate(key, inputs, count) for column, key in star.keys},
         star.aggregates,

@@ -54,7 +54,7 @@ class DerivedCache:
     @property
     def size_bytes(self) -> int:
         """The bytes of all arrays; added up anew, for an interrupt may come between two steps."""
-        return sum(size for *_, size in list(self._items.values()))
+        return sum([size for *_, size in list(self._items.values())]) if self._items else 0
 
     def begin(self, limit: int | None) -> None:
         """Begin a plan under a memory limit; None for no limit."""

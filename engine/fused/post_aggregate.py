@@ -21,6 +21,7 @@ from raydb.engine.operators.aggregate.aggregate import aggregate
 from raydb.engine.operators.relation import Relation, column_name, joined
 from raydb.engine.operators.sort import row_order
 from raydb.errors import InternalError
+from raydb.planner.expressions.columns.arrays import count_true
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Column, Expression, columns_of
 from raydb.planner.plan.nodes import Aggregate, Filter, Limit, Project, Sort, Union
@@ -39,6 +40,8 @@ Step: TypeAlias = Callable[[Rows], Rows]
 
 _Job: TypeAlias = FusedScanAggregate | FusedTableScan | SegmentScan
 _Node: TypeAlias = Project | Filter | Limit | Sort | Aggregate
+_JOBS = (FusedScanAggregate, FusedTableScan, SegmentScan)
+_STEPS = (Project, Filter, Limit, Sort)
 
 # Up to so many groups a step takes microseconds, whatever it is; more go the general way.
 FEW_ROWS = 4096
@@ -67,11 +70,11 @@ class PostAggregate:
 def prepare_post_aggregate(plan: PhysicalPlan) -> PostAggregate | None:
     """Return how to come from a plan's fused job to its rows, None where it is no such plan."""
     job = plan
-    while isinstance(job, Project | Filter | Limit | Sort):
+    while isinstance(job, _STEPS):
         job = job.source
     if isinstance(job, Aggregate) and _is_of_segments(job):
         job = job.source.sources[0]
-    if not isinstance(job, FusedScanAggregate | FusedTableScan | SegmentScan):
+    if not isinstance(job, _JOBS):
         return None
     live = frozenset(plan.columns)
     names = tuple(map(column_name, plan.columns))
@@ -168,7 +171,7 @@ def _putting_together(keys: Items, calls: Calls, given: tuple[Column, ...]) -> S
 
 def _filter(rows: Rows, value: Callable[[Rows], pa.Array]) -> Rows:
     mask = value(rows)
-    return [values.filter(mask) for values in rows[0]], pc.sum(mask, min_count=0).as_py()
+    return [values.filter(mask) for values in rows[0]], count_true(mask)
 
 
 def _limit(rows: Rows, count: int | None, offset: int) -> Rows:

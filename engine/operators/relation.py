@@ -34,7 +34,7 @@ _JOINED_BYTES = 2**30
 
 # Fewer rows at a time are never computed, and more only if they take a small share of the room,
 # which what a function makes of them may exceed several times.
-_MIN_ROWS = 64
+MIN_ROWS = 64
 _MORSEL_SHARE = 16
 
 # Where at most one row in so many is kept, rows are taken by their numbers: of 4 % in any order a
@@ -76,11 +76,12 @@ class Relation:
         beside: the bytes that work on a row takes beside its values.
         """
         width = max(self.size_bytes // max(self.row_count, 1) + beside, 1)
-        return max(size_bytes // width, _MIN_ROWS)
+        return max(size_bytes // width, MIN_ROWS)
 
     def table(self) -> pa.Table:
         """Return the rows as a table whose columns are named `c<number>`."""
-        return pa.table({column_name(column): values for column, values in self.columns.items()})
+        names = [f"c{column.number}" for column in self.columns]
+        return pa.Table.from_arrays(list(self.columns.values()), names)
 
     def select(self, columns: Iterable[Column]) -> Relation:
         """Return the rows with those columns only, in that order."""
@@ -157,13 +158,13 @@ def for_each_morsel(
     one_by_one: whether one morsel begins when the one before it has ended.
     """
     step = morsel_rows(relation, memory)
+    if relation.row_count <= step:
+        return compute_rows(compute, relation.combined(), columns).select(columns)
 
     def compute_piece(bounds: tuple[int, int]) -> Relation:
         start, stop = bounds
         return compute_rows(compute, relation.slice(start, stop - start).combined(), columns)
 
-    if relation.row_count <= step:
-        return compute_rows(compute, relation.combined(), columns).select(columns)
     collector = Collector(memory, columns, relation)
     for part in in_order(compute_piece, morsels(relation, step), one_by_one=one_by_one):
         collector.add(part)
@@ -172,7 +173,7 @@ def for_each_morsel(
 
 def morsel_rows(relation: Relation, memory: Memory) -> int:
     """Return how many rows a morsel of a relation has at most."""
-    if relation.row_count <= _MIN_ROWS:
+    if relation.row_count <= MIN_ROWS:
         return MORSEL_ROWS  # no fewer rows are computed at a time, however wide they are
     room = memory.room() // (_MORSEL_SHARE * pa.cpu_count())
     return min(MORSEL_ROWS, relation.rows_within(room))

@@ -8,7 +8,6 @@ together over morsels of rows in threads.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ from raydb.engine.operators.sort import run_sort
 from raydb.engine.operators.steps import run_steps
 from raydb.engine.operators.unnest import run_unnest
 from raydb.engine.operators.values import run_series, run_union, run_values
-from raydb.errors import InternalError, OperationalError
+from raydb.errors import Error, InternalError, OperationalError
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.casts.cast import literal_value
 from raydb.planner.expressions.nodes import Column, Literal
@@ -125,8 +124,10 @@ def run_plan(plan: PhysicalPlan, sources: Sources) -> pa.Table:
     those of the table too.
     Raises DataError for a value that cannot be computed and OperationalError when memory runs out.
     """
-    with naming_failures():
+    try:
         return sources.rows_of(plan, plan.columns).table()
+    except (MemoryError, pa.ArrowException) as error:
+        raise _failure(error) from error
 
 
 def stream_plan(plan: PhysicalPlan, sources: Sources) -> Iterator[Relation]:
@@ -134,22 +135,20 @@ def stream_plan(plan: PhysicalPlan, sources: Sources) -> Iterator[Relation]:
 
     Raises what `run_plan` does, when the block with the failing row is asked for.
     """
-    with naming_failures():
+    try:
         for rows in blocks_of(plan, frozenset(plan.columns), sources):
             yield rows.select(plan.columns)
+    except (MemoryError, pa.ArrowException) as error:
+        raise _failure(error) from error
 
 
-@contextmanager
-def naming_failures() -> Iterator[None]:
-    """Turn what Arrow and Python raise while a plan runs into errors of PEP 249."""
-    try:
-        yield
-    except MemoryError as error:
-        raise OperationalError("there is not enough memory to run the statement") from error
-    except pa.ArrowCapacityError as error:
-        raise OperationalError("a value is longer than the 2 GB that a column can hold") from error
-    except pa.ArrowException as error:
-        raise InternalError(f"Arrow failed to run the plan: {error}") from error
+def _failure(error: Exception) -> Error:
+    """Return what Arrow or Python raises while a plan runs as an error of PEP 249."""
+    if isinstance(error, MemoryError):
+        return OperationalError("there is not enough memory to run the statement")
+    if isinstance(error, pa.ArrowCapacityError):
+        return OperationalError("a value is longer than the 2 GB that a column can hold")
+    return InternalError(f"Arrow failed to run the plan: {error}")
 
 
 def _run_search(plan: SearchRows, columns: Sequence[Column], sources: Sources) -> Relation:

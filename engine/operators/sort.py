@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from raydb.engine.operators.partition import MAX_PARTS, part_count, pieces_of, split_rows
 from raydb.engine.operators.relation import (
+    MIN_ROWS,
     Collector,
     Relation,
     concatenate,
@@ -25,6 +26,7 @@ from raydb.engine.operators.relation import (
 )
 from raydb.interrupts import beside, check_interrupt
 from raydb.planner.expressions.casts.cast import literal_value
+from raydb.planner.expressions.columns.arrays import count_true
 from raydb.planner.expressions.columns.nested_order import order_nested
 from raydb.planner.expressions.columns.order import order_codes, order_intervals
 from raydb.planner.expressions.evaluator import evaluate
@@ -73,9 +75,11 @@ def sort(rows: Relation, keys: Sequence[SortKey], limit: int | None, memory: Mem
     is_short = limit is not None and limit <= min(_MAX_SELECTED_ROWS, rows.row_count // 8)
     if limit is not None and is_short and keys:
         rows = _without_late_rows(rows, keys[0], limit, memory)
+    if rows.row_count <= MIN_ROWS:
+        return _sort(rows, keys, limit if is_short else None)
     need = _COLUMN_COPIES * rows.size_bytes
     need += rows.row_count * (_BYTES_A_KEY * len(keys) + _BYTES_A_ROW)
-    if need <= memory.room() or rows.row_count < 2:
+    if need <= memory.room():
         return _sort(rows, keys, limit if is_short else None)
     if limit is not None and is_short:
         firsts = for_each_morsel(
@@ -114,12 +118,12 @@ def _without_late_rows(rows: Relation, key: SortKey, limit: int, memory: Memory)
     def mask_of(values: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
         return pc.fill_null(evaluate(is_early, {key.column: values}, len(values)), False)
 
-    if _MANY_SAMPLES * pc.sum(mask_of(sample), min_count=0).as_py() > len(sample):
+    if _MANY_SAMPLES * count_true(mask_of(sample)) > len(sample):
         return rows
 
     def keep(some: Relation) -> Relation:
         mask = mask_of(some.columns[key.column])
-        return some.filter(mask, pc.sum(mask, min_count=0).as_py())
+        return some.filter(mask, count_true(mask))
 
     return for_each_morsel(rows, keep, list(rows.columns), memory)
 

@@ -17,11 +17,12 @@ from raydb.engine.operators.relation import (
     for_each_morsel,
     morsel_rows,
 )
+from raydb.engine.operators.scan.lookup import lookup_rows
 from raydb.engine.operators.scan.scan import (
     ScanBlocks,
+    decoded_rows,
     is_decoded,
     large_scan,
-    lookup_rows,
     packed_columns,
     scan_matches,
     scan_table,
@@ -29,6 +30,7 @@ from raydb.engine.operators.scan.scan import (
 )
 from raydb.engine.operators.values import series_blocks
 from raydb.interrupts import check_interrupt
+from raydb.planner.expressions.columns.arrays import count_true
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.functions.generated_numbers import asks_statement
 from raydb.planner.expressions.nodes import (
@@ -220,14 +222,18 @@ def steps_of(plan: _Step, live: frozenset[Column], sources: Sources) -> Steps:
             lowest = []
             items = [item for item in node.items if item[0] in live]
             steps.append(_compute_step(items))
-            renames_only &= all(isinstance(expression, Column) for _, expression in items)
-            one_by_one |= any(asks_statement(expression) for _, expression in items)
-            live = read_by(expression for _, expression in items)
+            computed = [expression for _, expression in items]
+            for expression in computed:
+                if not isinstance(expression, Column):
+                    renames_only = False
+                    one_by_one = one_by_one or asks_statement(expression)
+            live = read_by(computed)
         elif isinstance(node, Filter):
-            steps.append(_filter_step(node.predicate, live))
+            is_whole = asks_statement(node.predicate)
+            steps.append(_filter_step(node.predicate, live, is_whole=is_whole))
             renames_only = False
             live |= columns_of(node.predicate)
-            one_by_one |= asks_statement(node.predicate)
+            one_by_one |= is_whole
             lowest.insert(0, node.predicate)
         elif node.number in sources.key_sets:
             keys = sources.key_sets[node.number]
@@ -268,6 +274,8 @@ def scan_steps(steps: Steps, sources: Sources) -> Relation | ScanBlocks | None:
     read = [column for column in node.columns if column in steps.live]
     table, lowest = sources.tables[node.table], steps.lowest
     memory, trace = sources.memory, sources.trace
+    if trace is None and is_decoded(table, read) and table.rows.row_count <= _SMALL:
+        return decoded_rows(table, read)
     if lowest is None:
         if trace is not None:
             return None
@@ -282,8 +290,6 @@ def scan_steps(steps: Steps, sources: Sources) -> Relation | ScanBlocks | None:
         return known or scan_matches(some, read, lowest, memory)
 
     if trace is None:
-        if is_decoded(table, read) and table.rows.row_count <= _SMALL:
-            return scan_table(table, read, memory)
         blocks = find() or large_scan(some, read, memory, lowest)
         return blocks or scan_table(some, read, memory, lowest, keeps_packed=True)
     return trace.run(
@@ -311,13 +317,15 @@ def scanned_blocks(
     return steps.over(blocks, [column for column in plan.columns if column in live])
 
 
-def _filter_step(predicate: Expression, live: frozenset[Column]) -> Callable[[Relation], Relation]:
+def _filter_step(
+    predicate: Expression, live: frozenset[Column], *, is_whole: bool
+) -> Callable[[Relation], Relation]:
     """Return a function that keeps the rows for which the predicate is true.
 
-    Where some parts of it have left few rows, the others are evaluated for these alone; one that
-    may fail is in any case.
+    Where some parts of it have left few rows, the others are evaluated for these alone, unless it
+    is to be evaluated as a whole; one that may fail is in any case.
     """
-    parts = [predicate] if asks_statement(predicate) else _parts(predicate)
+    parts = [predicate] if is_whole else _parts(predicate)
     read = [live.union(*map(columns_of, parts[place:])) for place in range(len(parts) + 1)]
 
     def run(rows: Relation) -> Relation:
@@ -327,7 +335,7 @@ def _filter_step(predicate: Expression, live: frozenset[Column]) -> Callable[[Re
                 rows, mask = _kept(rows, mask, count, read[place]), None
             found = evaluate(part, rows.columns, rows.row_count)
             mask = found if mask is None else pc.and_(mask, found)
-            count = pc.sum(mask, min_count=0).as_py()
+            count = count_true(mask)
         assert mask is not None
         return _kept(rows, mask, count, live)
 

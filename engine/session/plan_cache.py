@@ -16,6 +16,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import functools
+import itertools
 from collections import OrderedDict
 from dataclasses import field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
@@ -119,6 +120,8 @@ class PreparedPlan:
         size = PLAN_BYTES + (0 if self.row_fast_path is None else self.row_fast_path.size_bytes)
         for plan, prepared in self.jobs.items():
             size += _job_bytes(plan) + _array_bytes(prepared)
+        if not (self.scans or self.deltas):
+            return size
         for job in (*self.scans.values(), *self.deltas.values()):
             if job is None:
                 continue
@@ -244,16 +247,17 @@ class PlanCache:
         self._plans[key] = prepared, size
         self._size_bytes += size - (0 if known is None else known[1])
         if len(self._new_plans) > MAX_NEW_PLANS:
-            oldest = next(iter(self._new_plans))
+            oldest, _ = self._new_plans.popitem(last=False)
             self._drop_plan(oldest)
             _note(self._dropped_plans, hash(oldest))
         while len(self._plans) > MAX_PLANS or self._size_bytes > MAX_BYTES:
-            self._drop_plan(next(iter(self._plans)))
+            first = next(iter(self._plans))
+            self._new_plans.pop(first, None)
+            self._drop_plan(first)
 
     def _drop_plan(self, key: Hashable) -> None:
         _, size = self._plans.pop(key)
         self._size_bytes -= size
-        self._new_plans.pop(key, None)
 
     def filled(self, shape: sql.Shape | None, parameters: Parameters) -> sql.Filled | None:
         """Return a template of a text's shape, filled in."""
@@ -401,14 +405,24 @@ def plan_key(text: str, parameters: Parameters, options: PlannerOptions) -> Hash
     """Return what a plan is kept by; None where the parameters are more than a few short values."""
     if not isinstance(parameters, tuple | list | dict) or len(parameters) > MAX_PARAMETERS:
         return None
+    options_key = _number_of(options)
     if not parameters:
-        return text, options
+        return text, options_key
     names = parameters if isinstance(parameters, dict) else range(len(parameters))
     values = parameters.values() if isinstance(parameters, dict) else parameters
     if not all(type(value) in _SHORT or _is_short_text(value) for value in values):
         return None
     # 1, 1.0 and True are equal, 0.0 and -0.0 too, but they are not the same question.
-    return text, options, tuple(names), tuple((type(value), repr(value)) for value in values)
+    return text, options_key, tuple(names), tuple((type(value), repr(value)) for value in values)
+
+
+@functools.lru_cache(MAX_PLANS)
+def _number_of(options: PlannerOptions) -> int:  # noqa: ARG001
+    """Return a number of options, whose own hash takes longer than that of a text."""
+    return next(_numbers)
+
+
+_numbers = itertools.count()
 
 
 def _is_short_text(value: object) -> bool:

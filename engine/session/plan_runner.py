@@ -74,9 +74,7 @@ def run(prepared: PreparedPlan, context: StatementContext) -> Result:
         few = groups.num_rows <= FEW_ROWS
         rows = post_aggregate.rows(groups) if few else _run_plan(prepared, jobs, groups)
     _end_run(jobs)
-    rows = typed_table(rows, prepared.types)
-    assert tuple(rows.schema.types) == prepared.types, (rows.schema, prepared.types)
-    return Result(rows, prepared.names, rows.num_rows)
+    return _result(rows, prepared)
 
 
 def repeat(prepared: PreparedPlan, context: StatementContext) -> Result:
@@ -101,8 +99,17 @@ def repeat(prepared: PreparedPlan, context: StatementContext) -> Result:
     rows = fast_rows(fast_path, groups, table)
     if rows is not None:
         return Result.of_lazy(rows, prepared.names, prepared.types)
-    decoded = typed_table(table(), prepared.types)
-    return Result(decoded, prepared.names, decoded.num_rows)
+    return _result(table(), prepared)
+
+
+def _result(rows: pa.Table, prepared: PreparedPlan) -> Result:
+    """Return the rows of a plan with the types of its columns."""
+    types = tuple(rows.schema.types)
+    if types != prepared.types:
+        rows = typed_table(rows, prepared.types)
+        types = tuple(rows.schema.types)
+        assert types == prepared.types, (rows.schema, prepared.types)
+    return Result(rows, prepared.names, rows.num_rows, types)
 
 
 def stream(prepared: PreparedPlan, context: StatementContext) -> Stream:
@@ -225,7 +232,8 @@ def _new_run(prepared: PreparedPlan, context: StatementContext) -> JobRun:
 def _end_run(jobs: JobRun) -> None:
     """Count the BVHs of a run that went well, and pass its warnings on."""
     usage = jobs.context.usage
-    usage.note(jobs.used)
+    if jobs.used:
+        usage.note(jobs.used)
     keep_rejects(jobs.context)
     jobs.context.warnings.extend(usage.searches.take_warnings())
 

@@ -43,17 +43,33 @@ if TYPE_CHECKING:
 
 _HUGEINT = pa.decimal128(38, 0)
 
+# By their ids, the types of which Arrow's own Python values are ours.
+_PLAIN = frozenset(
+    pa.type_for_alias(name).id
+    for name in (
+        "bool",
+        "string",
+        "float",
+        "double",
+        *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64)),
+    )
+)
+
 
 def python_values(column: pa.Array) -> list[Any]:
     """Return a column's values as Python values, None for NULL.
 
     Raises DataError for a value that Python does not have.
     """
-    kind = map_leaves(column.type, _coarser)
-    if kind != column.type or TIMETZ in leaf_types(kind):
-        column = _in_python_units(column, map_leaves(kind, _readable))
+    kind = column.type
+    is_plain = kind.id in _PLAIN
+    if not is_plain:
+        kind = map_leaves(kind, _coarser)
+        if kind != column.type or TIMETZ in leaf_types(kind):
+            column = _in_python_units(column, map_leaves(kind, _readable))
     try:
-        return _converted(column.to_pylist(), _converter(kind))
+        values = column.to_pylist()
+        return values if is_plain else _converted(values, _converter(kind))
     except (ValueError, OverflowError) as error:
         if not any(map(is_moment, leaf_types(column.type))):
             name = sql_type_name(kind)

@@ -105,7 +105,7 @@ class Queries:
         question = None
         if key is None and context.parameters:
             question = vector_question(text, context.parameters, context.settings.planner)
-        elif shape is not None and not context.parameters:
+        elif shape is not None and not context.parameters and "[" in text:
             question = text_question(shape, context.settings.planner)
         if question and (search := self.cache.search(question.key)):
             found = search.asked(question.vector, context)
@@ -163,7 +163,9 @@ class Queries:
     ) -> Result:
         """Run a plan for the first time, and keep it with what its jobs have made."""
         if prepared.row_fast_path is None:
-            prepared = replace(prepared, row_fast_path=_fast_path(prepared, part_sources))
+            fast_path = _fast_path(prepared, part_sources)
+            if fast_path is not None:
+                prepared = replace(prepared, row_fast_path=fast_path)
         result = plan_runner.repeat(prepared, context)
         if caching.key is not None:
             # Planning may have gone on with a snapshot whose BVHs leave deleted rows out.
@@ -371,7 +373,7 @@ def _fast_path(
     prepared: PreparedPlan, keys: Callable[[FusedScanAggregate], dict[Column, Source]]
 ) -> RowFastPath | None:
     """Return how rows come straight from the plan's job; those of enums are not what they show."""
-    if any(map(has_enums, prepared.types)):
+    if prepared.post_aggregate is None or any(map(has_enums, prepared.types)):
         return None
     return prepare_row_fast_path(prepared.plan, keys)
 
@@ -385,8 +387,8 @@ def _prepared(
 ) -> PreparedPlan:
     return PreparedPlan(
         plan,
-        tuple(column.name for column in columns),
-        tuple(column.type for column in columns),
+        tuple([column.name for column in columns]),
+        tuple([column.type for column in columns]),
         prepare_post_aggregate(plan),
         files=files,
         reads_clock=reads_clock,

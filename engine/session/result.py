@@ -59,6 +59,7 @@ class Result:
         rows: pa.Table | None,
         names: tuple[str, ...],
         row_count: int,
+        types: tuple[pa.DataType, ...] | None = None,
         *,
         is_written: bool = False,
     ) -> None:
@@ -68,14 +69,15 @@ class Result:
         self.is_written = is_written
         self.last_identity: int | None = None
         self.warnings: tuple[str, ...] = ()
-        self.types = None if rows is None else tuple(rows.schema.types)
+        if types is None and rows is not None:
+            types = tuple(rows.schema.types)
+        self.types = types
 
     @staticmethod
     def of_lazy(rows: LazyRows, names: tuple[str, ...], types: tuple[pa.DataType, ...]) -> Result:
         """Return the result of a query whose rows come straight from what it has found."""
-        result = Result(None, names, rows.row_count)
+        result = Result(None, names, rows.row_count, types)
         result._rows = rows
-        result.types = types
         return result
 
     @property

@@ -35,7 +35,7 @@ from raydb.engine.session.settings import (
     Settings,
     has_no_effect,
 )
-from raydb.engine.session.settled import again_where_due, expanded, naming_errors, settled
+from raydb.engine.session.settled import NamingErrors, again_where_due, expanded, settled
 from raydb.engine.statements.backup import export_database, statements_of
 from raydb.engine.statements.row_checks import table_of
 from raydb.errors import Error, NotSupportedError, ProgrammingError
@@ -111,7 +111,7 @@ class Session:
         """Run a text and return the result of its last statement; errors tell the place in it."""
         warnings: list[str] = []
         try:
-            with naming_errors(text):
+            with NamingErrors(text), sql.refuse_deep_nesting():
                 result = self._run_text(text, parameters, running or Running(), warnings)
         finally:
             self.databases.release()
@@ -127,7 +127,7 @@ class Session:
         None where they are to run one by one. Raises what a run raises, and ProgrammingError
         where one would see what another has written.
         """
-        with naming_errors(text):
+        with NamingErrors(text), sql.refuse_deep_nesting():
             self.databases.catch_up()
             context = self.begun(sets[0], running, [])
             statements = self.queries.parse(text, context)
@@ -165,7 +165,7 @@ class Session:
         They are those of the database as it is now, or none where it does not run: names and types
         are known then. Raises ProgrammingError for any other text.
         """
-        with naming_errors(text):
+        with NamingErrors(text), sql.refuse_deep_nesting():
             self.databases.catch_up()
             self.queries.text = text
             context = self.begun(parameters, running or Running(), [])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from raydb.engine.context.cluster_settings import CLUSTER_SETTINGS
 from raydb.engine.context.foreign_settings import OTHER_NAMES, POSTGRESQL, owner_of
@@ -75,7 +75,7 @@ class Settings:
 
     __slots__ = ("_values", "access", "device_memory", "planner", "secrets")
 
-    def __init__(self, values: Mapping[str, object], secrets: tuple[Secret, ...] = ()) -> None:
+    def __init__(self, values: Mapping[str, Any], secrets: tuple[Secret, ...] = ()) -> None:
         self._values, self.secrets = values, secrets
         self.planner = PlannerOptions(
             self[BACKEND],
@@ -92,7 +92,8 @@ class Settings:
         self.access = access_of(self.__getitem__, secrets)
 
     def __getitem__(self, setting: Setting[T]) -> T:
-        return cast("T", self._values.get(setting.name, setting.default))
+        value: T = self._values.get(setting.name, setting.default)
+        return value
 
     @property
     def has_external_access(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from raydb import sql
@@ -13,7 +12,7 @@ from raydb.storage.sqlite.locked import LockedError
 from raydb.values import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     import pyarrow as pa
 
@@ -44,21 +43,32 @@ def settled(statement: Statement, context: StatementContext) -> Statement:
     return sql.with_values(expanded(statement, context), ask)
 
 
-@contextmanager
-def naming_errors(text: str) -> Iterator[None]:
-    """Let errors about a text tell the place, and what the system refuses be OperationalError.
+class NamingErrors:
+    """Lets errors about a text tell the place, and what the system refuses be OperationalError.
 
-    What is nested too deeply to be planned is refused: what binds may still be too deep for the
-    planner, such as a chain of many views. Modules that are imported late need descriptors.
+    Modules that are imported late need descriptors. What is nested too deeply is refused beside:
+    what binds may still be too deep for the planner, such as a chain of many views.
     """
-    try:
-        with sql.refuse_deep_nesting():
-            yield
-    except (ProgrammingError, NotSupportedError) as error:
-        sql.locate_name(error, text)
-        raise
-    except (ImportError, OSError) as error:
-        raise OperationalError(f"the system refused what the statement needs: {error}") from error
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
+        if error is None:
+            return
+        if isinstance(error, ProgrammingError | NotSupportedError):
+            sql.locate_name(error, self._text)
+        elif isinstance(error, ImportError | OSError):
+            raise OperationalError(
+                f"the system refused what the statement needs: {error}"
+            ) from error
 
 
 def again_where_due(run: Callable[[StatementContext], T], context: StatementContext) -> T:

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeGuard, assert_never
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 import raydb.planner.expressions.functions  # noqa: F401  # registers them
 from raydb.errors import DataError, NotSupportedError
 from raydb.planner.expressions.casts.cast import cast_values
-from raydb.planner.expressions.columns.arrays import as_array
+from raydb.planner.expressions.columns.arrays import as_array, count_true
 from raydb.planner.expressions.columns.decimals import Scaled, calculate, narrow, widen
 from raydb.planner.expressions.nodes import (
     Attribute,
@@ -30,9 +30,10 @@ from raydb.planner.expressions.nodes import (
     Lambda,
     Literal,
     Subquery,
-    leaves,
+    attributes_of,
+    columns_of,
 )
-from raydb.planner.expressions.registry import FUNCTIONS
+from raydb.planner.expressions.registry import FUNCTIONS, ScalarFunction
 from raydb.planner.expressions.vector_value import Vector
 from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
@@ -60,16 +61,16 @@ class Rows:
             case Column() | Attribute():
                 return self.inputs[expression]
             case Call(function=name, arguments=arguments):
-                if name in _EXACT and _is_exact(expression):
+                if name in _EXACT and pt.is_decimal128(expression.type):
                     result = _exact(expression, self)
                     return widen(result, expression.type) if isinstance(result, Scaled) else result
                 function = FUNCTIONS.get(name)
                 if function is None or function.compute is None:
                     raise NotSupportedError(f"the function '{name}' is not supported")
-                compute = function.compute
                 if function.takes == "rows":
-                    return _answer(expression, compute, (self,))
-                return _apply(expression, [self.value(argument) for argument in arguments])
+                    return _answer(expression, function.compute, (self,))
+                values = [self.value(argument) for argument in arguments]
+                return _apply(expression, function, values)
             case Lambda():
                 raise AssertionError("a lambda is evaluated by the function that takes it")
             case Subquery():
@@ -88,16 +89,17 @@ class Rows:
 
         Only those rows are evaluated. `mask` holds no NULLs.
         """
-        count = pc.sum(mask, min_count=0).as_py()
+        count = count_true(mask)
         if count == 0:
             return pa.nulls(self.count, expression.type)
         if count == self.count:
             return as_array(evaluate(expression, self.inputs, count), count)
-        needed = {leaf for leaf in leaves(expression) if not isinstance(leaf, Literal)}
+        needed = (*columns_of(expression), *attributes_of(expression))
         chosen = {leaf: self.inputs[leaf].filter(mask) for leaf in needed}
         values = evaluate(expression, chosen, count)
-        places = pc.subtract(pc.cumulative_sum(pc.cast(mask, pa.int64())), 1)
-        return as_array(values, count).take(pc.if_else(mask, places, pa.scalar(None, pa.int64())))
+        is_needed = mask.to_numpy(zero_copy_only=False)
+        places = np.cumsum(is_needed) - 1
+        return as_array(values, count).take(pa.array(places, mask=~is_needed))
 
 
 def evaluate(
@@ -115,7 +117,9 @@ def evaluate(
     """
     if row_count == 0:
         return pa.array([], expression.type)
-    values = cast_values(Rows(inputs, row_count).value(expression), expression.type)
+    values = Rows(inputs, row_count).value(expression)
+    if values.type != expression.type:
+        values = cast_values(values, expression.type)
     if not isinstance(values, pa.Scalar):
         return values
     if not values.is_valid:
@@ -152,9 +156,8 @@ def _exact(expression: Expression, rows: Rows) -> Scaled | Values:
         result = calculate(expression.function, left, right, expression.type)
         if result is not None:
             return result
-    return _apply(
-        expression, [_full(*pair) for pair in zip(operands, expression.arguments, strict=True)]
-    )
+    values = [_full(*pair) for pair in zip(operands, expression.arguments, strict=True)]
+    return _apply(expression, FUNCTIONS[expression.function], values)
 
 
 def _full(operand: Scaled | Values, argument: Expression) -> Values:
@@ -164,14 +167,14 @@ def _full(operand: Scaled | Values, argument: Expression) -> Values:
     return widen(operand, argument.type) if pt.is_decimal(argument.type) else operand.values
 
 
-def _apply(call: Call, values: Sequence[Values]) -> Values:
+def _apply(call: Call, function: ScalarFunction, values: Sequence[Values]) -> Values:
     """Return a function's values for those of its arguments."""
-    function = FUNCTIONS[call.function]
-    compute = function.compute
-    assert compute is not None, "calls name functions that are computed"
-    if function.takes == "values" and _NULL in [value.type for value in values]:
-        return pa.scalar(None, call.type)
-    return _answer(call, compute, values)
+    assert function.compute is not None, "calls name functions that are computed"
+    if function.takes == "values":
+        for value in values:
+            if value.type == _NULL:
+                return pa.scalar(None, call.type)
+    return _answer(call, function.compute, values)
 
 
 def _answer(call: Call, compute: Callable[..., Values], given: Sequence[Any]) -> Values:

@@ -42,6 +42,9 @@ PACK_ROWS = 2**16
 # Text of more bytes stays in pieces: an array addresses 2 GB.
 _JOINED_BYTES = 2**30
 
+# A column of so few rows is kept as one piece: whoever computes on it would join it each time.
+_WHOLE_ROWS = 2**11
+
 # While rows are packed they are there twice, so those of more than this share of memory_limit keep
 # their pieces, and of more than that share they stay as they are: they may lie in files, too.
 _JOINED_SHARE = 8
@@ -70,7 +73,7 @@ class Rows:
     @property
     def row_count(self) -> int:
         """The number of rows."""
-        return sum(part.row_count for part in self.parts)
+        return sum([part.row_count for part in self.parts])
 
     @property
     def is_counted(self) -> bool:
@@ -113,6 +116,8 @@ class Rows:
                 column = pa.chunked_array(
                     [chunk for chunk in chunks if len(chunk)], self.schema.field(name).type
                 )
+                if column.num_chunks > 1 and len(column) <= _WHOLE_ROWS:
+                    column = pa.chunked_array([column.combine_chunks()])
                 found[name] = column
                 if any(part.is_widened(name) for part in self.parts):
                     continue

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.engine.operators.aggregate.exact_sums import as_doubles, average, is_exact, join_limbs
@@ -51,10 +52,11 @@ def aggregate(
     keys there is one group, even of no rows. Raises DataError where a sum exceeds its type.
     """
     groups = group_rows(list(keys.values()), row_count)
-    rows = pa.array(groups.rows)
-    columns: dict[Column, pa.ChunkedArray | pa.Array] = {
-        column: canonical_floats(joined(key).take(rows)) for column, key in keys.items()
-    }
+    columns: dict[Column, pa.ChunkedArray | pa.Array] = {}
+    if keys:
+        rows = pa.array(groups.rows)
+        for column, key in keys.items():
+            columns[column] = canonical_floats(joined(key).take(rows))
     inputs: dict[Any, Grouped] = {}
     last = {_read_by(call): column for column, call in calls}
     for column, call in calls:
@@ -123,14 +125,23 @@ def _product(_: AggregateCall, rows: Grouped) -> pa.Array:
 def _extreme(call: AggregateCall, rows: Grouped) -> pa.Array:
     """Return the value of the least or greatest code of each group; true is above false."""
     (values,) = rows.arguments
+    is_least = call.function in ("min", "bool_and")
+    if rows.members.count == 1 and _has_own_extremes(values.type):
+        return pa.repeat(pc.min(values) if is_least else pc.max(values), 1)
     if is_textual(values.type):
         return _extreme_text(call, rows)
     codes = encode(values)
     some = rows.members.sizes > 0
-    found = _extreme_codes(rows, codes.codes, least=call.function in ("min", "bool_and"))
+    found = _extreme_codes(rows, codes.codes, least=is_least)
     if pt.is_interval(values.type):
         return _first(call, rows.take(np.flatnonzero(codes.codes == found[rows.members.numbers])))
     return codes.decode(np.where(some, found, 0), some)
+
+
+def _has_own_extremes(kind: pa.DataType) -> bool:
+    """Tell whether the order of a type is Arrow's, which needs no codes for the least of all."""
+    is_moment = pt.is_date32(kind) or pt.is_timestamp(kind) or pt.is_time64(kind)
+    return bool(pt.is_integer(kind) or pt.is_decimal(kind) or is_moment or is_textual(kind))
 
 
 def _extreme_text(call: AggregateCall, rows: Grouped) -> pa.Array:

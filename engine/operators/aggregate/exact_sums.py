@@ -34,6 +34,9 @@ _LIMB = np.int64(2**32 - 1)
 _EXACT_DOUBLE = 2**53
 _MAX_DIGITS = 10**38
 
+# Averages of fewer groups are divided one by one: that takes less than to find those that are easy.
+_FEW_GROUPS = 8
+
 
 def is_exact(kind: pa.DataType) -> bool:
     """Tell whether values of a type are added up exactly: integers and decimals."""
@@ -92,6 +95,8 @@ def _limb_count(parts: Sequence[NDArray[Any]]) -> int:
     if any(words.ndim == 2 for words in parts):
         return 4
     filled = [words for words in parts if len(words)]
+    if all(words.itemsize <= 4 for words in filled):
+        return 1  # so many rows as 2**31 have room, as those of limbs
     most = max((max(-int(words.min()), int(words.max())) for words in filled), default=0)
     return 1 if most * sum(map(len, filled)) < 2**63 else 2
 
@@ -114,6 +119,8 @@ def join_limbs(
 
     Raises DataError where a sum does not fit.
     """
+    if len(sums) == 1 and pt.is_int64(target):
+        return pa.array(sums[0], mask=~valid)
     low, high, fits = _carry(sums)
     if pt.is_int64(target):
         fits &= high == low >> 63
@@ -158,12 +165,13 @@ def average(
     some = counts > 0
     most_count = int(counts.max()) if len(counts) else 0
     whole = sums[0]
-    is_small = len(sums) == 1 and most_count * scale <= _EXACT_DOUBLE
-    easy = (np.abs(whole) <= _EXACT_DOUBLE) & some if is_small else np.zeros(len(whole), np.bool_)
-    # One division of two exact doubles rounds once.
-    divisors = np.where(easy, counts, 1).astype(np.float64) * float(scale)
-    averages = np.where(easy, whole, 0).astype(np.float64) / divisors
-    for place in np.flatnonzero(some & ~easy):
+    averages, left = np.zeros(len(whole)), some
+    if len(whole) > _FEW_GROUPS and len(sums) == 1 and most_count * scale <= _EXACT_DOUBLE:
+        easy = (np.abs(whole) <= _EXACT_DOUBLE) & some
+        # One division of two exact doubles rounds once.
+        divisors = np.where(easy, counts, 1).astype(np.float64) * float(scale)
+        averages, left = np.where(easy, whole, 0).astype(np.float64) / divisors, some & ~easy
+    for place in np.flatnonzero(left):
         total = sum(int(limb[place]) << (32 * number) for number, limb in enumerate(sums))
         # Python divides two integers of any size to the nearest double.
         averages[place] = total / (int(counts[place]) * scale)

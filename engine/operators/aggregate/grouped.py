@@ -74,7 +74,8 @@ def rows_of(
         rows, keys = rows.take(chosen), _take_each(keys, chosen)
     if call.distinct:
         numbers = rows.members.numbers
-        distinct = group_rows([pa.array(numbers), *rows.arguments], len(numbers))
+        groups_of = [] if rows.members.count == 1 else [pa.array(numbers)]
+        distinct = group_rows([*groups_of, *rows.arguments], len(numbers))
         chosen = np.sort(distinct.rows)
         rows, keys = rows.take(chosen), _take_each(keys, chosen)
     if call.order_by:

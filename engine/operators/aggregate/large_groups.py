@@ -26,6 +26,7 @@ from raydb.engine.operators.partition import pieces_of
 from raydb.engine.operators.relation import Collector, Relation, joined
 from raydb.engine.operators.sort import sort
 from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.columns.arrays import count_true
 from raydb.planner.expressions.columns.order import canonical_floats
 from raydb.planner.expressions.nodes import AggregateCall, Column
 from raydb.planner.plan.nodes import SortKey
@@ -158,7 +159,7 @@ def _taking_part(
             masks += [pc.is_valid(piece.columns[column]) for column in arguments]
         some = piece.select(columns)
         for mask in masks and [_all(masks)]:
-            some = some.filter(mask, pc.sum(mask, min_count=0).as_py())
+            some = some.filter(mask, count_true(mask))
         whole = {key: canonical_floats(some.columns[key]) for key in keys}
         yield Relation({**some.columns, **whole}, some.row_count)
 

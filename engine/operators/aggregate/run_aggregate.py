@@ -25,7 +25,7 @@ from raydb.engine.operators.aggregate.fold_blocks import (
 )
 from raydb.engine.operators.aggregate.large_groups import aggregate_large, fits_files
 from raydb.engine.operators.partition import part_count, split_by_hash
-from raydb.engine.operators.relation import Collector, Relation, concatenate
+from raydb.engine.operators.relation import MIN_ROWS, Collector, Relation, concatenate
 from raydb.engine.operators.steps import rows_below, steps_of
 from raydb.interrupts import beside
 from raydb.planner.expressions.nodes import (
@@ -122,6 +122,8 @@ def aggregate_rows(
         # Not even numbers for the rows: a cross product may have more of them than bytes fit.
         counts = {column: pa.array([row_count], call.type) for column, call in calls}
         return Relation(counts, 1)
+    if row_count <= MIN_ROWS:
+        return aggregate(keys, calls, values, row_count)
     rows, places = as_relation(keys, values, row_count)
     need = aggregate_need(rows, keys, calls)
     if need <= memory.room():

@@ -31,12 +31,12 @@ from raydb.engine.operators.relation import (
 from raydb.engine.operators.scan.comparisons import comparisons_of
 from raydb.engine.operators.scan.packed_rows import PackedRows
 from raydb.interrupts import check_interrupt
+from raydb.planner.expressions.columns.arrays import count_true
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Column, Expression, columns_of, conjuncts
 from raydb.planner.expressions.registry import is_volatile, may_raise
 from raydb.planner.stars.table_scan import is_small
 from raydb.storage.in_order import in_order
-from raydb.storage.tables.key_index import candidates
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import ROW_NUMBER
 from raydb.values import dataclass, replace
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.context.memory import Memory
     from raydb.engine.operators.run import Sources
-    from raydb.planner.plan.nodes import IndexLookup, Scan
+    from raydb.planner.plan.nodes import Scan
     from raydb.storage.tables.parts import Comparison, Part
     from raydb.storage.tables.table import Table
 
@@ -116,6 +116,13 @@ def scan_table(
     named = {stored[column]: some for column, some in found.columns.items()}
     are_packed = [column for column in columns if column.name in packed]
     return PackedRows.of(named, frozenset(are_packed), found.row_count)
+
+
+def decoded_rows(table: Table, columns: Sequence[Column]) -> Relation:
+    """Return some columns of a table's visible rows, which cost nothing to read."""
+    names = _names(columns)
+    values = dict(zip(names, table.rows.columns(names), strict=True))
+    return _visible_rows(table, columns, values, 0, table.rows.row_count)
 
 
 def packed_columns(table: Table, columns: Sequence[Column]) -> dict[str, pa.ChunkedArray]:
@@ -210,7 +217,7 @@ class ScanBlocks:
         values = dict(zip(names, part.slice(names, start, stop), strict=True))
         rows = _visible_rows(self.table, keys, values, first + start, stop - start)
         mask = evaluate(self.predicate, rows.columns, rows.row_count)
-        count = pc.sum(mask, min_count=0).as_py()
+        count = count_true(mask)
         if count * _FEW_OF_BLOCK > rows.row_count:
             return None
         matches = rows.filter(mask, count).combined()
@@ -287,7 +294,8 @@ def _visible_rows(
     live = None if table.live is None else table.live[first : first + count]
     values: dict[Column, pa.ChunkedArray | pa.Array] = {}
     for column in columns:
-        check_interrupt()
+        if live is not None:
+            check_interrupt()
         if column.name == ROW_NUMBER:
             numbers = np.arange(first, first + count, dtype=np.int32)
             values[column] = pa.array(numbers if live is None else numbers[live])
@@ -337,7 +345,7 @@ def scan_matches(
 
     def keep(rows: Relation) -> Relation:
         mask = evaluate(predicate, rows.columns, rows.row_count)
-        return rows.filter(mask, pc.sum(mask, min_count=0).as_py())
+        return rows.filter(mask, count_true(mask))
 
     rows = fetch_rows(table, sorted(read, key=lambda column: column.number), candidates)
     rows = Relation({**rows.columns, _NUMBER: pa.array(candidates)}, len(candidates))
@@ -412,28 +420,6 @@ def _text_codes(table: Table, column: Column) -> tuple[NDArray[np.int32], pa.Arr
     return np.concatenate(numbers), pa.concat_arrays([values, pa.nulls(1, values.type)])
 
 
-def lookup_rows(
-    table: Table, columns: Sequence[Column], lookup: IndexLookup, memory: Memory
-) -> Relation | None:
-    """Return some columns of the visible rows with some keys; others may be among them.
-
-    None where it is no better than to compare all rows.
-    """
-    schema = table.rows.schema
-    values = zip(*([each.value for each in key] for key in lookup.keys), strict=True)
-    keys = [
-        pa.array(column, schema.field(name).type)
-        for name, column in zip(lookup.columns, values, strict=False)
-    ]
-    if not lookup.keys:
-        return fetch_rows(table, columns, np.empty(0, np.int64))
-    most = max(_ALWAYS_FEW, table.row_count // _SPARSE)
-    found = candidates(table.rows, lookup.columns, keys, most, memory.room())
-    if found is None:
-        return None
-    return fetch_rows(table, columns, found if table.live is None else found[table.live[found]])
-
-
 def scan_slice(table: Table, columns: Sequence[Column], offset: int, count: int) -> Relation | None:
     """Return some columns of `count` visible rows from row `offset` on.
 
@@ -462,8 +448,13 @@ def is_decoded(table: Table, columns: Iterable[Column]) -> bool:
     )
 
 
+def most_few_rows(table: Table) -> int:
+    """Return how many rows of a table are few: these are read one by one."""
+    return max(_ALWAYS_FEW, table.row_count // _SPARSE)
+
+
 def _are_few(count: int, table: Table) -> bool:
-    return count <= _ALWAYS_FEW or count <= table.row_count // _SPARSE
+    return count <= most_few_rows(table)
 
 
 def _visible(table: Table) -> NDArray[np.int64]:

@@ -18,7 +18,7 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from raydb.errors import DataError
-from raydb.planner.expressions.columns.arrays import as_array, common_length, each
+from raydb.planner.expressions.columns.arrays import as_array, common_length, count_true, each
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS
 from raydb.planner.expressions.types import INTERVAL
 from raydb.storage.clocks import TIMETZ
@@ -68,7 +68,7 @@ def compute(function: Callable[..., Any], target: pa.DataType, *values: Values) 
         result = array_of(function(*map(numbers_of, arrays)), target, 1 if count is None else count)
         return result[0] if count is None else result
     arrays = [array.filter(valid) if len(array) == count else array for array in arrays]
-    found = array_of(function(*map(numbers_of, arrays)), target, pc.sum(valid, min_count=0).as_py())
+    found = array_of(function(*map(numbers_of, arrays)), target, count_true(valid))
     places = pc.subtract(pc.cumulative_sum(valid.cast(pa.int64())), 1)
     return found.take(pc.if_else(valid, places, pa.scalar(None, pa.int64())))
 

@@ -35,13 +35,13 @@ _COMPARED = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equ
 
 def _compare(name: str, _: Call, left: Values, right: Values) -> Values:
     """Compare: doubles in total order, intervals with 30 days a month, lists by elements."""
-    if pt.is_integer(left.type) and left.type == right.type:
-        return getattr(pc, name)(left, right)
+    compute = getattr(pc, name)
+    if left.type == right.type and pt.is_integer(left.type):
+        return compute(left, right)
     if pt.is_nested(left.type) and name in ("equal", "not_equal"):
         equal = equal_lists(left, right)
         return equal if name == "equal" else pc.invert(equal)
-    compute = getattr(pc, name)
-    left, right = (order_nested(order_intervals(each)) for each in (left, right))
+    left, right = order_nested(order_intervals(left)), order_nested(order_intervals(right))
     if pt.is_floating(left.type) or pt.is_floating(right.type):
         left, right = cast_values(left, pa.float64()), cast_values(right, pa.float64())
         if isinstance(left, pa.Scalar):
@@ -117,6 +117,8 @@ def _in(call: Call, rows: Rows) -> Values:
         return functools.reduce(pc.or_kleene, map(equal, map(rows.value, listed)))
     value_set = canonical_floats(_value_set(operand.type, listed, rows))
     found = pc.is_in(canonical_floats(operand), value_set=value_set)
+    if not isinstance(operand, pa.Scalar) and not operand.null_count:
+        return found
     return pc.if_else(pc.is_valid(operand), found, pa.scalar(None, pa.bool_()))
 
 

@@ -203,10 +203,16 @@ def asks_statement(expression: Expression) -> bool:
 
     Only the thread of the statement has these.
     """
-    return isinstance(expression, Call) and (
-        expression.function in ("nextval", "setval", "currval", "current_setting")
-        or any(map(asks_statement, expression.arguments))
-    )
+    parts = [expression]
+    for part in parts:
+        if isinstance(part, Call):
+            if part.function in _OF_STATEMENT:
+                return True
+            parts += part.arguments
+    return False
+
+
+_OF_STATEMENT = frozenset({"nextval", "setval", "currval", "current_setting"})
 
 
 def _each(names: Values, count: int, value: Callable[[str], int]) -> Values:

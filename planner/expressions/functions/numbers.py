@@ -63,11 +63,15 @@ _FACTORIALS = pa.array(
 # -- operators
 
 
-def _arithmetic(name: str, call: Call, left: Values, right: Values) -> Values:
+def _arithmetic(
+    compute: Callable[[Values, Values], Values], call: Call, left: Values, right: Values
+) -> Values:
     """Checked add, subtract or multiply in the type of the result."""
-    compute = getattr(pc, f"{name}_checked")
-    if not pt.is_decimal(call.type):
-        return compute(cast_values(left, call.type), cast_values(right, call.type))
+    kind = call.type
+    if left.type == kind and right.type == kind and not pt.is_decimal(kind):
+        return compute(left, right)
+    if not pt.is_decimal(kind):
+        return compute(cast_values(left, kind), cast_values(right, kind))
     left, right = _as_decimal(left), _as_decimal(right)
     digits = left.type.precision + right.type.precision + 1
     if digits > 38:  # Arrow's own bound on what a result may need, not what it does need
@@ -94,7 +98,7 @@ for _name, _operation in (
     ("multiply", "multiplication"),
 ):
     scalar(name=_name, can_fail=_may_overflow, operation=_operation)(
-        functools.partial(_arithmetic, _name)
+        functools.partial(_arithmetic, getattr(pc, f"{_name}_checked"))
     )
 
 
