@@ -71,5 +71,7 @@ def refuse_parameters(tree: exp.Expr, owner: str) -> None:
 
 def qualifiers_of(table: exp.Table) -> tuple[str, ...]:
     """Return the database and the schema, or one of them, that are written before a table."""
-    parts = (table.args.get("catalog"), table.args.get("db"))
-    return tuple(name_in(each) for each in parts if each is not None)
+    if (schema := table.args.get("db")) is None:
+        return ()
+    database = table.args.get("catalog")
+    return (name_in(schema),) if database is None else (name_in(database), name_in(schema))

@@ -10,7 +10,7 @@ from sqlglot.errors import ErrorLevel
 from sqlglot.generators.postgres import PostgresGenerator
 
 from raydb.sql.parse.dialect import DIALECT
-from raydb.sql.parse.nodes import unlink
+from raydb.sql.parse.nodes import unlink, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,21 +47,20 @@ _LEFT_ALONE = frozenset(
 
 
 def _kinds_in(tree: exp.Expr) -> set[type[exp.Expr]]:
-    """Return the kinds of nodes in a tree.
+    """Return the kinds of nodes in a tree, but those that `walk` leaves out.
 
     Raises RecursionError for one that sqlglot, which calls itself at each level, but not for AND
     and OR, cannot write.
     """
-    kinds: set[type[exp.Expr]] = set()
-    waiting = [(tree, 0)]
+    nodes = walk(tree)
+    waiting = [(tree, 0)] if len(nodes) > _MOST_LEVELS else []
     for node, level in waiting:
-        kinds.add(type(node))
         if level > _MOST_LEVELS:
             raise RecursionError
         for part in node.iter_expressions():
             is_same = type(part) is type(node) and isinstance(part, exp.Connector)
             waiting.append((part, level if is_same else level + 1))
-    return kinds
+    return set(map(type, nodes))
 
 
 @cache

@@ -98,22 +98,24 @@ def read_call(node: exp.Expr) -> WrittenCall:
 def _read_arguments(node: exp.Expr) -> WrittenCall:
     """Take the arguments of a call apart: DISTINCT comes first, ORDER BY last."""
     arguments = list(node.expressions)
-    call = WrittenCall(function_name(node), ())
+    distinct, within_call, ignores = False, (), None
     if arguments and isinstance(arguments[-1], exp.Order):
         order = arguments.pop()
         require_only(order, "this", "expressions")
         arguments.append(order.this)
-        call = replace(call, order=tuple(order.expressions))
+        within_call = tuple(order.expressions)
     if arguments and isinstance(arguments[0], exp.Distinct):
         require_only(arguments[0], "expressions")
         arguments[:1] = arguments[0].expressions
-        call = replace(call, distinct=True)
+        distinct = True
     for place, argument in enumerate(arguments):  # lag(x IGNORE NULLS, 2), lag(x, 2 IGNORE NULLS)
         if isinstance(argument, exp.IgnoreNulls | exp.RespectNulls):
             require_only(argument, "this")
             arguments[place] = argument.this
-            call = replace(call, ignore_nulls=isinstance(argument, exp.IgnoreNulls))
-    return replace(call, arguments=tuple(arguments))
+            ignores = isinstance(argument, exp.IgnoreNulls)
+    return WrittenCall(
+        function_name(node), tuple(arguments), distinct, within_call, ignore_nulls=ignores
+    )
 
 
 def function_name(node: exp.Expr) -> str:

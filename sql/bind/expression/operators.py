@@ -36,7 +36,10 @@ from raydb.sql.bind.expression.subquery import bind_all, bind_any, bind_row_subq
 from raydb.sql.parse.nodes import collation_name, require_only, unsupported
 from raydb.sql.types import bound_type, system_type
 
-_OPERANDS = ("this", "expression", "typed", "safe")  # the last two describe PostgreSQL's `/`
+_BOTH = frozenset({"this", "expression"})
+_OPERANDS = frozenset(
+    {"this", "expression", "typed", "safe"}
+)  # the last two describe PostgreSQL's `/`
 _ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Add: "add",
     exp.Sub: "subtract",
@@ -127,7 +130,8 @@ def _arithmetic(node: exp.Expr, context: Context) -> Expression:
     # A long sum leans to the left; a loop keeps it off Python's stack.
     chain: list[exp.Expr] = []
     while type(node) in _ARITHMETIC:
-        require_only(node, *_OPERANDS)
+        if not node.args.keys() <= _OPERANDS:
+            require_only(node, *_OPERANDS)
         chain.append(node)
         node = node.this
     result = bind_expression(node, context)
@@ -151,7 +155,8 @@ def _connector(node: exp.Expr, context: Context) -> Expression:
     kind = type(node)
     operands: list[exp.Expr] = []
     while type(node) is kind:
-        require_only(node, "this", "expression")
+        if not node.args.keys() <= _BOTH:
+            require_only(node, *_BOTH)
         operands.append(node.expression)
         node = node.this
     operands.append(node)

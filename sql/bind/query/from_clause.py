@@ -21,7 +21,6 @@ from raydb.planner.plan.nodes import (
     OuterJoin,
     Plan,
     Project,
-    Scan,
     Search,
     SemiJoin,
     Unnest,
@@ -38,7 +37,7 @@ from raydb.sql.bind.expression.expression import Resolve, bind_condition, bind_e
 from raydb.sql.bind.query.asof_join import bind_asof_join, nearest_by_last
 from raydb.sql.bind.query.pivot import check_pivot, pivoted
 from raydb.sql.bind.query.positional_join import bind_positional_join
-from raydb.sql.bind.query.relations import bind_relation, scan_table
+from raydb.sql.bind.query.relations import Source, alias_of, bind_named, scan_table
 from raydb.sql.bind.query.sample import with_sample
 from raydb.sql.bind.query.using import bind_using, named_pairs, natural_pairs
 from raydb.sql.bind.scope import (
@@ -55,11 +54,10 @@ from raydb.sql.bind.table_functions.called_rows import (
     series_as_unnest,
 )
 from raydb.sql.bind.table_functions.file_functions import file_alias, file_table, is_file
-from raydb.sql.parse.nodes import locate, may_name, require_only, unsupported
-from raydb.sql.parse.reader import ROW_ID, name_in
+from raydb.sql.parse.nodes import locate, require_only, unsupported
+from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.searched_tables import function_called
-from raydb.storage.tables.table import ROW_NUMBER
-from raydb.values import dataclass, replace
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,14 +68,6 @@ Side = Literal["left", "right", "full"]
 Arguments: TypeAlias = "tuple[tuple[Column, Expression], ...]"
 _SIDES: dict[str, Side] = {"LEFT": "left", "RIGHT": "right", "FULL": "full"}
 _KINDS = (None, "INNER", "OUTER", "CROSS", "SEMI", "ANTI")
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A bound part of FROM."""
-
-    plan: Plan
-    scope: Scope
 
 
 def bind_from(from_: exp.Expr | None, joins: list[exp.Expr], binding: Binding) -> Source:
@@ -135,6 +125,8 @@ def _bind_source(node: exp.Expr, binding: Binding) -> Source:
 
 
 def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
+    if type(node) is exp.Table and _is_name(node):
+        return bind_named(node, binding)
     node = series_as_unnest(node)
     if pivots := node.args.get("pivots"):
         return _bind_pivot(_without(node, "pivots", "joins"), pivots, node, binding)
@@ -142,7 +134,7 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
         case exp.Subquery(this=exp.Pivot(this=table) as pivot):  # `(PIVOT t ON ...)`
             return _bind_pivot(table, [pivot], node, binding)
         case _ if is_json_call(node):
-            source = Source(*bind_json_rows(node, _alias(node, node.this.name), binding))
+            source = Source(*bind_json_rows(node, alias_of(node, node.this.name), binding))
         case exp.Table():
             require_only(node, "this", "catalog", "db", "alias", "joins", "sample")
             source = _bind_table(node, binding)
@@ -157,11 +149,11 @@ def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
             source = _named(plan, node, "")
         case exp.Unnest():
             require_only(node, "expressions", "alias", "offset", "joins", "sample")
-            source = _bind_unnest(node, _alias(node, "unnest"), binding)
+            source = _bind_unnest(node, alias_of(node, "unnest"), binding)
         case exp.Lateral(this=exp.Unnest() as inner):
             require_only(node, "this", "alias")
             require_only(inner, "expressions", "offset")
-            source = _bind_unnest(inner, _alias(node, "unnest"), binding)
+            source = _bind_unnest(inner, alias_of(node, "unnest"), binding)
         case exp.Lateral() if isinstance(function_called(node), SearchFunction):
             require_only(node, "this", "alias")
             source = _bind_call(node, binding)
@@ -253,7 +245,7 @@ def _rename(node: exp.Expr, source: Source, binding: Binding) -> Source:
 
 def _named(plan: Plan, node: exp.Expr, name: str) -> Source:
     """Return a plan under the alias of its node, or under a name where it has none."""
-    alias, columns = _alias(node, name)
+    alias, columns = alias_of(node, name)
     return Source(plan, table_scope(alias, plan.columns, columns))
 
 
@@ -268,16 +260,6 @@ def _without(node: exp.Expr, *arguments: str) -> exp.Expr:
     return bare
 
 
-def _alias(node: exp.Expr, name: str) -> tuple[str, tuple[str, ...]]:
-    """Return the name of a source and the new names of its columns, `t(a, b)`."""
-    alias = node.args.get("alias")
-    if alias is None:
-        return name, ()
-    require_only(alias, "this", "columns")
-    columns = tuple(column.name for column in alias.args.get("columns") or ())
-    return (name if alias.this is None else alias.this.name), columns
-
-
 def _bind_call(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
     """Return the rows of a call of a table function."""
     arguments, name = node.this.expressions, node.this.name.lower()
@@ -288,7 +270,7 @@ def _bind_call(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
             plan = function.bind(read_call(function, arguments, binding))
         case _:
             raise _unknown_function(name)
-    alias, names = _alias(node, name)
+    alias, names = alias_of(node, name)
     if function.names_column and alias != name and not names:
         names = (alias,)
     return Source(plan, table_scope(alias, plan.columns, names, name))
@@ -324,16 +306,7 @@ def _bind_table(node: exp.Table, binding: Binding) -> Source:
         return _bind_call(node, binding)
     if not isinstance(node.this, exp.Identifier):
         raise unsupported(node.this)
-    found = bind_relation(node, binding)
-    name, names = _alias(node, found.name)
-    place = found.place if node.args.get("alias") is None else ("", "")
-    plan, row_number = found.plan, None
-    # What was made of a text, and not read from it, may name it.
-    if isinstance(plan, Scan) and may_name(node, ROW_ID):
-        row_number = new_column(binding, ROW_NUMBER, pa.int32())
-        plan = replace(plan, columns=(*plan.columns, row_number))
-    scope = table_scope(name, found.plan.columns, names, found.name, place, row_number)
-    return Source(plan, scope)
+    return bind_named(node, binding)
 
 
 def _bind_join(

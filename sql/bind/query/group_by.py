@@ -75,19 +75,17 @@ class _Names:
 
 
 def bind_groups(
-    group: exp.Expr | None,
+    group: exp.Expr,
     items: Sequence[Item],
     scope: Scope,
     context: Context,
     results: Mapping[Column, str],
     binding: Binding,
-) -> Groups | None:
-    """Return the groups of a query, or None without GROUP BY.
+) -> Groups:
+    """Return the groups of a query by its GROUP BY.
 
     `results` says which columns hold "an aggregate" or "a window function" of the query.
     """
-    if group is None:
-        return None
     require_only(group, "expressions", "all")
     names = _Names(items, scope, context, results)
     if group.args.get("all"):

@@ -132,7 +132,9 @@ def finish(
         for name, expression in ((name, typed(expression)) for name, expression in items)
     ]
     visible = tuple(column for column, _ in listed)
-    columns = {expression: column for column, expression in reversed(listed)}
+    columns: dict[Expression, Column] = {}
+    if order or distinct or distinct_on:
+        columns = {expression: column for column, expression in reversed(listed)}
     if distinct:
         fresh = {column: replace(column, number=next(binding.numbers)) for column in visible}
         plan = Aggregate(Project(plan, tuple(listed)), tuple((fresh[c], c) for c in visible), ())

@@ -50,10 +50,13 @@ def statement_binding(
 ) -> Iterator[Binding]:
     """Give what a statement is bound with; too deep nesting within becomes an error about it."""
     with refuse_deep_nesting():
-        if isinstance(parameters, ParameterRows):
-            yield Binding(catalog, parameters, bind_query, numbers=parameters.numbers)
-        else:
-            yield Binding(catalog, bind_parameters(tree, parameters), bind_query)
+        yield _binding(tree, catalog, parameters)
+
+
+def _binding(tree: exp.Expr, catalog: CatalogInfo, parameters: Parameters) -> Binding:
+    if isinstance(parameters, ParameterRows):
+        return Binding(catalog, parameters, bind_query, numbers=parameters.numbers)
+    return Binding(catalog, bind_parameters(tree, parameters), bind_query)
 
 
 def bind_select(select: Select, catalog: CatalogInfo, parameters: Parameters = ()) -> Plan:
@@ -66,7 +69,8 @@ def bind_select(select: Select, catalog: CatalogInfo, parameters: Parameters = (
 
 def bind_at_once(select: Select, catalog: CatalogInfo, parameters: Parameters = ()) -> BoundQuery:
     """Bind a query that may run again later; errors as in `bind_select`."""
-    with statement_binding(select.tree, catalog, parameters) as binding:
+    with refuse_deep_nesting():
+        binding = _binding(select.tree, catalog, parameters)
         plan = bind_query(select.tree, binding)
         return BoundQuery(plan, bool(binding.clock_reads))
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import itertools
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
+
+import pyarrow as pa
 
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.names import fold, is_same
@@ -11,40 +14,79 @@ from raydb.planner.catalog import CATALOG, MAIN, TEMP
 from raydb.planner.expressions.nodes import Column
 from raydb.planner.plan.nodes import Plan, Scan
 from raydb.sql.ast import Select
+from raydb.sql.bind.binding import new_column
 from raydb.sql.bind.query.with_clause import name_query, refer
+from raydb.sql.bind.scope import table_scope
 from raydb.sql.macros import expand_tree
+from raydb.sql.parse.nodes import may_name, require_only
 from raydb.sql.parse.parser import parse
 from raydb.sql.parse.query import qualifiers_of
-from raydb.sql.parse.reader import name_in
+from raydb.sql.parse.reader import ROW_ID, name_in
 from raydb.sql.parse.schema_names import PG_CATALOG, unknown_place
 from raydb.storage.enums import typed_schema
+from raydb.storage.tables.table import ROW_NUMBER
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from sqlglot import exp
 
     from raydb.planner.catalog import Place, TableInfo
     from raydb.sql.bind.binding import Binding
+    from raydb.sql.bind.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class Source:
+    """A bound part of FROM."""
+
+    plan: Plan
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
     """A table, a view or a common table expression, by its name as it was made.
 
-    place: the database and the schema that it is in; empty for a common table expression.
+    place: the database and the schema that it is in; empty for a common table expression. columns:
+    those of a table.
     """
 
     name: str
     place: Place
     plan: Plan
+    columns: TableColumns | None = None
 
 
-def bind_relation(node: exp.Table, binding: Binding) -> Relation:
+def bind_named(node: exp.Table, binding: Binding) -> Source:
     """Return what a name in FROM stands for. Raises ProgrammingError for one that is not known."""
+    found = _bind_relation(node, binding)
+    name, names = alias_of(node, found.name)
+    place = found.place if node.args.get("alias") is None else ("", "")
+    plan, row_number = found.plan, None
+    # What was made of a text, and not read from it, may name it.
+    if isinstance(plan, Scan) and may_name(node, ROW_ID):
+        row_number = new_column(binding, ROW_NUMBER, pa.int32())
+        plan = replace(plan, columns=(*plan.columns, row_number))
+    if found.columns is not None and row_number is None and not names:
+        return Source(plan, found.columns.scope(name, found.name, place))
+    scope = table_scope(name, found.plan.columns, names, found.name, place, row_number)
+    return Source(plan, scope)
+
+
+def alias_of(node: exp.Expr, name: str) -> tuple[str, tuple[str, ...]]:
+    """Return the name of a source and the new names of its columns, `t(a, b)`."""
+    alias = node.args.get("alias")
+    if alias is None:
+        return name, ()
+    require_only(alias, "this", "columns")
+    columns = tuple(column.name for column in alias.args.get("columns") or ())
+    return (name if alias.this is None else alias.this.name), columns
+
+
+def _bind_relation(node: exp.Table, binding: Binding) -> _Relation:
     written, qualifiers = name_in(node.this), qualifiers_of(node)
     if not qualifiers and (query := binding.queries.get(fold(written))) is not None:
-        return Relation(query.name, ("", ""), refer(query, binding))
+        return _Relation(query.name, ("", ""), refer(query, binding))
     catalog = binding.catalog
     relations = catalog.relations
     is_system = len(qualifiers) == 1 and is_same(qualifiers[0], PG_CATALOG)
@@ -68,12 +110,12 @@ def bind_relation(node: exp.Table, binding: Binding) -> Relation:
         near = did_you_mean(written, (*queries, *known))
         place = "".join(f"{each}." for each in qualifiers)
         raise ProgrammingError(f"table '{place}{written}' does not exist{near}")
-    is_table = found.key in catalog.tables
-    if is_table:
-        return Relation(found.bare, found.place, scan_table(found.key, binding))
+    if found.key in catalog.tables:
+        columns = _columns_of(found.key, binding)
+        return _Relation(found.bare, found.place, Scan(found.key, columns.columns), columns)
     inside = None if found.place[0] == TEMP else found.place
     plan = _bind_view(found.key, catalog.views[found.key], inside, binding)
-    return Relation(found.bare, found.place, plan)
+    return _Relation(found.bare, found.place, plan)
 
 
 def scan_table(table: str, binding: Binding) -> Scan:
@@ -82,22 +124,55 @@ def scan_table(table: str, binding: Binding) -> Scan:
     Raises ProgrammingError for a file that the statement has not opened, as where a catalog lists
     the views over it.
     """
+    return Scan(table, _columns_of(table, binding).columns)
+
+
+class TableColumns:
+    """The columns of a table under the numbers that a statement gives them, and their scopes."""
+
+    def __init__(self, columns: tuple[Column, ...]) -> None:
+        self.columns = columns
+        self._scopes: dict[tuple[str, str, Place], Scope] = {}
+
+    def scope(self, alias: str, name: str, place: Place) -> Scope:
+        """Return the scope of the table; see `table_scope`."""
+        key = alias, name, place
+        found = self._scopes.get(key)
+        if found is None:
+            _make_room(self._scopes)
+            found = self._scopes[key] = table_scope(alias, self.columns, (), name, place)
+        return found
+
+
+# The columns of tables as statements number them; most do so alike.
+_columns: WeakKeyDictionary[TableInfo, dict[tuple[int, ...], TableColumns]] = WeakKeyDictionary()
+_MOST_KEPT = 32
+
+
+def _columns_of(table: str, binding: Binding) -> TableColumns:
     known = binding.catalog.tables.get(table)
     if known is None:
         raise ProgrammingError(f"{table} is read where a query names it, not here")
-    columns = _columns.get(known)
-    if columns is None:
-        schema = typed_schema(known.definition.schema)
-        columns = _columns[known] = tuple(zip(schema.names, schema.types, strict=True))
-    numbers = binding.numbers
-    return Scan(table, tuple([Column(next(numbers), name, kind) for name, kind in columns]))
+    made = _columns.get(known)
+    if made is None:
+        made = _columns[known] = {}
+    schema = known.definition.schema
+    numbers = tuple(itertools.islice(binding.numbers, len(schema)))
+    found = made.get(numbers)
+    if found is None:
+        schema = typed_schema(schema)
+        _make_room(made)
+        columns = map(Column, numbers, schema.names, schema.types)
+        found = made[numbers] = TableColumns(tuple(columns))
+    return found
 
 
-# The names and types of tables' columns, which each statement asks for.
-_columns: WeakKeyDictionary[TableInfo, tuple[tuple[str, pa.DataType], ...]] = WeakKeyDictionary()
+def _make_room(kept: dict[Any, Any]) -> None:
+    if len(kept) == _MOST_KEPT:
+        kept.clear()
 
 
-def _bind_system_view(written: str, is_named: bool, binding: Binding) -> Relation | None:
+def _bind_system_view(written: str, is_named: bool, binding: Binding) -> _Relation | None:
     """Return a table of pg_catalog, None for what is none unless that schema is named."""
     from raydb.sql.system_catalog import SYSTEM_VIEWS  # noqa: PLC0415  (few statements ask)
 
@@ -105,7 +180,7 @@ def _bind_system_view(written: str, is_named: bool, binding: Binding) -> Relatio
     if name in SYSTEM_VIEWS:
         view = f"{PG_CATALOG}.{name}"
         plan = _bind_view(view, SYSTEM_VIEWS[name], (CATALOG, MAIN), binding)
-        return Relation(name, (CATALOG, PG_CATALOG), plan)
+        return _Relation(name, (CATALOG, PG_CATALOG), plan)
     if is_named:
         near = did_you_mean(written, SYSTEM_VIEWS)
         raise ProgrammingError(f"table '{PG_CATALOG}.{written}' does not exist{near}")

@@ -75,22 +75,21 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
         binding,
     )
     bind_items(node.expressions, scope, context("SELECT"), items)
-    where, having, qualify = (
-        _condition(node, clause, scope, context) for clause in ("where", "having", "qualify")
-    )
-    order = bind_order(node, items, context("ORDER BY"))
+    where = _condition(node, "where", scope, context)
+    having = _condition(node, "having", scope, context)
+    qualify = _condition(node, "qualify", scope, context)
+    order = bind_order(node, items, context("ORDER BY")) if node.args.get("order") else []
     distinct_on = _bind_distinct_on(node, items, context)
     _check_windows(windows.named, context)
     folded = frozenset((*aggregates.calls.values(), *aggregates.groupings.values()))
-    windowed = frozenset(windows.calls.values())
-    results = (
-        dict.fromkeys(folded, "an aggregate")
-        | dict.fromkeys(windowed, "a window function")
-        | dict.fromkeys(unnests.lists.values(), "unnest()")
-    )
-    groups = bind_groups(
-        node.args.get("group"), items, scope, context("GROUP BY"), results, binding
-    )
+    groups = None
+    if (group := node.args.get("group")) is not None:
+        results = (
+            dict.fromkeys(folded, "an aggregate")
+            | dict.fromkeys(windows.calls.values(), "a window function")
+            | dict.fromkeys(unnests.lists.values(), "unnest()")
+        )
+        groups = bind_groups(group, items, scope, context("GROUP BY"), results, binding)
     conditions = {"WHERE": where, "HAVING": having, "QUALIFY": qualify}
     _check_places(aggregates, windows, unnests, conditions)
     refuse_outer_aggregates(aggregates.calls, binding)

@@ -32,13 +32,13 @@ from raydb.sql.bind.scope import (
     Scope,
     Visible,
     find_table,
+    find_visible,
     made_name,
     named_scope,
     resolve,
     resolve_visible,
     row_table,
 )
-from raydb.sql.bind.scope import find_name as find_column
 from raydb.sql.parse.nodes import locate, may_name, nodes_of, require_only
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.written import text_of
@@ -361,8 +361,8 @@ def with_aliases(resolve: Resolve, scope: Scope, items: Sequence[Item]) -> Resol
     def find(name: str, table: str | None) -> Expression:
         if table is not None:
             return resolve(name, table)
-        if (column := find_column(scope, name)) is not None:
-            return column
+        if (column := find_visible(scope, name)) is not None:
+            return column.expression
         if row_table(scope, name) is not None and (item := only_item(name, items)) is not None:
             return item.expression
         try:

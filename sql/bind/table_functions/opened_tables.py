@@ -43,7 +43,9 @@ def files_of(
     >>> files_of(select, tables_in(sources_in(select.tree), CatalogInfo({}).relations))
     {"'a.csv'": FileSource(patterns=('a.csv',), kind=None, options=())}
     """
-    files = [table for table in tables if is_file(table)]
+    files = [table for table in _unnamed(tables) if is_file(table)]
+    if not files:
+        return {}
     binding = _binding(statement.tree, files, parameters)
     return {file_table(table): file_source(table, binding) for table in files}
 
@@ -57,7 +59,7 @@ def opened_calls(
 
     Raises as `read_call` does.
     """
-    found = [(table, function_called(table)) for table in tables]
+    found = [(table, function_called(table)) for table in _unnamed(tables)]
     calls = {table: each for table, each in found if isinstance(each, OpenedFunction)}
     if not calls:
         return {}
@@ -66,6 +68,11 @@ def opened_calls(
         file_table(table): read_call(function, table.this.expressions, binding)
         for table, function in calls.items()
     }
+
+
+def _unnamed(tables: Iterable[exp.Table]) -> list[exp.Table]:
+    """Return the tables that are no names."""
+    return [table for table in tables if type(table.this) is not exp.Identifier]
 
 
 def _binding(tree: exp.Expr, tables: Iterable[exp.Table], parameters: Parameters) -> Binding:
@@ -92,17 +99,21 @@ def tables_named(
     >>> tables_named(select, sources_in(select.tree))
     ['Orders']
     """
-    common = {fold(node.args["alias"].this.name) for node in nodes if isinstance(node, exp.CTE)}
+    common = {fold(node.args["alias"].this.name) for node in nodes if type(node) is exp.CTE}
     written = None if isinstance(statement, ast.Select) else statement.tree.this
     if isinstance(written, exp.Schema):
         written = written.this
-    tables = [
-        node
+    names = [
+        name_in(node.this)
         for node in nodes
-        if isinstance(node, exp.Table) and not node.db and node is not written
+        if type(node) is exp.Table
+        and type(node.this) is exp.Identifier
+        and node is not written
+        and not node.db
     ]
-    names = [name_in(table.this) for table in tables if isinstance(table.this, exp.Identifier)]
-    return list(dict.fromkeys(name for name in names if fold(name) not in common))
+    if common:
+        names = [name for name in names if fold(name) not in common]
+    return list(dict.fromkeys(names))
 
 
 def tables_in(nodes: Sequence[exp.CTE | exp.Table], relations: Relations) -> Iterator[exp.Table]:
@@ -118,10 +129,10 @@ def _tables(
 ) -> Iterator[exp.Table]:
     """Yield the tables of sources; inside: the place of the view that they are of, if any."""
     for table in nodes:
-        if not isinstance(table, exp.Table):
+        if type(table) is not exp.Table:
             continue
         yield table
-        if not relations.views or not isinstance(table.this, exp.Identifier):
+        if not relations.views or type(table.this) is not exp.Identifier:
             continue
         places = relations.places(qualifiers_of(table), inside)
         found = relations.find(name_in(table.this), places)
