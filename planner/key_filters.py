@@ -100,9 +100,11 @@ def send_keys(
     left, right = join.sources
     statistics = sending.statistics
     kind = "inner" if isinstance(join, InnerJoin) else join.kind
+    if statistics.largest_table(join) < _MIN_ROWS:  # a filter would be of no use
+        return Sent(left, right, "right", ())
     is_left = statistics.row_count(left) >= statistics.row_count(right)
     filtered: _Side = "left" if is_left else "right"
-    if filtered not in _FILTERED[kind] or not _has_large_table(join, statistics.catalog):
+    if filtered not in _FILTERED[kind]:
         return Sent(left, right, "right", ())
     plan, other = (left, right) if is_left else (right, left)
     keys = []
@@ -121,13 +123,6 @@ def send_keys(
             keys.append(SentKeys(number, place, _MOST_SHARE * values))
     sides = (plan, right) if is_left else (left, plan)
     return Sent(*sides, filtered, tuple(keys))
-
-
-def _has_large_table(plan: Plan, catalog: CatalogInfo) -> bool:
-    """Tell whether a filter may be of use, which is estimated of no others."""
-    if isinstance(plan, Scan):
-        return catalog.tables[plan.table].row_count >= _MIN_ROWS
-    return any(_has_large_table(source, catalog) for source in plan.sources)
 
 
 @dataclass(frozen=True, slots=True)

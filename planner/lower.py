@@ -284,8 +284,8 @@ def _fuse_sets(
 def _lower_join(plan: InnerJoin | OuterJoin | SemiJoin, lowering: Lowering) -> HashJoin:
     """Make keys of the equalities between the sides; the rest is checked for each pair."""
     left, right = plan.sources
-    left_columns = frozenset(left.columns)
-    right_columns = frozenset(right.columns)
+    left_columns = lowering.statistics.columns(left)
+    right_columns = lowering.statistics.columns(right)
     pairs: list[tuple[Expression, Expression]] = []
     null_safe: set[int] = set()
     residual: list[Expression] = []

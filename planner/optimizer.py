@@ -97,12 +97,17 @@ _MATCHING_RULES: tuple[Rule, ...] = (
 
 RULES = (*_MATCHING_RULES, *_PLACING_RULES)
 
+# The other rules know no subqueries.
+_OPENING_RULES: tuple[Rule, ...] = (inline_common_tables, unnest_subqueries)
+
 # What an inner join may come of.
 _JOINED = (InnerJoin, OuterJoin, SemiJoin, Union, CommonTable, FILTERS)
 
 # Rules that change nothing in a plan without one of some nodes or functions, which a look at it
 # tells. Of them only unnesting makes new ones.
 NEEDS: Mapping[Rule, tuple[type | str, ...]] = {
+    inline_common_tables: (CommonTable,),
+    unnest_subqueries: (Apply, Subquery),
     fix_clock: ("now",),
     fold_constants: (CONSTANTS, EnumType),
     compare_instants: ("cast_in_zone",),
@@ -139,9 +144,8 @@ def optimize(plan: Plan, catalog: CatalogInfo, found: Contents | None = None) ->
     kinds = (contents(plan) if found is None else found).kinds
     if EnumType in kinds:
         plan = coded(plan)
-    if not kinds.isdisjoint((CommonTable, Apply, Subquery)):
-        plan = _apply(inline_common_tables, catalog, plan)
-        plan = _apply(unnest_subqueries, catalog, plan)
+    if opening := needed_rules(_OPENING_RULES, kinds):
+        plan = _apply_all(opening, catalog, plan)
         kinds = contents(plan).kinds
     rules = needed_rules(_MATCHING_RULES, kinds)
     if CommonTable not in kinds:

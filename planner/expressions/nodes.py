@@ -90,10 +90,11 @@ class Lambda:
 
 
 class _Judged:
-    """What `registry.may_raise` has found of a call: rules and operators ask it of every part."""
+    """What `registry.may_raise` and `has_subquery` have found of a call: rules ask every part."""
 
-    __slots__ = ("may_raise",)
+    __slots__ = ("has_subquery", "may_raise")
 
+    has_subquery: bool
     may_raise: bool
 
 
@@ -141,7 +142,7 @@ class Subquery:
 
 
 Expression: TypeAlias = "Column | Attribute | Literal | Lambda | Call | Subquery"
-_Leaf = TypeVar("_Leaf", Column, Attribute, "Subquery")
+_Leaf = TypeVar("_Leaf", Column, Attribute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +240,13 @@ def attributes_of(*expressions: Expression) -> frozenset[Attribute]:
 
 def has_subquery(expression: Expression) -> bool:
     """Tell whether a part of an expression is a query."""
-    return bool(_leaves_of([expression], Subquery))
+    if not isinstance(expression, Call):
+        return isinstance(expression, Subquery)
+    known: bool | None = getattr(expression, "has_subquery", None)
+    if known is None:
+        known = any(map(has_subquery, expression.arguments))
+        object.__setattr__(expression, "has_subquery", known)
+    return known
 
 
 def _leaves_of(waiting: list[Expression], kind: type[_Leaf]) -> list[_Leaf]:

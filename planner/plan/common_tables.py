@@ -20,6 +20,7 @@ from raydb.planner.expressions.nodes import (
     Lambda,
     Literal,
     Subquery,
+    has_subquery,
     rewrite_calls,
 )
 from raydb.planner.expressions.types import DATE
@@ -48,11 +49,13 @@ _MAKE_ENUMS = ("enum_value", "try_enum_value")
 
 _LOGIC = ("and", "or")
 
-# By the type of a value in a plan: its fields that may have nodes or columns in them.
+# By the type of a value in a plan: its fields that may have nodes or columns in them; the query of
+# a common table is looked at once.
 _fields_of_type: dict[type, tuple[str, ...]] = {
     Attribute: (),
     Call: ("arguments",),
     Column: (),
+    CommonTable: ("columns",),
     Constants: ("columns",),
     Literal: (),
 }
@@ -61,7 +64,7 @@ _fields_of_type: dict[type, tuple[str, ...]] = {
 def subqueries_in(plan: Plan) -> list[Plan]:
     """Return the plans of the subqueries in the expressions of a node itself."""
     found: list[Plan] = []
-    expressions = [*plan.expressions]
+    expressions = [each for each in plan.expressions if has_subquery(each)]
     for part in expressions:
         if isinstance(part, Call):
             expressions += part.arguments
@@ -182,12 +185,16 @@ def _folds(function: str, arguments: tuple[Expression, ...]) -> bool:
     return True
 
 
-def references_in(plan: Plan) -> Iterator[CommonTable]:
-    """Yield the references in a plan, those in subqueries too, but not in their queries."""
-    if isinstance(plan, CommonTable):
-        yield plan
-    for source in (*plan.sources, *subqueries_in(plan)):
-        yield from references_in(source)
+def references_in(plan: Plan) -> list[CommonTable]:
+    """Return the references in a plan, those in subqueries too, but not in their queries."""
+    found = []
+    waiting = [plan]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, CommonTable):
+            found.append(node)
+        waiting += reversed((*node.sources, *subqueries_in(node)))
+    return found
 
 
 def map_references(plan: Plan, change: Callable[[CommonTable], Plan]) -> Plan:
@@ -201,7 +208,7 @@ def map_references(plan: Plan, change: Callable[[CommonTable], Plan]) -> Plan:
     if isinstance(plan, CommonTable):
         return change(plan)
     plan = plan.map_sources(lambda source: map_references(source, change))
-    if all(next(references_in(query), None) is None for query in subqueries_in(plan)):
+    if not any(map(references_in, subqueries_in(plan))):
         return plan
     return plan.map_expressions(lambda expression: rewrite_calls(expression, change_subquery))
 
@@ -269,7 +276,9 @@ def free_columns(plan: Plan | Subquery) -> frozenset[Column]:
         elif kind is tuple or kind is Call:
             continue
         elif isinstance(part, Node):
-            given.update(part.columns)
+            # Others give those of their sources.
+            if part.definition_fields or part.column_fields or not part.source_fields:
+                given.update(part.columns)
         elif kind is Lambda:
             given.update(part.parameters)
         if kind is Apply or kind is Subquery:
@@ -301,30 +310,22 @@ def _renumber(
     part: Any, numbers: Iterator[int], new: dict[Column, Column], queries: dict[int, Plan]
 ) -> Any:
     """Return a part with other columns; `new` and `queries` have those that were changed before."""
-
-    def change(part: Any) -> Any:
-        return _renumber(part, numbers, new, queries)
-
-    match part:
-        case CommonTable(query=query, columns=columns):
-            if id(query) not in queries:
-                queries[id(query)] = change(query)
-            return replace(part, query=queries[id(query)], columns=change(columns))
-        case Column():
-            if part not in new:
-                new[part] = replace(part, number=next(numbers))
-            return new[part]
-        case tuple():
-            return tuple([change(each) for each in part])
-        case Literal():
-            return part
-        case Constants(columns=columns):
-            return replace(part, columns=change(columns))
-        case _ if is_dataclass(part) and not isinstance(part, type):
-            changed = {field.name: change(getattr(part, field.name)) for field in fields(part)}
-            return replace(part, **changed)
-        case _:
-            return part
+    kind = type(part)
+    if kind is Column:
+        if part not in new:
+            new[part] = replace(part, number=next(numbers))
+        return new[part]
+    if kind is tuple:
+        return tuple([_renumber(each, numbers, new, queries) for each in part])
+    names = _names_of(kind)
+    if not names:
+        return part
+    changed = {name: _renumber(getattr(part, name), numbers, new, queries) for name in names}
+    if kind is CommonTable:
+        if id(part.query) not in queries:
+            queries[id(part.query)] = _renumber(part.query, numbers, new, queries)
+        changed["query"] = queries[id(part.query)]
+    return replace(part, **changed)
 
 
 def separate_subqueries(plan: Plan, numbers: Iterator[int]) -> Plan:
@@ -368,16 +369,23 @@ def _parts(whole: Any) -> list[Any]:
         kind = type(part)
         if kind is tuple:
             parts += part
-        elif kind is CommonTable:
-            parts += part.columns
-            if id(part.query) not in seen:
-                seen.add(id(part.query))
-                parts.append(part.query)
         else:
             names = _fields_of_type.get(kind)
             if names is None:
-                is_whole = issubclass(kind, Literal) or not is_dataclass(kind)
-                names = () if is_whole else tuple([field.name for field in fields(kind)])
-                _fields_of_type[kind] = names
-            parts += [getattr(part, name) for name in names]
+                names = _names_of(kind)
+            if names:
+                parts += [getattr(part, name) for name in names]
+            if kind is CommonTable and id(part.query) not in seen:
+                seen.add(id(part.query))
+                parts.append(part.query)
     return parts
+
+
+def _names_of(kind: type) -> tuple[str, ...]:
+    """Return the fields of a value in a plan that may have nodes or columns in them."""
+    names = _fields_of_type.get(kind)
+    if names is None:
+        is_whole = issubclass(kind, Literal) or not is_dataclass(kind)
+        names = () if is_whole else tuple([field.name for field in fields(kind)])
+        _fields_of_type[kind] = names
+    return names

@@ -15,7 +15,16 @@ import pyarrow.compute as pc
 from raydb.errors import Error
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, Column, Expression, columns_of, conjuncts
-from raydb.planner.plan.nodes import Aggregate, CommonTable, Plan, Project, Recursive, Scan, Union
+from raydb.planner.plan.nodes import (
+    Aggregate,
+    CommonTable,
+    InnerJoin,
+    Plan,
+    Project,
+    Recursive,
+    Scan,
+    Union,
+)
 from raydb.storage.tables.table import ROW_NUMBER
 
 if TYPE_CHECKING:
@@ -36,12 +45,17 @@ class Statistics:
         # The plan is kept with its estimate, so that its id stays its own.
         self._rows: dict[int, tuple[Plan, float]] = {}
         self._columns: dict[int, tuple[Plan, frozenset[Column]]] = {}
+        # A column of several plans comes of the same one in each.
+        self._origins: dict[Column, tuple[str, str]] = {}
+        self._values: dict[tuple[str, str], float] = {}
+        self._largest: dict[int, tuple[Plan, int]] = {}
 
     def row_count(self, plan: Plan) -> float:
         """Return about how many rows a plan gives; never less than a fraction of one."""
-        if id(plan) not in self._rows:
-            self._rows[id(plan)] = (plan, max(plan.estimate(self), 1e-3))
-        return self._rows[id(plan)][1]
+        known = self._rows.get(id(plan))
+        if known is None:
+            known = self._rows[id(plan)] = (plan, max(plan.estimate(self), 1e-3))
+        return known[1]
 
     def joined_row_count(self, one: Plan, other: Plan, conditions: Iterable[Expression]) -> float:
         """Return about how many rows an inner join of two plans gives."""
@@ -64,11 +78,13 @@ class Statistics:
     def distinct_count(self, plan: Plan, column: Column) -> float:
         """Return about how many values a column of a plan's has."""
         rows = self.row_count(plan)
-        found = _origin(plan, column)
+        found = self._origin(plan, column)
         if found is None:
             return max(1.0, rows / 10)
-        info = self.catalog.tables[found[0]]
-        return min(rows, _distinct_values(info, found[1], self.catalog))
+        if found not in self._values:
+            info = self.catalog.tables[found[0]]
+            self._values[found] = _distinct_values(info, found[1], self.catalog)
+        return min(rows, self._values[found])
 
     def group_count(self, plan: Plan, keys: Iterable[Expression]) -> float:
         """Return about how many tuples of values some expressions over a plan have."""
@@ -78,15 +94,39 @@ class Statistics:
         """Return about how many values an expression over one of the plans has."""
         columns = columns_of(expression)
         for plan in plans:
-            if columns and columns <= self._columns_of(plan):
+            if columns and columns <= self.columns(plan):
                 each = (self.distinct_count(plan, column) for column in columns)
                 return min(prod(each), self.row_count(plan))
         return 1.0
 
-    def _columns_of(self, plan: Plan) -> frozenset[Column]:
-        if id(plan) not in self._columns:
-            self._columns[id(plan)] = (plan, frozenset(plan.columns))
-        return self._columns[id(plan)][1]
+    def columns(self, plan: Plan) -> frozenset[Column]:
+        """Return the columns of a plan."""
+        known = self._columns.get(id(plan))
+        if known is None:
+            if isinstance(plan, InnerJoin):
+                columns = frozenset[Column]().union(*map(self.columns, plan.sources))
+            else:
+                columns = frozenset(plan.columns)
+            known = self._columns[id(plan)] = (plan, columns)
+        return known[1]
+
+    def largest_table(self, plan: Plan) -> int:
+        """Return how many rows the largest table has that a plan reads, 0 where it reads none."""
+        known = self._largest.get(id(plan))
+        if known is None:
+            if isinstance(plan, Scan):
+                most = self.catalog.tables[plan.table].row_count
+            else:
+                most = max(map(self.largest_table, plan.sources), default=0)
+            known = self._largest[id(plan)] = (plan, most)
+        return known[1]
+
+    def _origin(self, plan: Plan, column: Column) -> tuple[str, str] | None:
+        """Return the table and the column that a plan's column is, if it is one as it stands."""
+        found = self._origins.get(column) or _origin(plan, column)
+        if found is not None:
+            self._origins[column] = found
+        return found
 
     def combined_row_count(
         self, sources: Sequence[Plan], conditions: Sequence[Expression]
@@ -112,7 +152,7 @@ class Statistics:
         share = 1.0
         by_table: dict[str, list[tuple[Expression, dict[Column, str]]]] = {}
         for part in conjuncts(predicate):
-            origins = {column: _origin(source, column) for column in columns_of(part)}
+            origins = {column: self._origin(source, column) for column in columns_of(part)}
             tables = {None if origin is None else origin[0] for origin in origins.values()}
             table = next(iter(tables), None)
             if len(tables) == 1 and table is not None:
@@ -127,7 +167,6 @@ class Statistics:
 
 
 def _origin(plan: Plan, column: Column) -> tuple[str, str] | None:
-    """Return the table and the column that a plan's column is, if it is one as it stands."""
     match plan:
         case Scan(table=table, columns=columns):
             if column in columns and column.name != ROW_NUMBER:

@@ -45,7 +45,7 @@ _FEW_ROWS = 100
 
 def inline_common_tables(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Inline every reference that is the only one of its query, or whose query is cheap."""
-    if next(references_in(plan), None) is None:
+    if not references_in(plan):
         return plan
     numbers = fresh_numbers(plan)
     kept: dict[int, Plan] = {}

@@ -61,74 +61,110 @@ class _Step:
 
 
 def _order(join: InnerJoin, statistics: Statistics) -> Plan:
-    classes, conditions = _equality_classes(join.conditions)
-    parts = [_part(source, classes) for source in join.sources]
-    steps = [_step(one, other, conditions, statistics) for one, other in combinations(parts, 2)]
+    classes, rest = _equality_classes(join.conditions)
+    conditions = [(condition, columns_of(condition)) for condition in rest]
+    class_of = {column: number for number, each in enumerate(classes) for column in each}
+    parts = [_part(source, classes, class_of) for source in join.sources]
+    pairs = list(combinations(parts, 2))
+    steps = _steps(pairs, conditions, statistics)
+    has_all = False
     checked: set[Expression] = set()
-    while steps:
+    while len(parts) > 1:
+        if not steps:  # an equality connects none of them
+            pairs = [(one, other) for one, other in pairs if one in parts and other in parts]
+            steps, has_all = _steps(pairs, conditions, statistics, has_all=True), True
         best = min(steps, key=lambda step: step.cost)
-        one, other = best.one, best.other
-        larger, smaller = sorted((one, other), key=lambda part: -statistics.row_count(part.plan))
+        pair = one, other = best.one, best.other
+        larger, smaller = sorted(pair, key=lambda part: -statistics.row_count(part.plan))
         joined = _Part(
             InnerJoin((larger.plan, smaller.plan), best.conditions),
             one.columns | other.columns,
             {**one.members, **other.members},
         )
         checked.update(best.conditions)
-        parts = [part for part in parts if part not in (one, other)]
+        parts = [part for part in parts if part not in pair]
         # Only the pairs of the new part are new, so that 64 tables take no longer than they must.
-        steps = [step for step in steps if not {step.one, step.other} & {one, other}]
-        steps += [_step(joined, part, conditions, statistics) for part in parts]
+        steps = [step for step in steps if step.one not in pair and step.other not in pair]
+        new = [(joined, part) for part in parts]
+        steps += _steps(new, conditions, statistics, has_all=has_all)
+        pairs += new
         parts.append(joined)
-    return filter_rows(parts[0].plan, [c for c in conditions if c not in checked])
+    return filter_rows(parts[0].plan, [c for c in rest if c not in checked])
 
 
-def _part(source: Plan, classes: Sequence[Sequence[Column]]) -> _Part:
+def _part(
+    source: Plan, classes: Sequence[Sequence[Column]], class_of: Mapping[Column, int]
+) -> _Part:
     """Return a source as a part, whose columns of one class are equal."""
     columns = frozenset(source.columns)
-    own = [[column for column in each if column in columns] for each in classes]
-    within = [_equal(a, b) for each in own for a, b in pairwise(each)]
-    members = {number: each[0] for number, each in enumerate(own) if each}
+    numbers = sorted({class_of[column] for column in columns if column in class_of})
+    own = {number: [each for each in classes[number] if each in columns] for number in numbers}
+    within = [_equal(a, b) for each in own.values() for a, b in pairwise(each)]
+    members = {number: each[0] for number, each in own.items()}
     return _Part(filter_rows(source, within), columns, members)
 
 
-def _step(
-    one: _Part, other: _Part, conditions: Sequence[Expression], statistics: Statistics
-) -> _Step:
-    known = one.columns | other.columns
-    here = [
-        _equal(column, other.members[number])
-        for number, column in one.members.items()
-        if number in other.members
-    ]
-    for condition in conditions:
-        columns = columns_of(condition)
-        if columns <= known and not columns <= one.columns and not columns <= other.columns:
-            here.append(condition)
-    connected = any(_is_equality(condition) for condition in here)
-    rows = statistics.joined_row_count(one.plan, other.plan, here)
-    # Of equals the one with less to read, so that small tables meet first.
-    read = statistics.row_count(one.plan) + statistics.row_count(other.plan)
-    return _Step(one, other, tuple(here), (not connected, rows, read))
+def _steps(
+    pairs: Iterable[tuple[_Part, _Part]],
+    conditions: Sequence[tuple[Expression, frozenset[Column]]],
+    statistics: Statistics,
+    *,
+    has_all: bool = False,
+) -> list[_Step]:
+    """Return the steps that join pairs: those that an equality connects, which cost less, or all.
+
+    conditions: with the columns that each reads.
+    """
+    steps = []
+    for one, other in pairs:
+        here = _between(one, other, conditions)
+        connected = any(map(_is_equality, here))
+        if connected or has_all:
+            rows = statistics.joined_row_count(one.plan, other.plan, here)
+            # Of equals the one with less to read, so that small tables meet first.
+            read = statistics.row_count(one.plan) + statistics.row_count(other.plan)
+            steps.append(_Step(one, other, tuple(here), (not connected, rows, read)))
+    return steps
+
+
+def _between(
+    one: _Part, other: _Part, conditions: Sequence[tuple[Expression, frozenset[Column]]]
+) -> list[Expression]:
+    """Return the conditions over two parts."""
+    here: list[Expression] = []
+    if not one.members.keys().isdisjoint(other.members):
+        here += [
+            _equal(column, other.members[number])
+            for number, column in one.members.items()
+            if number in other.members
+        ]
+    if conditions:
+        known = one.columns | other.columns
+        for condition, columns in conditions:
+            if columns <= known and not columns <= one.columns and not columns <= other.columns:
+                here.append(condition)
+    return here
 
 
 def _equality_classes(
     conditions: Iterable[Expression],
 ) -> tuple[list[list[Column]], list[Expression]]:
     """Return the classes of columns that conditions make equal, and the other conditions."""
-    classes: list[list[Column]] = []
+    # By numbers that grow, and the number of each column's class.
+    classes: dict[int, list[Column]] = {}
+    number_of: dict[Column, int] = {}
     rest = []
-    for condition in conditions:
+    for place, condition in enumerate(conditions):
         match condition:
             case Call(function="equal", arguments=(Column() as left, Column() as right)):
-                touched = [each for each in classes if left in each or right in each]
-                merged = dict.fromkeys(
-                    [*(column for each in touched for column in each), left, right]
-                )
-                classes = [each for each in classes if each not in touched] + [list(merged)]
+                touched = sorted({number_of[each] for each in (left, right) if each in number_of})
+                merged = [column for number in touched for column in classes.pop(number)]
+                merged = list(dict.fromkeys([*merged, left, right]))
+                classes[place] = merged
+                number_of.update(dict.fromkeys(merged, place))
             case _:
                 rest.append(condition)
-    return classes, rest
+    return list(classes.values()), rest
 
 
 def _equal(left: Column, right: Column) -> Expression:

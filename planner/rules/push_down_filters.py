@@ -140,11 +140,16 @@ def _distribute(
     predicates: Sequence[Expression], sources: Sequence[Plan]
 ) -> tuple[tuple[Expression, ...], tuple[Plan, ...]]:
     """Give each predicate to the one source that has all its columns; return the rest too."""
+    if not predicates:
+        return (), tuple(sources)
     owned: list[list[Expression]] = [[] for _ in sources]
     rest = []
-    outputs = [set(source.columns) for source in sources]
+    outputs = [frozenset(source.columns) for source in sources]
     for predicate in predicates:
-        owner = next((i for i, own in enumerate(outputs) if _is_over(predicate, own)), None)
+        read = columns_of(predicate)
+        owner = None
+        if read and not is_volatile(predicate):
+            owner = next((i for i, own in enumerate(outputs) if read <= own), None)
         if owner is None:
             rest.append(predicate)
         else:

@@ -82,13 +82,9 @@ class Node:
     @property
     def expressions(self) -> tuple[Expression, ...]:
         """The expressions of the node itself."""
-        found: list[Expression] = []
-        for name in self.definition_fields:
-            for _, value in getattr(self, name):
-                _collect(value, found)
-        for name in self.expression_fields:
-            _collect(getattr(self, name), found)
-        return tuple(found)
+        held = [value for name in self.definition_fields for _, value in getattr(self, name)]
+        held += [getattr(self, name) for name in self.expression_fields]
+        return tuple(_expressions_in(held)) if held else ()
 
     @property
     def required_columns(self) -> frozenset[Column]:
@@ -159,16 +155,18 @@ def read_by(expressions: Iterable[Expression]) -> frozenset[Column]:
     return columns_of(*expressions)
 
 
-def _collect(held: Any, found: list[Expression]) -> None:
-    """Add the expressions of what a field holds; without a generator, for every rule asks."""
-    match held:
-        case tuple():
-            for each in held:
-                _collect(each, found)
-        case AggregateCall() | WindowCall():
-            found += expressions_of(held)
-        case _:
-            found.append(held)
+def _expressions_in(held: Iterable[Any]) -> list[Expression]:
+    """Return the expressions of what fields hold; without a generator, for every rule asks."""
+    found: list[Expression] = []
+    for each in held:
+        kind = type(each)
+        if kind is tuple:
+            found += _expressions_in(each)
+        elif kind is AggregateCall or kind is WindowCall:
+            found += expressions_of(each)
+        else:
+            found.append(each)
+    return found
 
 
 def _map_held(held: Any, change: Callable[[Expression], Expression]) -> Any:
