@@ -50,7 +50,7 @@ def fold(name: str) -> str:
 
 def is_same(name: str, other: str) -> bool:
     """Tell whether two names differ by case at most."""
-    return fold(name) == fold(other)
+    return name.lower() == other.lower()
 
 
 class Names:
@@ -62,11 +62,11 @@ class Names:
         self._names = names
         self._places: dict[str, list[int]] = {}
         for place, name in enumerate(names):
-            self._places.setdefault(fold(name), []).append(place)
+            self._places.setdefault(name.lower(), []).append(place)
 
     def places(self, name: str) -> Sequence[int]:
         """Return where the names are that a name may mean; some may differ by case."""
-        found: Sequence[int] = self._places.get(fold(name), ())
+        found: Sequence[int] = self._places.get(name.lower(), ())
         if len(found) < 2 or isinstance(name, Unquoted):
             return found
         return [place for place in found if self._names[place] == name] or found
@@ -76,10 +76,13 @@ class Names:
 
         kind: what has the name, for the ProgrammingError of one that may mean several.
         """
-        found = [self._names[place] for place in self.places(name)]
-        if any(made != found[0] for made in found):
+        places = self.places(name)
+        if not places:
+            return None
+        found = [self._names[place] for place in places]
+        if len(found) > 1 and any(made != found[0] for made in found):
             raise needs_quotes(name, kind, found)
-        return found[0] if found else None
+        return found[0]
 
 
 @lru_cache(maxsize=512)
@@ -113,7 +116,7 @@ def find_object(name: str, known: Collection[str], kind: str) -> str | None:
     No two of a database differ by case alone, unless an earlier version has made them. A name
     without quotes meant the one in lower case then, as the texts of views and BVHs still do.
     """
-    exact = fold(name) if isinstance(name, Unquoted) else name
+    exact = name.lower() if isinstance(name, Unquoted) else name
     return exact if exact in known else find_name(name, known, kind)
 
 

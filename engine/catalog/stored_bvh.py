@@ -112,10 +112,10 @@ def rebuilt(bvh: StoredBvh, tables: Mapping[str, Table], context: StatementConte
 
 def is_outdated(bvh: StoredBvh, tables: Mapping[str, Table]) -> bool:
     """Whether a BVH says of some row what is not so any more."""
-    return any(
-        name not in tables or tables[name].version != version
-        for name, version in bvh.versions.items()
-    )
+    for name, version in bvh.versions.items():
+        if name not in tables or tables[name].version != version:
+            return True
+    return False
 
 
 def newer_count(bvh: StoredBvh, tables: Mapping[str, Table]) -> int:

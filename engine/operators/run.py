@@ -98,8 +98,11 @@ class Sources:
     def rows_of(self, plan: PhysicalPlan, live: Iterable[Column]) -> Relation:
         """Return the rows of a plan with those of its columns that are in `live`."""
         check_interrupt()
-        wanted = frozenset(live)
-        columns = [column for column in plan.columns if column in wanted]
+        own = plan.columns
+        columns = list(own)
+        if live != own:
+            wanted = frozenset(live)
+            columns = [column for column in columns if column in wanted]
         run = RUNNERS[type(plan)]
         if self.trace is None:
             return run(plan, columns, self)

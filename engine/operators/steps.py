@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from raydb.engine.operators.join.join import join_pieces
 from raydb.engine.operators.relation import (
+    MIN_ROWS,
     MORSEL_ROWS,
     Collector,
     Relation,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
     _Step = Filter | KeyFilter | Project
 
+_STEPS = (Filter, KeyFilter, Project)
 
 # Where at most one row in so many is left, the rest of a predicate is evaluated for these.
 _FEW = 4
@@ -165,7 +167,7 @@ def _first_pieces(pieces: Iterator[Relation], memory: Memory) -> tuple[list[Rela
     size_bytes = 0
     for piece in pieces:
         first.append(piece)
-        size_bytes += piece.size_bytes
+        size_bytes += piece.size_bytes if piece.row_count > MIN_ROWS else 0
         if len(first) > _WHOLE_PIECES or size_bytes > memory.room() // _WHOLE_SHARE:
             return first, False
     return first, True
@@ -217,7 +219,7 @@ def steps_of(plan: _Step, live: frozenset[Column], sources: Sources) -> Steps:
     node: PhysicalPlan = plan
     renames_only, one_by_one = True, False
     lowest: list[Expression] = []
-    while isinstance(node, Filter | KeyFilter | Project):
+    while isinstance(node, _STEPS):
         if isinstance(node, Project):
             lowest = []
             items = [item for item in node.items if item[0] in live]
@@ -230,9 +232,9 @@ def steps_of(plan: _Step, live: frozenset[Column], sources: Sources) -> Steps:
             live = read_by(computed)
         elif isinstance(node, Filter):
             is_whole = asks_statement(node.predicate)
-            steps.append(_filter_step(node.predicate, live, is_whole=is_whole))
+            step, live = _filter_step(node.predicate, live, is_whole=is_whole)
+            steps.append(step)
             renames_only = False
-            live |= columns_of(node.predicate)
             one_by_one |= is_whole
             lowest.insert(0, node.predicate)
         elif node.number in sources.key_sets:
@@ -319,18 +321,21 @@ def scanned_blocks(
 
 def _filter_step(
     predicate: Expression, live: frozenset[Column], *, is_whole: bool
-) -> Callable[[Relation], Relation]:
-    """Return a function that keeps the rows for which the predicate is true.
+) -> tuple[Callable[[Relation], Relation], frozenset[Column]]:
+    """Return a function that keeps the rows for which the predicate is true, and what it reads.
 
     Where some parts of it have left few rows, the others are evaluated for these alone, unless it
     is to be evaluated as a whole; one that may fail is in any case.
     """
-    parts = [predicate] if is_whole else _parts(predicate)
-    read = [live.union(*map(columns_of, parts[place:])) for place in range(len(parts) + 1)]
+    parts = [(predicate, columns_of(predicate))] if is_whole else _parts(predicate)
+    read = [live]  # by each part and those behind it, the last first
+    for _, own in reversed(parts):
+        read.append(read[-1] | own)
+    read.reverse()
 
     def run(rows: Relation) -> Relation:
         mask, count = None, rows.row_count
-        for place, part in enumerate(parts):
+        for place, (part, _) in enumerate(parts):
             if mask is not None and (count * _FEW < rows.row_count or may_raise(part)):
                 rows, mask = _kept(rows, mask, count, read[place]), None
             found = evaluate(part, rows.columns, rows.row_count)
@@ -339,18 +344,19 @@ def _filter_step(
         assert mask is not None
         return _kept(rows, mask, count, live)
 
-    return run
+    return run, read[0]
 
 
-def _parts(predicate: Expression) -> list[Expression]:
+def _parts(predicate: Expression) -> list[tuple[Expression, frozenset[Column]]]:
     """Return the conjuncts of a predicate, those in a row that read the same columns as one."""
-    groups: list[list[Expression]] = []
+    groups: list[tuple[list[Expression], frozenset[Column]]] = []
     for part in conjuncts(predicate):
-        if groups and columns_of(groups[-1][0]) == columns_of(part):
-            groups[-1].append(part)
+        read = columns_of(part)
+        if groups and groups[-1][1] == read:
+            groups[-1][0].append(part)
         else:
-            groups.append([part])
-    return [conjunction(group) for group in groups]
+            groups.append(([part], read))
+    return [(conjunction(group), read) for group, read in groups]
 
 
 def _kept(rows: Relation, mask: pa.Array, count: int, live: frozenset[Column]) -> Relation:
@@ -380,10 +386,13 @@ def _compute_step(
     """Return a function that computes columns."""
 
     def run(rows: Relation) -> Relation:
-        values = {
-            column: evaluate(expression, rows.columns, rows.row_count)
-            for column, expression in items
-        }
-        return Relation(values, rows.row_count)
+        inputs, count = rows.columns, rows.row_count
+        values: dict[Column, pa.ChunkedArray | pa.Array] = {}
+        for column, expression in items:
+            known = inputs[expression] if isinstance(expression, Column) else None
+            if known is None or known.type != column.type:
+                known = evaluate(expression, inputs, count)
+            values[column] = known
+        return Relation(values, count)
 
     return run

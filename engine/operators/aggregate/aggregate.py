@@ -58,17 +58,22 @@ def aggregate(
         for column, key in keys.items():
             columns[column] = canonical_floats(joined(key).take(rows))
     inputs: dict[Any, Grouped] = {}
-    last = {_read_by(call): column for column, call in calls}
+    is_alone = len(calls) == 1
+    last = {} if is_alone else {_read_by(call): column for column, call in calls}
     for column, call in calls:
         check_interrupt()
         if call.function == "first" and not call.order_by and call.filter is None and keys:
             columns[column] = joined(values[call.arguments[0]]).take(rows)
             continue
+        if is_alone:
+            rows_read = rows_of(call, groups, values)
+            columns[column] = cast_values(_FOLDS[call.function](call, rows_read), call.type)
+            break
         read = _read_by(call)
         if read not in inputs:
             inputs[read] = rows_of(call, groups, values)
         columns[column] = cast_values(_FOLDS[call.function](call, inputs[read]), call.type)
-        if last[read] == column:
+        if last[read] is column:
             del inputs[read]  # Nobody reads it again, and it may be as large as the rows.
     return Relation(columns, groups.members.count)
 

@@ -54,9 +54,10 @@ def aggregate_by_morsel(
     known only after the first morsel, and where a part of a sum does not fit.
     """
     step = morsel_rows(rows, memory)
-    has_states = is_foldable(calls) and partial_calls(calls) is not None
-    if not has_states or not rows.columns or rows.row_count <= step or steps.one_by_one:
+    if not rows.columns or rows.row_count <= step or steps.one_by_one:
         return None  # Rows without columns are a mere number.
+    if not is_foldable(calls) or partial_calls(calls) is None:
+        return None
 
     def compute(bounds: tuple[int, int]) -> tuple[int, Relation | None]:
         start, stop = bounds

@@ -162,20 +162,28 @@ def average(
 ) -> pa.Array:
     """Return the nearest double to each sum over its count; NULL where the count is 0."""
     scale = 10**kind.scale if pt.is_decimal(kind) else 1
+    if len(counts) <= _FEW_GROUPS:
+        limbs = zip(*[limb.tolist() for limb in sums], strict=True)
+        pairs = zip(limbs, counts.tolist(), strict=True)
+        return pa.array([_quotient(each, count * scale) for each, count in pairs], pa.float64())
     some = counts > 0
-    most_count = int(counts.max()) if len(counts) else 0
+    most_count = int(counts.max())
     whole = sums[0]
-    averages, left = np.zeros(len(whole)), some
-    if len(whole) > _FEW_GROUPS and len(sums) == 1 and most_count * scale <= _EXACT_DOUBLE:
-        easy = (np.abs(whole) <= _EXACT_DOUBLE) & some
-        # One division of two exact doubles rounds once.
-        divisors = np.where(easy, counts, 1).astype(np.float64) * float(scale)
-        averages, left = np.where(easy, whole, 0).astype(np.float64) / divisors, some & ~easy
-    for place in np.flatnonzero(left):
-        total = sum(int(limb[place]) << (32 * number) for number, limb in enumerate(sums))
-        # Python divides two integers of any size to the nearest double.
-        averages[place] = total / (int(counts[place]) * scale)
+    is_small = len(sums) == 1 and most_count * scale <= _EXACT_DOUBLE
+    easy = (np.abs(whole) <= _EXACT_DOUBLE) & some if is_small else np.zeros(len(whole), np.bool_)
+    # One division of two exact doubles rounds once.
+    divisors = np.where(easy, counts, 1).astype(np.float64) * float(scale)
+    averages = np.where(easy, whole, 0).astype(np.float64) / divisors
+    for place in np.flatnonzero(some & ~easy):
+        averages[place] = _quotient([int(limb[place]) for limb in sums], int(counts[place]) * scale)
     return pa.array(averages, mask=~some)
+
+
+def _quotient(limbs: Sequence[int], divisor: int) -> float | None:
+    """Return the sum of limbs by a divisor, None where that is 0."""
+    # Python divides two integers of any size to the nearest double.
+    total = sum([limb << (32 * number) for number, limb in enumerate(limbs)])
+    return total / divisor if divisor else None
 
 
 def as_doubles(values: pa.ChunkedArray | pa.Array) -> NDArray[np.float64]:

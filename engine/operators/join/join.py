@@ -178,12 +178,14 @@ def _pairs_of_blocks(
         yield Relation({}, partners.pair_count())
         return
     left_rows, right_rows = left.rows, right.rows
-    # Two pieces are there at a time, and what comes of them.
-    pair_bytes = BYTES_A_PAIR + 2 * row_width(left_rows) + 2 * row_width(right_rows)
-    most = max(memory.room() // 4 // pair_bytes, FEWEST_PAIRS)
-    if partners.ranges is not None:
-        most = min(most, max(row_count, _MANY_PAIRS))
-    if partners.pair_count() <= most and not unchecked:
+    most, pair_count = FEWEST_PAIRS, partners.pair_count()
+    if pair_count > most:
+        # Two pieces are there at a time, and what comes of them.
+        pair_bytes = BYTES_A_PAIR + 2 * row_width(left_rows) + 2 * row_width(right_rows)
+        most = max(memory.room() // 4 // pair_bytes, most)
+        if partners.ranges is not None:
+            most = min(most, max(row_count, _MANY_PAIRS))
+    if pair_count <= most and not unchecked:
         _mark_pairs(plan, partners, paired)
         pairs = _sides_of(partners, partners.all_pairs())
         yield fetch_in_threads(left_rows, right_rows, pairs, columns)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from raydb.engine.operators.join.partners import Side
 from raydb.engine.operators.partition import part_count, split_by_hash, work_bytes
-from raydb.engine.operators.relation import Relation, concatenate, joined
+from raydb.engine.operators.relation import MIN_ROWS, Relation, concatenate, joined
 from raydb.planner.expressions.nodes import Column
 
 if TYPE_CHECKING:
@@ -27,8 +27,10 @@ _BYTES_A_ROW = 48
 
 def parts_of_sides(left: Side, right: Side, memory: Memory) -> list[tuple[Side, Side]]:
     """Return parts of both sides; the rows of the join are those of the joins of these parts."""
+    if _are_few(left, right) or not left.keys:
+        return [(left, right)]
     need = _need(left, right)
-    if need <= memory.room() or not left.keys:
+    if need <= memory.room():
         return [(left, right)]
     count = part_count(need, memory)
     return list(zip(_split(left, count, memory), _split(right, count, memory), strict=True))
@@ -37,7 +39,7 @@ def parts_of_sides(left: Side, right: Side, memory: Memory) -> list[tuple[Side, 
 def blocks_of_sides(left: Side, right: Side, memory: Memory) -> tuple[list[Side], list[Side]]:
     """Return both sides in blocks, each two of which fit in memory."""
     room = memory.room()
-    if _need(left, right) <= room:
+    if _are_few(left, right) or _need(left, right) <= room:
         return [left], [right]
     # A side that takes little stays whole: each block of the other one meets all of it.
     for whole, other in ((left, right), (right, left)):
@@ -45,6 +47,11 @@ def blocks_of_sides(left: Side, right: Side, memory: Memory) -> tuple[list[Side]
             blocks = list(_blocks(other, room - _need(whole)))
             return ([left], blocks) if whole is left else (blocks, [right])
     return list(_blocks(left, room // 2)), list(_blocks(right, room // 2))
+
+
+def _are_few(left: Side, right: Side) -> bool:
+    """Tell whether no side has more rows than are computed at a time in any case."""
+    return left.rows.row_count <= MIN_ROWS and right.rows.row_count <= MIN_ROWS
 
 
 def some_of_side(side: Side, rows: pa.Array) -> Side:

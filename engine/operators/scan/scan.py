@@ -121,7 +121,7 @@ def scan_table(
 def decoded_rows(table: Table, columns: Sequence[Column]) -> Relation:
     """Return some columns of a table's visible rows, which cost nothing to read."""
     names = _names(columns)
-    values = dict(zip(names, table.rows.columns(names), strict=True))
+    values = dict(zip(names, map(joined, table.rows.columns(names)), strict=True))
     return _visible_rows(table, columns, values, 0, table.rows.row_count)
 
 
@@ -286,7 +286,7 @@ def _names(columns: Collection[Column]) -> list[str]:
 def _visible_rows(
     table: Table,
     columns: Sequence[Column],
-    named: Mapping[str, pa.ChunkedArray],
+    named: Mapping[str, pa.ChunkedArray | pa.Array],
     first: int,
     count: int,
 ) -> Relation:

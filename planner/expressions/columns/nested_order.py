@@ -24,11 +24,13 @@ _NOTHING = pa.scalar(b"")
 
 def has_order(kind: pa.DataType) -> bool:
     """Return whether values of a type can be compared: a map, and what holds one, has no order."""
+    if not pt.is_nested(kind):
+        return True
     if pt.is_map(kind):
         return False
     if pt.is_struct(kind):
         return all(has_order(field.type) for field in kind)
-    return not pt.is_nested(kind) or has_order(kind.value_type)
+    return has_order(kind.value_type)
 
 
 def order_nested(values: Values) -> Values:

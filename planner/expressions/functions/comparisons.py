@@ -38,20 +38,14 @@ def _compare(name: str, _: Call, left: Values, right: Values) -> Values:
     compute = getattr(pc, name)
     if left.type == right.type and pt.is_integer(left.type):
         return compute(left, right)
+    if pt.is_floating(left.type) or pt.is_floating(right.type):
+        doubles = cast_values(left, pa.float64()), cast_values(right, pa.float64())
+        return _compare_doubles(name, *doubles)
     if pt.is_nested(left.type) and name in ("equal", "not_equal"):
         equal = equal_lists(left, right)
         return equal if name == "equal" else pc.invert(equal)
     left, right = order_nested(order_intervals(left)), order_nested(order_intervals(right))
-    if pt.is_floating(left.type) or pt.is_floating(right.type):
-        left, right = cast_values(left, pa.float64()), cast_values(right, pa.float64())
-        if isinstance(left, pa.Scalar):
-            name, left, right = _MIRRORED.get(name, name), right, left
-        if isinstance(right, pa.Scalar) and not _has_nan(right):
-            return _compare_with_number(name, left, right)
-        compute = getattr(pc, name)
-        if _has_nan(left) or _has_nan(right):
-            left, right = order_codes(left), order_codes(right)
-    elif left.type == right.type and is_narrow(left.type):
+    if left.type == right.type and is_narrow(left.type):
         left, right = unscaled(left), unscaled(right)
     return compute(left, right)
 
@@ -63,6 +57,16 @@ _MIRRORED = {
     "greater_equal": "less_equal",
 }
 _OPPOSITE = {"greater": "less_equal", "greater_equal": "less"}
+
+
+def _compare_doubles(name: str, left: Values, right: Values) -> Values:
+    if isinstance(left, pa.Scalar):
+        name, left, right = _MIRRORED.get(name, name), right, left
+    if isinstance(right, pa.Scalar) and not _has_nan(right):
+        return _compare_with_number(name, left, right)
+    if _has_nan(left) or _has_nan(right):
+        left, right = order_codes(left), order_codes(right)
+    return getattr(pc, name)(left, right)
 
 
 def _compare_with_number(name: str, doubles: Values, number: pa.Scalar) -> Values:

@@ -204,16 +204,17 @@ def _better(precedes: Callable[..., Values], best: Values, other: Values) -> Val
 def _connective(name: str, call: Call, rows: Rows) -> Values:
     """Three-valued AND or OR; an argument that may raise sees the undecided rows only."""
     combine = pc.and_kleene if name == "and" else pc.or_kleene
-    decided = pa.scalar(name == "or", BOOLEAN)
-    result = rows.value(call.arguments[0])
+    result = cast_values(rows.value(call.arguments[0]), BOOLEAN)
     for argument in call.arguments[1:]:
         if may_raise(argument):
             result = as_array(result, rows.count)
-            undecided = pc.fill_null(pc.not_equal(result, decided), True)
+            undecided = pc.fill_null(result if name == "and" else pc.invert(result), True)
             value: Values = rows.value_where(argument, undecided)
         else:
             value = rows.value(argument)
-        result = combine(cast_values(result, BOOLEAN), cast_values(value, BOOLEAN))
+        if value.type != BOOLEAN:
+            value = cast_values(value, BOOLEAN)
+        result = combine(result, value)
     return result
 
 
