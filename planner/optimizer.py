@@ -169,8 +169,6 @@ def _match_and_place(matching: Iterable[Rule], catalog: CatalogInfo, plan: Plan)
             continue
         kinds.add(type(node))
         nodes += node.sources
-    if Filter in kinds:
-        kinds.add(FILTERS)
     return _apply_all(needed_rules(_PLACING_RULES, frozenset(kinds)), catalog, plan)
 
 

@@ -18,7 +18,7 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     conjunction,
     conjuncts,
-    rewrite_calls,
+    rewrite_subqueries,
     substitute,
 )
 from raydb.planner.expressions.nodes import Literal as Constant
@@ -79,14 +79,12 @@ class OuterRows:
     def without_subqueries(self, expression: Expression) -> Expression:
         """Return an expression over the rows with columns of theirs for its subqueries."""
 
-        def change(part: Expression) -> Expression:
-            if not isinstance(part, Subquery):
-                return part
+        def change(part: Subquery) -> Expression:
             if part not in self._values:
                 self._values[part] = self._value(part)
             return self._values[part]
 
-        return rewrite_calls(expression, change)
+        return rewrite_subqueries(expression, change)
 
     def keep_where(self, condition: Expression) -> bool:
         """Keep the rows for which [NOT] EXISTS or [NOT] ... ANY holds; False for the rest."""

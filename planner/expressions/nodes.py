@@ -268,34 +268,57 @@ def _leaves_of(waiting: list[Expression], kind: type[_Leaf]) -> list[_Leaf]:
 
 
 def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """Return the expression with `change` applied to every node, children first."""
-    return _rewrite(expression, change, change)
+    """Return the expression with `change` applied to every part, children first."""
+    if isinstance(expression, Call):
+        rewritten = [rewrite(argument, change) for argument in expression.arguments]
+        expression = _with_arguments(expression, rewritten)
+    elif isinstance(expression, Subquery):
+        rewritten = [rewrite(argument, change) for _, argument in expression.arguments]
+        expression = _given(expression, rewritten)
+    return change(expression)
 
 
 def rewrite_calls(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """Return it with `change` applied to every call and subquery in it, children first."""
-    return _rewrite(expression, change, None)
-
-
-def _rewrite(
-    expression: Expression,
-    change: Callable[[Expression], Expression],
-    change_leaf: Callable[[Expression], Expression] | None,
-) -> Expression:
     if isinstance(expression, Call):
-        arguments = expression.arguments
-        rewritten = tuple([_rewrite(argument, change, change_leaf) for argument in arguments])
-        if not all(map(is_, rewritten, arguments)):
-            kind, written = expression.type, expression.written
-            expression = Call(expression.function, rewritten, kind, written)
-        return change(expression)
+        # Most parts are leaves, for which this is not called.
+        rewritten = [
+            rewrite_calls(each, change) if type(each) is Call or type(each) is Subquery else each
+            for each in expression.arguments
+        ]
+        return change(_with_arguments(expression, rewritten))
     if isinstance(expression, Subquery):
-        if expression.arguments:
-            pairs = expression.arguments
-            given = tuple([(column, _rewrite(each, change, change_leaf)) for column, each in pairs])
-            expression = replace(expression, arguments=given)
-        return change(expression)
-    return expression if change_leaf is None else change_leaf(expression)
+        rewritten = [rewrite_calls(argument, change) for _, argument in expression.arguments]
+        return change(_given(expression, rewritten))
+    return expression
+
+
+def rewrite_subqueries(
+    expression: Expression, change: Callable[[Subquery], Expression]
+) -> Expression:
+    """Return it with `change` applied to every subquery in it, those in arguments first."""
+    if isinstance(expression, Subquery):
+        rewritten = [rewrite_subqueries(argument, change) for _, argument in expression.arguments]
+        return change(_given(expression, rewritten))
+    if isinstance(expression, Call) and has_subquery(expression):
+        rewritten = [rewrite_subqueries(argument, change) for argument in expression.arguments]
+        return _with_arguments(expression, rewritten)
+    return expression
+
+
+def _with_arguments(call: Call, arguments: Sequence[Expression]) -> Call:
+    """Return a call of other arguments; itself where none is another one."""
+    if all(map(is_, arguments, call.arguments)):
+        return call
+    return Call(call.function, tuple(arguments), call.type, call.written)
+
+
+def _given(subquery: Subquery, arguments: Sequence[Expression]) -> Subquery:
+    """Return a subquery that reads other expressions of the outer row."""
+    if not arguments:
+        return subquery
+    columns = [column for column, _ in subquery.arguments]
+    return replace(subquery, arguments=tuple(zip(columns, arguments, strict=True)))
 
 
 def expressions_of(call: AggregateCall | WindowCall) -> tuple[Expression, ...]:

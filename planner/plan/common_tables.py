@@ -21,7 +21,7 @@ from raydb.planner.expressions.nodes import (
     Literal,
     Subquery,
     has_subquery,
-    rewrite_calls,
+    rewrite_subqueries,
 )
 from raydb.planner.expressions.types import DATE
 from raydb.planner.plan.nodes import (
@@ -200,17 +200,15 @@ def references_in(plan: Plan) -> list[CommonTable]:
 def map_references(plan: Plan, change: Callable[[CommonTable], Plan]) -> Plan:
     """Return the plan with `change` applied to each of the references in it."""
 
-    def change_subquery(expression: Expression) -> Expression:
-        if isinstance(expression, Subquery):
-            return replace(expression, plan=map_references(expression.plan, change))
-        return expression
+    def change_subquery(subquery: Subquery) -> Expression:
+        return replace(subquery, plan=map_references(subquery.plan, change))
 
     if isinstance(plan, CommonTable):
         return change(plan)
     plan = plan.map_sources(lambda source: map_references(source, change))
     if not any(map(references_in, subqueries_in(plan))):
         return plan
-    return plan.map_expressions(lambda expression: rewrite_calls(expression, change_subquery))
+    return plan.map_expressions(lambda expression: rewrite_subqueries(expression, change_subquery))
 
 
 def map_queries(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
@@ -341,19 +339,17 @@ def _separate(plan: Plan, numbers: Iterator[int], seen: set[int]) -> Plan:
     copies: dict[int, Subquery] = {}
     here: set[int] = set()
 
-    def change(expression: Expression) -> Expression:
-        if not isinstance(expression, Subquery):
-            return expression
-        identity = id(expression.plan)
+    def change(subquery: Subquery) -> Expression:
+        identity = id(subquery.plan)
         here.add(identity)
         if identity not in seen:
-            return expression
+            return subquery
         if identity not in copies:
-            copies[identity] = _with_new_numbers(expression, numbers)
+            copies[identity] = _with_new_numbers(subquery, numbers)
         return copies[identity]
 
     if subqueries_in(plan):
-        plan = plan.map_expressions(lambda expression: rewrite_calls(expression, change))
+        plan = plan.map_expressions(lambda expression: rewrite_subqueries(expression, change))
         seen.update(here)
     return plan.map_sources(lambda source: _separate(source, numbers, seen))
 

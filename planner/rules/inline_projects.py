@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def inline_projects(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Replace the columns of a projection by their expressions, and move it up or away."""
-    plan = plan.map_sources(lambda source: inline_projects(source, catalog))
+    plan = plan.map_sources(lambda source: inline_projects(source, catalog), leaves=False)
     match plan:
         case (
             Project(source=Project(source=inner, items=below))

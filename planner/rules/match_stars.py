@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def match_stars(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Set `star` on each aggregate that has none."""
-    plan = plan.map_sources(lambda source: match_stars(source, catalog))
+    plan = plan.map_sources(lambda source: match_stars(source, catalog), leaves=False)
     if isinstance(plan, Aggregate) and plan.star is None:
         return replace(plan, star=match_star(plan, catalog))
     return plan

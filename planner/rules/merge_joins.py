@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def merge_joins(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Merge inner joins and filters into n-ary joins whose conditions are conjuncts."""
-    plan = plan.map_sources(lambda source: merge_joins(source, catalog))
+    plan = plan.map_sources(lambda source: merge_joins(source, catalog), leaves=False)
     match plan:
         case Filter(source=InnerJoin() | Filter()) | InnerJoin():
             sources, conditions = _collect(plan)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def remove_redundant(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Remove nodes that give what their source gives."""
-    plan = plan.map_sources(lambda source: remove_redundant(source, catalog))
+    plan = plan.map_sources(lambda source: remove_redundant(source, catalog), leaves=False)
     match plan:
         case Filter(source=source, predicate=Literal(value=True)):
             return source

@@ -27,7 +27,7 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     conjuncts,
     has_subquery,
-    rewrite_calls,
+    rewrite_subqueries,
     substitute,
 )
 from raydb.planner.plan.common_tables import fresh_numbers, map_queries, nodes_in, subqueries_in
@@ -144,13 +144,11 @@ def _unnest_conditions(plan: OuterJoin | SemiJoin, builder: PlanBuilder) -> Plan
     right = OuterRows(plan.right, builder, unnest)
     of_left = frozenset(plan.left.columns)
 
-    def change(part: Expression) -> Expression:
-        if not isinstance(part, Subquery):
-            return part
+    def change(part: Subquery) -> Expression:
         side = right if columns_of(part).isdisjoint(of_left) else left
         return side.without_subqueries(part)
 
-    conditions = tuple(rewrite_calls(condition, change) for condition in plan.conditions)
+    conditions = tuple(rewrite_subqueries(condition, change) for condition in plan.conditions)
     joined = replace(plan, left=left.plan, right=right.plan, conditions=conditions)
     return only_columns(joined, plan.columns)
 

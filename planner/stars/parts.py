@@ -81,7 +81,7 @@ def take_apart(plan: Plan) -> Parts | NoStar:
     """Take a plan of scans, filters, projections and joins apart."""
     match plan:
         case Scan(columns=columns):
-            is_numbered = any(column.name == ROW_NUMBER for column in columns)
+            is_numbered = ROW_NUMBER in [column.name for column in columns]
             return NoStar("it reads the numbers of rows") if is_numbered else Parts([plan])
         case Filter(source=source, predicate=predicate):
             parts = take_apart(source)

@@ -203,11 +203,12 @@ class _Seen:
         return substitute(expression, {**known, **self.columns})
 
     def _attributes(self, read: Collection[Column]) -> dict[Column, Expression]:
+        numbers = {column.number for column in read}  # in less time than columns
         return {
             column: Attribute(self.ways[id(scan)].path, column.name, column.type)
             for scan in self._scans()
             for column in scan.columns
-            if column in read
+            if column.number in numbers
         }
 
     def _guards(self, scans: Iterable[Scan]) -> list[Expression]:
@@ -217,8 +218,9 @@ class _Seen:
             way = self.ways[id(scan)]
             if way.parent is not None:
                 nulls = self.catalog.tables[way.parent.table].null_counts
-                for column in way.parent.columns:
-                    if column.name in way.path[-1].columns and nulls[column.name]:
+                names = [name for name in way.path[-1].columns if nulls[name]]
+                for column in way.parent.columns if names else ():
+                    if column.name in names:
                         guards[_is_not_null(column)] = None
         return list(guards)
 

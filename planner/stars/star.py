@@ -49,13 +49,13 @@ _NO_ATTRIBUTES: Mapping[Column, Expression] = MappingProxyType({})
 
 
 def map_unfused_sources(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
-    """Return the plan with `change` applied to each of its sources, but not to that of a star.
+    """Return the plan with `change` applied to its sources, but not to leaves or that of a star.
 
     A fused job does not run it; where none answers a star, `optimize_unfused` changes it later.
     """
     if isinstance(plan, Aggregate) and isinstance(plan.star, Star):
         return plan
-    return plan.map_sources(change)
+    return plan.map_sources(change, leaves=False)
 
 
 def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:

@@ -101,18 +101,26 @@ class Node:
         """What else EXPLAIN says of the node, as JSON values."""
         return {}
 
-    def map_sources(self, change: Callable[[Plan], Plan]) -> Self:
-        """Return the node with `change` applied to each source; itself where none changes."""
+    def map_sources(self, change: Callable[[Plan], Plan], *, leaves: bool = True) -> Self:
+        """Return the node with `change` applied to each source; itself where none changes.
+
+        leaves: whether to those too that have no sources themselves.
+        """
         if not self.source_fields:
             return self
         changes = {}
         for name in self.source_fields:
             held = getattr(self, name)
             if isinstance(held, tuple):
-                changed: Any = tuple([change(source) for source in held])
+                changed: Any = tuple(
+                    [
+                        change(source) if leaves or source.source_fields else source
+                        for source in held
+                    ]
+                )
                 if not all(map(is_, changed, held)):
                     changes[name] = changed
-            elif (changed := change(held)) is not held:
+            elif (leaves or held.source_fields) and (changed := change(held)) is not held:
                 changes[name] = changed
         return replace(self, **changes) if changes else self  # type: ignore[type-var]
 
