@@ -65,7 +65,7 @@ _ARGUMENT_NAMES = {
 def require_only(node: exp.Expr, *known: str) -> None:
     """Raise NotSupportedError if a node has an argument other than the known ones."""
     for name, value in node.args.items():
-        if name in known or value is None or value is False or value == []:
+        if value is None or value is False or name in known or value == []:
             continue
         words = _ARGUMENT_NAMES.get(name, name.strip("_").replace("_", " ").upper())
         raise NotSupportedError(f"{words} is not supported")
@@ -235,6 +235,17 @@ _CONSTANTS = (TokenType.NUMBER, TokenType.STRING)
 _ENDS_CHAINS = (TokenType.COMMA, TokenType.AND, TokenType.OR)
 _QUERIES = (TokenType.FROM, TokenType.DESCRIBE, TokenType.DESC, TokenType.SUMMARIZE)
 _NESTED_TYPES = (TokenType.STRUCT, TokenType.MAP, TokenType.ARRAY, TokenType.LIST, TokenType.RANGE)
+
+
+# What each further level of tokens below is written with; a bracket [ may be two.
+_DEEPENING = ("(", "[", "[", "{", "<", ":=", "AT", "WITH", "FROM", "DESC", "SUMMARIZE")
+
+
+def may_nest_deeply(text: str) -> bool:
+    """Tell whether `refuse_deep_tokens` may find the tokens of a text too deep."""
+    words = text.upper()
+    levels = sum(map(words.count, _DEEPENING))
+    return levels > MOST_NESTED or words.count("JOIN") > _MOST_JOINS
 
 
 def refuse_deep_tokens(tokens: Sequence[Token]) -> None:

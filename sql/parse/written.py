@@ -41,7 +41,8 @@ _LEFT_ALONE = frozenset(
         *(exp.Column, exp.Identifier, exp.Star, exp.Literal, exp.Null, exp.Boolean),
         *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Anonymous),
         *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Not),
-        *(exp.Between, exp.In, exp.Is, exp.Case, exp.If),
+        *(exp.Between, exp.In, exp.Is, exp.Case, exp.If, exp.Cast, exp.DataType, exp.Distinct),
+        *(exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Where, exp.Subquery),
     }
 )
 

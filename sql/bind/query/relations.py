@@ -47,14 +47,14 @@ class Source:
 class _Relation:
     """A table, a view or a common table expression, by its name as it was made.
 
-    place: the database and the schema that it is in; empty for a common table expression. columns:
-    those of a table.
+    place: the database and the schema that it is in; empty for a common table expression. table:
+    None for what is none.
     """
 
     name: str
     place: Place
     plan: Plan
-    columns: TableColumns | None = None
+    table: BoundTable | None = None
 
 
 def bind_named(node: exp.Table, binding: Binding) -> Source:
@@ -67,8 +67,8 @@ def bind_named(node: exp.Table, binding: Binding) -> Source:
     if isinstance(plan, Scan) and may_name(node, ROW_ID):
         row_number = new_column(binding, ROW_NUMBER, pa.int32())
         plan = replace(plan, columns=(*plan.columns, row_number))
-    if found.columns is not None and row_number is None and not names:
-        return Source(plan, found.columns.scope(name, found.name, place))
+    if found.table is not None and row_number is None and not names:
+        return Source(plan, found.table.scope(name, found.name, place))
     scope = table_scope(name, found.plan.columns, names, found.name, place, row_number)
     return Source(plan, scope)
 
@@ -111,8 +111,8 @@ def _bind_relation(node: exp.Table, binding: Binding) -> _Relation:
         place = "".join(f"{each}." for each in qualifiers)
         raise ProgrammingError(f"table '{place}{written}' does not exist{near}")
     if found.key in catalog.tables:
-        columns = _columns_of(found.key, binding)
-        return _Relation(found.bare, found.place, Scan(found.key, columns.columns), columns)
+        table = _bound_table(found.key, binding)
+        return _Relation(found.bare, found.place, table.scan, table)
     inside = None if found.place[0] == TEMP else found.place
     plan = _bind_view(found.key, catalog.views[found.key], inside, binding)
     return _Relation(found.bare, found.place, plan)
@@ -124,14 +124,14 @@ def scan_table(table: str, binding: Binding) -> Scan:
     Raises ProgrammingError for a file that the statement has not opened, as where a catalog lists
     the views over it.
     """
-    return Scan(table, _columns_of(table, binding).columns)
+    return _bound_table(table, binding).scan
 
 
-class TableColumns:
-    """The columns of a table under the numbers that a statement gives them, and their scopes."""
+class BoundTable:
+    """A table under the numbers that a statement gives its columns, and its scopes."""
 
-    def __init__(self, columns: tuple[Column, ...]) -> None:
-        self.columns = columns
+    def __init__(self, scan: Scan) -> None:
+        self.scan = scan
         self._scopes: dict[tuple[str, str, Place], Scope] = {}
 
     def scope(self, alias: str, name: str, place: Place) -> Scope:
@@ -140,30 +140,30 @@ class TableColumns:
         found = self._scopes.get(key)
         if found is None:
             _make_room(self._scopes)
-            found = self._scopes[key] = table_scope(alias, self.columns, (), name, place)
+            found = self._scopes[key] = table_scope(alias, self.scan.columns, (), name, place)
         return found
 
 
-# The columns of tables as statements number them; most do so alike.
-_columns: WeakKeyDictionary[TableInfo, dict[tuple[int, ...], TableColumns]] = WeakKeyDictionary()
+# Tables as statements number their columns, which most do alike.
+_bound: WeakKeyDictionary[TableInfo, dict[tuple[str | int, ...], BoundTable]] = WeakKeyDictionary()
 _MOST_KEPT = 32
 
 
-def _columns_of(table: str, binding: Binding) -> TableColumns:
+def _bound_table(table: str, binding: Binding) -> BoundTable:
     known = binding.catalog.tables.get(table)
     if known is None:
         raise ProgrammingError(f"{table} is read where a query names it, not here")
-    made = _columns.get(known)
+    made = _bound.get(known)
     if made is None:
-        made = _columns[known] = {}
+        made = _bound[known] = {}
     schema = known.definition.schema
     numbers = tuple(itertools.islice(binding.numbers, len(schema)))
-    found = made.get(numbers)
+    found = made.get((table, *numbers))
     if found is None:
         schema = typed_schema(schema)
         _make_room(made)
-        columns = map(Column, numbers, schema.names, schema.types)
-        found = made[numbers] = TableColumns(tuple(columns))
+        columns = tuple(map(Column, numbers, schema.names, schema.types))
+        found = made[table, *numbers] = BoundTable(Scan(table, columns))
     return found
 
 

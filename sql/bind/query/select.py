@@ -40,7 +40,14 @@ from raydb.sql.bind.expression.expression import (
 from raydb.sql.bind.expression.subquery import refuse_outer_aggregates
 from raydb.sql.bind.query.from_clause import bind_from
 from raydb.sql.bind.query.group_by import Groups, bind_groups, grouping_value, over_groups
-from raydb.sql.bind.query.output import MODIFIERS, bind_order, bind_output_key, finish, typed
+from raydb.sql.bind.query.output import (
+    MODIFIERS,
+    OrderKey,
+    bind_order,
+    bind_output_key,
+    finish,
+    typed,
+)
 from raydb.sql.bind.query.sample import with_sample
 from raydb.sql.bind.query.select_list import Item, bind_items, each_column, with_aliases
 from raydb.sql.parse.nodes import require_only
@@ -116,7 +123,7 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
         node,
         plan,
         [(item.name, over(typed(item.expression))) for item in items],
-        [replace(key, expression=over(typed(key.expression))) for key in order],
+        [OrderKey(over(typed(k.expression)), k.descending, k.nulls_first) for k in order],
         binding,
         distinct=node.args.get("distinct") is not None and not distinct_on,
         distinct_on=[over(typed(key)) for key in distinct_on],
