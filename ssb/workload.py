@@ -6,15 +6,18 @@ were not made for: other groups and predicates, lists, disjunctions, nothing but
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from raydb.ssb import rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 Form: TypeAlias = Literal["star", "flat"]
 Workload: TypeAlias = Literal["star", "other"]
@@ -27,12 +30,24 @@ QUERIES: Final = (
 )  # fmt: skip
 OTHERS: Final = tuple(f"o{number:02}" for number in range(1, 21))
 
-_EQUALITY: Final = re.compile(r"\b(\w+) = ('[^']*'|\d+)")
-# The values that the numbers which queries ask for by '=' may take.
-_NUMBERS: Final[Mapping[str, tuple[int, ...]]] = {
-    "d_year": tuple(range(1992, 1999)),
-    "d_yearmonthnum": tuple(100 * y + m for y in range(1992, 1998) for m in range(1, 13)),
-    "d_weeknuminyear": tuple(range(1, 53)),
+# `column = constant`, or what a column lies between.
+_CONDITION: Final = re.compile(
+    r"\b(?P<column>\w+) (?:= (?P<equal>'[^']*'|\d+)"
+    r"|BETWEEN (?P<low>'[^']*'|\d+) AND (?P<high>'[^']*'|\d+))"
+)
+# What the columns of conditions may be, as SQL writes it.
+_CONSTANTS: Final[Mapping[str, Sequence[str]]] = {
+    **{name: [f"'{text}'" for text in texts] for name, texts in rules.VALUES.items()},
+    **{
+        name: [str(number) for number in numbers]
+        for name, numbers in {
+            "d_year": range(1992, 1999),
+            "d_yearmonthnum": [100 * y + m for y in range(1992, 1998) for m in range(1, 13)],
+            "d_weeknuminyear": range(1, 53),
+            "lo_discount": range(11),
+            "lo_quantity": range(1, 51),
+        }.items()
+    },
 }
 
 
@@ -82,23 +97,37 @@ def find(name: str) -> Query:
 
 
 def with_other_constants(text: str) -> Iterator[str]:
-    """Yield the query with each `column = constant` moved on to the column's next value, and so on.
+    """Yield the query with each constant moved on to the column's next value, and so on.
 
-    It ends where the query itself comes again.
+    Constants are those of `column = constant` and of `column BETWEEN constant AND constant`, whose
+    ends move together. Where all of them have come round, the first one moves once more. It ends
+    where the query itself comes again.
     """
-    shift = 1
-    while (varied := _shift(text, shift)) != text:
-        yield varied
-        shift += 1
+    sizes = [len(values) for found in _CONDITION.finditer(text) if (values := _values_of(found))]
+    if not sizes:
+        return
+    period = math.lcm(*sizes)
+    for shift in range(1, period * math.gcd(sizes[0], math.lcm(*sizes[1:]))):
+        moves = itertools.chain([shift + shift // period], itertools.repeat(shift))
+        yield _CONDITION.sub(partial(_moved, moves), text)
 
 
-def _shift(text: str, shift: int) -> str:
-    def moved(found: re.Match[str]) -> str:
-        column, constant = found.groups()
-        if constant.startswith("'"):
-            values = [f"'{value}'" for value in rules.VALUES[column]]
-        else:
-            values = [str(number) for number in _NUMBERS[column]]
-        return f"{column} = {values[(values.index(constant) + shift) % len(values)]}"
+def _moved(moves: Iterator[int], found: re.Match[str]) -> str:
+    values = _values_of(found)
+    return values[next(moves) % len(values)] if values else found[0]
 
-    return _EQUALITY.sub(moved, text)
+
+def _values_of(found: re.Match[str]) -> list[str]:
+    """Return what may stand in the place of a condition, from what stands there on."""
+    column, equal = found["column"], found["equal"]
+    constants = _CONSTANTS.get(column, ())
+    if not constants:
+        return []
+    if equal is not None:
+        values = [f"{column} = {each}" for each in constants]
+    else:
+        width = constants.index(found["high"]) - constants.index(found["low"])
+        ends = zip(constants, constants[width:], strict=False)
+        values = [f"{column} BETWEEN {low} AND {high}" for low, high in ends]
+    start = values.index(found[0])
+    return values[start:] + values[:start]

@@ -8,6 +8,7 @@ import math
 import os
 import sys
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -249,6 +250,15 @@ def test_constants_move_on_and_never_come_twice() -> None:
     assert moved[0] == text.replace("'ASIA'", "'EUROPE'").replace("1998", "1992")
     assert text not in moved
     assert list(workload.with_other_constants("WHERE a BETWEEN 1 AND 2")) == []
+    ends = list(workload.with_other_constants("WHERE lo_discount BETWEEN 4 AND 6 AND a = 1"))
+    assert len(ends) == len(set(ends)) == 9 - 1
+    assert ends[0] == "WHERE lo_discount BETWEEN 5 AND 7 AND a = 1"
+
+
+@pytest.mark.parametrize("name", workload.QUERIES)
+def test_queries_have_other_constants(name: str) -> None:
+    texts = list(islice(workload.with_other_constants(workload.query(name, "star")), 40))
+    assert len(texts) == len(set(texts)) >= 24
 
 
 def test_ordered_differences() -> None:
