@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import field
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
+from raydb.kernels.stored.deferred import Deferred
 from raydb.planner.expressions.nodes import (
     Call,
     Column,
@@ -190,7 +191,8 @@ def _fuse(plan: Aggregate, star: Star, lowering: Lowering) -> PhysicalPlan | str
 
 def _general_cost(plan: Aggregate, catalog: CatalogInfo) -> Callable[[], float]:
     """Return what tells the cost of the general path, for which that is planned, but once."""
-    return cache(lambda: general_cost(_unfused(plan, "", catalog), catalog))
+    # Not `functools.cache`, which takes 2 us to make.
+    return Deferred(lambda: general_cost(_unfused(plan, "", catalog), catalog)).get
 
 
 def _unfused(plan: Aggregate, reason: str, catalog: CatalogInfo) -> Plan:

@@ -159,17 +159,8 @@ def optimize(plan: Plan, catalog: CatalogInfo, found: Contents | None = None) ->
 
 
 def _match_and_place(matching: Iterable[Rule], catalog: CatalogInfo, plan: Plan) -> Plan:
-    """Apply rules up to the one that matches stars, and those that place what is above stars."""
-    plan = _apply_all(matching, catalog, plan)
-    kinds: set[type | str] = set()
-    nodes = [plan]
-    for node in nodes:
-        if isinstance(node, Aggregate) and isinstance(node.star, Star):
-            kinds.add(Star)
-            continue
-        kinds.add(type(node))
-        nodes += node.sources
-    return _apply_all(needed_rules(_PLACING_RULES, frozenset(kinds)), catalog, plan)
+    """Apply rules up to the one that matches stars, and those that leave stars alone."""
+    return optimize_apart(_apply_all(matching, catalog, plan), catalog)
 
 
 def optimize_unfused(plan: Aggregate, catalog: CatalogInfo) -> Plan:
@@ -179,8 +170,16 @@ def optimize_unfused(plan: Aggregate, catalog: CatalogInfo) -> Plan:
 
 
 def optimize_apart(plan: Plan, catalog: CatalogInfo) -> Plan:
-    """Apply the rules that leave a star alone to a subquery that was a part of one."""
-    return _apply_all(needed_rules(_PLACING_RULES, contents(plan).kinds), catalog, plan)
+    """Apply the rules that leave a star alone, as to a subquery that was a part of one."""
+    kinds: set[type | str] = set()
+    nodes = [plan]
+    for node in nodes:
+        if isinstance(node, Aggregate) and isinstance(node.star, Star):
+            kinds.add(Star)
+            continue
+        kinds.add(type(node))
+        nodes += node.sources
+    return _apply_all(needed_rules(_PLACING_RULES, frozenset(kinds)), catalog, plan)
 
 
 @lru_cache(maxsize=256)

@@ -162,6 +162,8 @@ def _on_device(priced: Priced, options: PlannerOptions) -> Priced:
     backends, reason = choose_by_cost(
         options.backend, plan.backends, plan.backend_reason, priced.cost, DEVICE_COST
     )
+    if backends == plan.backends and reason == plan.backend_reason:
+        return priced
     return replace(priced, plan=replace(plan, backends=backends, backend_reason=reason))
 
 

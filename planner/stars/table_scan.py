@@ -166,8 +166,9 @@ def _group_obstacles(star: Star, catalog: CatalogInfo) -> Iterator[str]:
             left = [group_count(each, star, catalog, filtered=True) for each in tuples]
             most = min(most, prod(filter(None, left)))
         # Few rows that pass are numbered by their groups, which takes as long for any groups.
-        many = asked or most >= MOST_GROUPS or share_left(star, catalog) > _FEW_LEFT
-        if most > DENSE_GROUPS and many:
+        if most > DENSE_GROUPS and (
+            asked or most >= MOST_GROUPS or share_left(star, catalog) > _FEW_LEFT
+        ):
             listed = ", ".join(map(show, (*keys, *asked)))
             yield f"{listed} may have {most} groups, more than the {DENSE_GROUPS} of one pass"
         return
