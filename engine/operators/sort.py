@@ -178,6 +178,10 @@ def row_order(rows: Relation, keys: Sequence[SortKey], limit: int | None) -> pa.
         order.append(("row", "ascending"))
         return pc.select_k_unstable(pa.table(values), k=limit, sort_keys=order)
     check_interrupt()
+    arrays = list(values.values())
+    if all(isinstance(each, pa.Array) for each in arrays):
+        batch = pa.RecordBatch.from_arrays(arrays, list(values))
+        return pc.sort_indices(batch, sort_keys=order)
     return pc.sort_indices(pa.table(values), sort_keys=order)
 
 

@@ -226,7 +226,7 @@ def steps_of(plan: _Step, live: frozenset[Column], sources: Sources) -> Steps:
             steps.append(_compute_step(items))
             computed = [expression for _, expression in items]
             for expression in computed:
-                if not isinstance(expression, Column):
+                if type(expression) is not Column:
                     renames_only = False
                     one_by_one = one_by_one or asks_statement(expression)
             live = read_by(computed)
@@ -389,7 +389,7 @@ def _compute_step(
         inputs, count = rows.columns, rows.row_count
         values: dict[Column, pa.ChunkedArray | pa.Array] = {}
         for column, expression in items:
-            known = inputs[expression] if isinstance(expression, Column) else None
+            known = inputs[expression] if type(expression) is Column else None
             if known is None or known.type != column.type:
                 known = evaluate(expression, inputs, count)
             values[column] = known

@@ -70,6 +70,7 @@ MAX_TEMPLATES = 8
 
 # Parameters beyond these are hardly the same again.
 MAX_PARAMETERS = 32
+_PARAMETERS = (tuple, list, dict)
 MAX_CHARACTERS = 256
 
 # A plan with holes is prepared again where constants have asked for another plan.
@@ -403,7 +404,7 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 def plan_key(text: str, parameters: Parameters, options: PlannerOptions) -> Hashable | None:
     """Return what a plan is kept by; None where the parameters are more than a few short values."""
-    if not isinstance(parameters, tuple | list | dict) or len(parameters) > MAX_PARAMETERS:
+    if not isinstance(parameters, _PARAMETERS) or len(parameters) > MAX_PARAMETERS:
         return None
     options_key = _number_of(options)
     if not parameters:

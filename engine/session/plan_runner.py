@@ -226,7 +226,10 @@ def _measure(prepared: PreparedPlan, context: StatementContext) -> Measured:
 def _new_run(prepared: PreparedPlan, context: StatementContext) -> JobRun:
     """Return a run of a plan's jobs over the tables of its statement."""
     context.cache.begin(parse_limit(context.settings[MEMORY_LIMIT]))
-    return JobRun(prepared, {**context.all_databases.tables, **prepared.files}, context)
+    tables = context.all_databases.tables
+    if prepared.files:
+        tables = {**tables, **prepared.files}
+    return JobRun(prepared, tables, context)
 
 
 def _end_run(jobs: JobRun) -> None:

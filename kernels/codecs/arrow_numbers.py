@@ -60,6 +60,9 @@ def words_of(array: pa.Array) -> NDArray[Any]:
     Decimals and UUIDs have several words.
     """
     kind = array.type
+    if pa.types.is_integer(kind) and not array.null_count:
+        numbers: NDArray[Any] = array.to_numpy()
+        return numbers
     if pa.types.is_decimal(kind) or pa.types.is_fixed_size_binary(kind):
         dtype, width = np.dtype(np.int64), kind.bit_width // 64
     elif pa.types.is_floating(kind):

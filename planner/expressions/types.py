@@ -102,6 +102,8 @@ def is_temporal(data_type: pa.DataType) -> bool:
 
 def is_zoned(data_type: pa.DataType) -> bool:
     """Say whether a type is TIMESTAMP WITH TIME ZONE, or values of it have such ones in them."""
+    if not pa.types.is_nested(data_type):
+        return bool(data_type == TIMESTAMPTZ)
     return TIMESTAMPTZ in leaf_types(data_type)
 
 

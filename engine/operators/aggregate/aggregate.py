@@ -18,7 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from raydb.engine.operators.aggregate.exact_sums import as_doubles, average, is_exact, join_limbs
+from raydb.engine.operators.aggregate.exact_sums import (
+    as_doubles,
+    average,
+    is_exact,
+    join_limbs,
+    sum_of_few,
+)
 from raydb.engine.operators.aggregate.grouped import Grouped, rows_of, sees_nulls
 from raydb.engine.operators.aggregate.ordered import list_values, mode, quantile, string_agg
 from raydb.engine.operators.aggregate.statistics import ENTROPY, OF_PARTS, STATISTICS
@@ -58,18 +64,14 @@ def aggregate(
         for column, key in keys.items():
             columns[column] = canonical_floats(joined(key).take(rows))
     inputs: dict[Any, Grouped] = {}
-    is_alone = len(calls) == 1
-    last = {} if is_alone else {_read_by(call): column for column, call in calls}
-    for column, call in calls:
+    # A call alone shares its rows with no other one.
+    reads = [_read_by(call) for _, call in calls] if len(calls) > 1 else [None] * len(calls)
+    last = {read: column for read, (column, _) in zip(reads, calls, strict=True)}
+    for read, (column, call) in zip(reads, calls, strict=True):
         check_interrupt()
         if call.function == "first" and not call.order_by and call.filter is None and keys:
             columns[column] = joined(values[call.arguments[0]]).take(rows)
             continue
-        if is_alone:
-            rows_read = rows_of(call, groups, values)
-            columns[column] = cast_values(_FOLDS[call.function](call, rows_read), call.type)
-            break
-        read = _read_by(call)
         if read not in inputs:
             inputs[read] = rows_of(call, groups, values)
         columns[column] = cast_values(_FOLDS[call.function](call, inputs[read]), call.type)
@@ -92,6 +94,9 @@ def _count(_: AggregateCall, rows: Grouped) -> pa.Array:
 
 def _sum(call: AggregateCall, rows: Grouped) -> pa.Array:
     """Return the exact sum of integers and decimals, or the sum of doubles."""
+    few = rows.few_integers
+    if few is not None:
+        return sum_of_few(few, call.type)
     (values,) = rows.arguments
     some = rows.members.sizes > 0
     if is_exact(values.type):
@@ -101,6 +106,9 @@ def _sum(call: AggregateCall, rows: Grouped) -> pa.Array:
 
 def _avg(_: AggregateCall, rows: Grouped) -> pa.Array:
     """Return the nearest double to the exact sum over the count."""
+    few = rows.few_integers
+    if few is not None:
+        return pa.array([sum(few) / len(few) if few else None], pa.float64())
     (values,) = rows.arguments
     sizes = rows.members.sizes
     if is_exact(values.type):

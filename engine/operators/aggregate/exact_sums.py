@@ -125,7 +125,7 @@ def join_limbs(
     if pt.is_int64(target):
         fits &= high == low >> 63
     if not (fits | ~valid).all():
-        raise DataError(f"the sum is out of range for {sql_type_name(target)}")
+        raise _out_of_range(target)
     if pt.is_int64(target):
         return pa.array(low, mask=~valid)
     words = np.stack([low, high], axis=1)
@@ -155,6 +155,18 @@ def _carry(
         number = (int(high[edge]) << 64) + (int(low[edge]) % 2**64)
         fits[edge] &= abs(number) < _MAX_DIGITS
     return low, high, fits
+
+
+def sum_of_few(values: Sequence[int], target: pa.DataType) -> pa.Array:
+    """Return the sum of some integers as `join_limbs` does, NULL for that of none."""
+    total = sum(values) if values else None
+    if total is not None and pt.is_int64(target) and not -(2**63) <= total < 2**63:
+        raise _out_of_range(target)
+    return pa.array([total], target)
+
+
+def _out_of_range(target: pa.DataType) -> DataError:
+    return DataError(f"the sum is out of range for {sql_type_name(target)}")
 
 
 def average(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 
 from raydb.engine.operators.aggregate.exact_sums import limb_sums
 from raydb.engine.operators.codes import (
@@ -18,7 +19,7 @@ from raydb.engine.operators.codes import (
     key_word,
     sort_rows,
 )
-from raydb.engine.operators.relation import Relation, concatenate, joined
+from raydb.engine.operators.relation import MIN_ROWS, Relation, concatenate, joined
 from raydb.interrupts import check_interrupt
 from raydb.planner.expressions.aggregates import SEES_NULLS
 from raydb.values import dataclass
@@ -43,6 +44,16 @@ class Grouped:
     def limb_sums(self) -> list[NDArray[np.int64]]:
         """The sums of the limbs of the first argument, of integers or decimals."""
         return limb_sums(self.arguments[0], self.members.numbers, self.members.count)
+
+    @property
+    def few_integers(self) -> list[int] | None:
+        """The values of the first argument where these are few integers of one group."""
+        values = self.arguments[0]
+        is_few = self.members.count == 1 and len(values) <= MIN_ROWS
+        if not is_few or values.null_count or not pt.is_integer(values.type):
+            return None
+        found: list[int] = values.to_pylist()
+        return found
 
     def take(self, rows: NDArray[np.int64]) -> Grouped:
         """Return some of the rows, in their order."""

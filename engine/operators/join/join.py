@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.operators.join.key_set import key_set
 from raydb.engine.operators.join.partitioned import blocks_of_sides, parts_of_sides
@@ -30,6 +29,7 @@ from raydb.engine.operators.join.partners import (
 )
 from raydb.engine.operators.relation import Collector, Relation, joined
 from raydb.interrupts import beside
+from raydb.planner.expressions.columns.arrays import filled
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, columns_of, conjuncts
 from raydb.storage.in_order import in_order, results_at_a_time
@@ -337,7 +337,7 @@ def _left_rows_in_pairs(
 
 def _mask(values: pa.ChunkedArray | pa.Array) -> NDArray[np.bool_]:
     """Return where a condition is true."""
-    mask: NDArray[np.bool_] = joined(pc.fill_null(values, False)).to_numpy(zero_copy_only=False)
+    mask: NDArray[np.bool_] = joined(filled(values, False)).to_numpy(zero_copy_only=False)
     return mask
 
 

@@ -443,9 +443,12 @@ def scan_slice(table: Table, columns: Sequence[Column], offset: int, count: int)
 def is_decoded(table: Table, columns: Iterable[Column]) -> bool:
     """Tell whether columns of a table, whose rows are counted, cost nothing to read."""
     rows = table.rows
-    return rows.is_counted and all(
-        column.name == ROW_NUMBER or rows.is_decoded(column.name) for column in columns
-    )
+    if not rows.is_counted:
+        return False
+    for column in columns:
+        if column.name != ROW_NUMBER and not rows.is_decoded(column.name):
+            return False
+    return True
 
 
 def most_few_rows(table: Table) -> int:

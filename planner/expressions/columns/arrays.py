@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,6 +27,13 @@ def count_true(mask: pa.Array | pa.ChunkedArray) -> int:
         return sum(chunk.true_count for chunk in mask.chunks)
     found: int = mask.true_count
     return found
+
+
+def filled(flags: Values, value: bool) -> Values:
+    """Return flags with a value in the place of NULL."""
+    if not isinstance(flags, pa.Scalar) and not flags.null_count:
+        return flags
+    return pc.fill_null(flags, value)
 
 
 def common_length(values: Iterable[Values]) -> int | None:

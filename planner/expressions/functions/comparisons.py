@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from raydb.planner.expressions.nodes import Call, Expression
 
 
+_NOTHING = pa.null().id
 _COMPARED = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 
@@ -114,7 +115,7 @@ def _in(call: Call, rows: Rows) -> Values:
     """Return whether the operand is in the list: NULL for a NULL operand."""
     first, *listed = call.arguments
     operand = rows.value(first)
-    if any(pt.is_null(each.type) for each in (operand, *listed)):
+    if _NOTHING in [each.type.id for each in (operand, *listed)]:
         return pa.scalar(None, call.type)
     if pt.is_nested(operand.type) or pt.is_interval(operand.type):
         equal = functools.partial(_compare, "equal", call, operand)
@@ -127,8 +128,8 @@ def _in(call: Call, rows: Rows) -> Values:
 
 
 def _value_set(kind: pa.DataType, listed: Sequence[Expression], rows: Rows) -> pa.Array:
-    """Return constants as an array: texts and integers at once, as there may be thousands."""
-    if pt.is_string(kind) or pt.is_integer(kind):
+    """Return constants as an array: texts and numbers at once, as there may be thousands."""
+    if pt.is_string(kind) or pt.is_integer(kind) or pt.is_floating(kind):
         known = [each.value for each in listed if isinstance(each, Literal) and each.type == kind]
         if len(known) == len(listed):
             return pa.array(known, kind)

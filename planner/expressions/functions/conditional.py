@@ -16,7 +16,7 @@ import pyarrow.types as pt
 from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.adapters import of_values
-from raydb.planner.expressions.columns.arrays import as_array, each
+from raydb.planner.expressions.columns.arrays import as_array, each, filled
 from raydb.planner.expressions.columns.nested_order import order_nested
 from raydb.planner.expressions.columns.order import order_intervals
 from raydb.planner.expressions.nodes import Call, Expression, Literal, has_subquery
@@ -208,7 +208,7 @@ def _connective(name: str, call: Call, rows: Rows) -> Values:
     for argument in call.arguments[1:]:
         if may_raise(argument):
             result = as_array(result, rows.count)
-            undecided = pc.fill_null(result if name == "and" else pc.invert(result), True)
+            undecided = filled(result if name == "and" else pc.invert(result), True)
             value: Values = rows.value_where(argument, undecided)
         else:
             value = rows.value(argument)
@@ -247,7 +247,7 @@ def _case(call: Call, rows: Rows) -> Values:
 
 def _is_true(condition: Values) -> Values:
     """Return a condition with NULL as false."""
-    return pc.fill_null(cast_values(condition, BOOLEAN), False)
+    return filled(cast_values(condition, BOOLEAN), False)
 
 
 @scalar(name="is_null", takes="rows")

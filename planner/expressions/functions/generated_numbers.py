@@ -205,7 +205,7 @@ def asks_statement(expression: Expression) -> bool:
     """
     parts = [expression]
     for part in parts:
-        if isinstance(part, Call):
+        if type(part) is Call:
             if part.function in _OF_STATEMENT:
                 return True
             parts += part.arguments
