@@ -219,8 +219,20 @@ def _with_members(operands: Sequence[Expression]) -> Sequence[Expression]:
     return [each for each in found if each is not None] if None not in found else operands
 
 
+_COMPARED_AS_THEY_ARE = frozenset(
+    kind.id
+    for kind in (
+        *(BOOLEAN, pa.int8(), pa.int16(), INTEGER, pa.int64(), pa.float32(), pa.float64()),
+        *(pa.decimal128(1), pa.date32(), TIMESTAMP),
+    )
+)
+
+
 def compare(function: str, left: Expression, right: Expression) -> Call:
     """Return a comparison: equal, not_equal, less, less_equal, greater or greater_equal."""
+    kind = left.type
+    if kind.id in _COMPARED_AS_THEY_ARE and kind == right.type:
+        return Call(function, (left, right), BOOLEAN)
     both = collated_keys((left, right))
     operands = comparable(*(_with_members(both) if function in ("equal", "not_equal") else both))
     if function not in ("equal", "not_equal") and not has_order(operands[0].type):
@@ -244,6 +256,8 @@ def as_condition(expression: Expression, clause: str) -> Expression:
 
     A string constant says which it is. Raises ProgrammingError for a value of any other type.
     """
+    if not isinstance(expression, Literal) and expression.type == BOOLEAN:
+        return expression
     if is_bare_string(expression):
         return explicit_cast(expression, BOOLEAN)
     if is_number(expression.type) and not is_bare_null(expression):
@@ -253,7 +267,8 @@ def as_condition(expression: Expression, clause: str) -> Expression:
 
 def logical(function: str, operands: Sequence[Expression]) -> Call:
     """Return `and`, `or` (n-ary) or `not` of conditions."""
-    return Call(function, tuple(as_condition(each, function.upper()) for each in operands), BOOLEAN)
+    clause = function.upper()
+    return Call(function, tuple([as_condition(each, clause) for each in operands]), BOOLEAN)
 
 
 def is_in(operand: Expression, items: Sequence[Expression]) -> Expression:
