@@ -40,6 +40,8 @@ T = TypeVar("T")
 # Macros that call macros twice each may be as large as they like otherwise.
 _MOST_NODES = 20_000
 _MOST_QUERIES = 16
+# What the text of a query() is among the macros whose body a tree is.
+_IN_QUERY = ""
 
 # Calls whose names are those of what comes out of them.
 _SPREADING = ("columns", "unnest")
@@ -102,13 +104,18 @@ class _Expansion:
     inside: Place | None
     count: int = 0
 
-    def expand(self, tree: exp.Expr, stack: tuple[str, ...]) -> exp.Expr:
-        """Return a tree in which each call is replaced; stack: the macros whose body it is."""
+    def expand(
+        self, tree: exp.Expr, stack: tuple[str, ...], calls: Sequence[exp.Expr] | None = None
+    ) -> exp.Expr:
+        """Return a tree in which calls are replaced.
+
+        stack: the macros whose body it is. calls: those that may be of macros, by default all.
+        """
         # Calls within arguments stand behind those around them.
-        for node in reversed(nodes_of(tree, exp.Anonymous)):
+        for node in reversed(nodes_of(tree, exp.Anonymous) if calls is None else calls):
             call = self.call(node)
             if call is None:
-                if is_queried(node) and not _is_body(stack):
+                if is_queried(node):
                     self._put_queried(node, stack)
                 continue
             if call.key in stack:
@@ -144,7 +151,7 @@ class _Expansion:
 
     def _put_queried(self, node: exp.Expr, stack: tuple[str, ...]) -> None:
         """Put the query that query() or query_table() means in its place."""
-        if len(stack) > _MOST_QUERIES:
+        if stack.count(_IN_QUERY) > _MOST_QUERIES:
             raise NotSupportedError("query() is nested too deeply")
         try:
             body = queried(node)
@@ -152,7 +159,7 @@ class _Expansion:
             locate(error, node)
             raise
         self._count(f"{fold(node.name)}()", body)
-        _put_table(node, fold(node.name), self.expand(body, (*stack, QUERY)))
+        _put_table(node, "", self.expand(body, (*stack, _IN_QUERY)))
 
     def _count(self, what: str, body: exp.Expr) -> None:
         self.count += sum(1 for _ in body.walk())
@@ -182,18 +189,13 @@ class _Expansion:
         except ProgrammingError as error:
             locate(error, call.node)
             raise
-        body = self.expand(overload.body.copy(), (*stack, call.key))
+        # What arguments call is replaced where they stand, and a macro in the body takes what its
+        # arguments stand for.
+        body = overload.body.copy()
+        calls = nodes_of(body, exp.Anonymous)
         body = _substituted(body, call, given)
         self._count(f"the macro '{call.name}'", body)
-        if not _is_body(stack):
-            for node in filter(is_queried, reversed(nodes_of(body, exp.Anonymous))):
-                self._put_queried(node, stack)
-        return body
-
-
-def _is_body(stack: tuple[str, ...]) -> bool:
-    """Tell whether a tree is the body of a macro, whose parameters stand for nothing yet."""
-    return bool(stack) and stack[-1] != QUERY
+        return self.expand(body, (*stack, call.key), calls)
 
 
 def _path(node: exp.Expr) -> Iterator[str]:
@@ -248,23 +250,22 @@ def _keep_name(node: exp.Expr) -> None:
 
 
 def _put_table(node: exp.Expr, name: str, query: exp.Expr) -> None:
-    """Put a query in the place of a call in FROM, whose alias is the macro's name."""
+    """Put a query in the place of a call in FROM; its alias is by default the macro's name."""
     source = node.parent
     assert source is not None
     subquery = exp.Subquery(this=query)
     if isinstance(source, exp.Lateral):
         node.replace(subquery)
-        if source.args.get("alias") is None:
-            source.set("alias", exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
-        return
-    for key, value in source.args.items():
-        if key not in ("this", "db", "catalog"):
-            subquery.set(key, value)
-    alias = subquery.args.get("alias") or exp.TableAlias()
-    if alias.this is None:
+    else:
+        for key, value in source.args.items():
+            if key not in ("this", "db", "catalog"):
+                subquery.set(key, value)
+        source.replace(subquery)
+        source = subquery
+    alias = source.args.get("alias") or exp.TableAlias()
+    if alias.this is None and name:
         alias.set("this", exp.to_identifier(name, quoted=True))
-    subquery.set("alias", alias)
-    source.replace(subquery)
+        source.set("alias", alias)
 
 
 # -- arguments

@@ -1,7 +1,8 @@
 """query('SELECT 1') and query_table('t') in FROM: the query that a text is, tables by their names.
 
     query('SELECT x FROM t')                the rows of the query
-    query_table('t'), query_table(['s.t', 'u'])     those of a table, or of one after the other
+    query_table('t'), query_table(['s.t', 'u'])     those of a table, or of one after the other;
+                                            a dot parts names, one within quotes has any signs
     query_table(['t', 'u'], true)           columns matched by name
 
 The text is a constant, also what getvariable() gives, or the argument of a macro.
@@ -10,7 +11,8 @@ The text is a constant, also what getvariable() gives, or the argument of a macr
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+import re
+from typing import Any
 
 from sqlglot import exp
 
@@ -19,18 +21,17 @@ from raydb.names import fold
 from raydb.sql.parse.nodes import refuse_deep_nesting
 from raydb.sql.parse.query import query_of, refuse_parameters
 from raydb.sql.parse.reader import tokenize
+from raydb.sql.parse.schema_names import resolve_schema
 from raydb.sql.parse.statements.macro import forget_places
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlglot import Token
 
 # What is in the text of each statement that has one.
 QUERY = "query"
 
 _MOST_ARGUMENTS = {"query": 1, "query_table": 2}
-_BETWEEN_NAMES = 2
+_PART = re.compile(r'"(?:[^"]|"")+"|[^".]+')
+_NAME = re.compile(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern})){{0,2}}")
+# An error shows so many characters of a text.
+_MOST_SHOWN = 60
 
 
 def is_queried(node: exp.Expr) -> bool:
@@ -46,7 +47,8 @@ def queried(node: exp.Expr) -> exp.Expr:
     """
     name, arguments = fold(node.name), node.expressions
     if not 1 <= len(arguments) <= _MOST_ARGUMENTS[name]:
-        raise ProgrammingError(f"{name}() takes 1 to {_MOST_ARGUMENTS[name]} arguments")
+        most = _MOST_ARGUMENTS[name]
+        raise ProgrammingError(f"{name}() takes {'1' if most == 1 else f'1 to {most}'} arguments")
     first, *others = (_constant(name, each) for each in arguments)
     if name == "query":
         if not isinstance(first, str):
@@ -88,20 +90,19 @@ def _query(text: str) -> exp.Expr:
     return tree
 
 
-def _table(name: str) -> exp.Expr:
-    """Return the query of all rows of a table by its name, which may have its schema before it."""
-    statements = tokenize(name)
-    if len(statements) != 1 or not _is_name(statements[0]):
-        raise ProgrammingError(f"'{name}' in query_table() is no name of a table")
-    return _query(f"FROM {name}")
+def _table(text: str) -> exp.Expr:
+    """Return the query of all rows of a table by its name, which may have its place before it."""
+    if not _NAME.fullmatch(text):
+        shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+        raise ProgrammingError(f"'{shown}' in query_table() is no name of a table")
+    *place, name = map(_identifier, _PART.findall(text))
+    catalog, schema = (None, None, *place)[-2:]
+    table = exp.Table(this=name, db=schema, catalog=catalog)
+    resolve_schema(table)
+    return exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))
 
 
-def _is_name(tokens: Sequence[Token]) -> bool:
-    """Tell whether tokens are names with dots between them."""
-    dots = tokens[1::_BETWEEN_NAMES]
-    names = tokens[::_BETWEEN_NAMES]
-    return (
-        len(tokens) % _BETWEEN_NAMES == 1
-        and all(each.text == "." for each in dots)
-        and all(each.text.isidentifier() or each.token_type.name == "IDENTIFIER" for each in names)
-    )
+def _identifier(part: str) -> exp.Identifier:
+    if part.startswith('"'):
+        return exp.Identifier(this=part[1:-1].replace('""', '"'), quoted=True)
+    return exp.Identifier(this=part, quoted=False)

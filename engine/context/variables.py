@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raydb import sql
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -20,6 +22,7 @@ def with_variable(
     kept = {name: value for name, value in variables.items() if name != statement.name}
     if statement.value is None:
         return kept
-    rows = context.queries.run(statement.value, context).rows
+    query = sql.expand_macros(statement.value, context.all_databases.relations)
+    rows = context.queries.run(query, context).rows
     assert rows is not None, "a query has rows"
     return {**kept, statement.name: rows.column(0)[0]}

@@ -76,7 +76,7 @@ class Settings:
     __slots__ = ("_values", "access", "device_memory", "planner", "secrets")
 
     def __init__(self, values: Mapping[str, Any], secrets: tuple[Secret, ...] = ()) -> None:
-        self._values, self.secrets = {**_DEFAULTS, **values}, secrets
+        self._values, self.secrets = values, secrets
         self.planner = PlannerOptions(
             self[BACKEND],
             self[FALLBACK],
@@ -92,7 +92,7 @@ class Settings:
         self.access = access_of(self.__getitem__, secrets)
 
     def __getitem__(self, setting: Setting[T]) -> T:
-        value: T = self._values[setting.name]
+        value: T = self._values.get(setting.name, setting.default)
         return value
 
     @property
@@ -466,5 +466,3 @@ EXTERNAL_ACCESS = register(
 )
 for _each in (*CLUSTER_SETTINGS, *OBJECT_SETTINGS):
     register(_each)
-
-_DEFAULTS = {name: setting.default for name, setting in SETTINGS.items()}

@@ -28,17 +28,28 @@ SELECT g, bitstring_agg(i, 0, 4)::VARCHAR FROM t GROUP BY g ORDER BY g;
 -- 2 | '00001'
 
 SELECT bitstring_agg(i, 0, 2) FROM t;
--- error: DataError: there is no bit 3 of 3: the first one is bit 0
+-- error: DataError: 3 is not one of the numbers from 0 to 2
 
 SELECT bitstring_agg(i) FROM t;
 -- error: ProgrammingError: bitstring_agg() takes 3 arguments, not 1 (line 1, column 8)
 
-SELECT i, max(i, 2) OVER (ORDER BY i ROWS BETWEEN 2 PRECEDING AND CURRENT ROW), min(s, 2) OVER (PARTITION BY g) FROM t ORDER BY i;
--- 1 | [1] | ['a', 'b']
--- 2 | [2, 1] | ['a', 'b']
--- 3 | [3, 2] | ['a', 'b']
--- 4 | [4, 3] | ['d', 'e']
--- NULL | [4, 3] | ['d', 'e']
+SELECT bitstring_agg(n, -100, 100)::VARCHAR = repeat('0', 101) || '1' || repeat('0', 99), bitstring_agg(n::UBIGINT, 0, 2)::VARCHAR FROM (VALUES (1::TINYINT)) AS v (n);
+-- true | '010'
+
+SELECT bitstring_agg(i, 4, 0) FROM t;
+-- error: ProgrammingError: bitstring_agg() takes 1 to 134,217,728 numbers, not those from 4 to 0 (line 1, column 8)
+
+SELECT bitstring_agg(i, NULL, 4) FROM t;
+-- error: ProgrammingError: bitstring_agg() needs the least and the greatest number, integers that are constants (line 1, column 8)
+
+SELECT bitstring_agg(x, 0, 4) FROM t;
+-- error: ProgrammingError: bitstring_agg() needs integers, not DOUBLE (line 1, column 8)
+
+SELECT fsum(x) OVER () FROM t;
+-- error: NotSupportedError: fsum() with OVER is not supported (line 1, column 8)
+
+SELECT max(i, 2) OVER () FROM t;
+-- error: NotSupportedError: ORDER BY in list() with OVER is not supported; it goes behind OVER (line 1, column 8)
 
 SELECT i, rank_dense() OVER (ORDER BY g) FROM t ORDER BY i;
 -- 1 | 1

@@ -77,6 +77,15 @@ SELECT printf('%,d|%''d|%_d|%.d', n, n, n, n), printf('%,.2f', 12345.678), print
 -- '-1,234,567|-1''234''567|-1_234_567|-1.234.567' | '12,345.68' | '005|6|7'
 -- '12|12|12|12' | '12,345.68' | '005|6|7'
 
+SELECT printf('%#o|%#x|%#X|%+ x|%hd|%zu', 8, 0, 255, 8, 5, 6), printf('%,.f|%0,15d|%-,12d|%+012.3f', 1234567.891, 1234567, 12345, -2.5);
+-- '010|0|0XFF|8|5|6' | '1,234,568|0000001,234,567|12,345      |-0000002.500'
+
+SELECT printf('%8.3s|%-4c|%05s|%E|%G|%#.0f', 'abcdef', 65, 'ab', 12345.678, 1e-10, 3), printf('%f|%08.1f|%.0f', 'inf'::DOUBLE, 'nan'::DOUBLE, -0.4);
+-- '     abc|A   |   ab|1.234568E+04|1E-10|3.' | 'inf|     nan|-0'
+
+SELECT printf('%c', 55296);
+-- error: DataError: 55296 is no character
+
 SELECT printf('%c', 1114112);
 -- error: DataError: 1114112 is no character
 

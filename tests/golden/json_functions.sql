@@ -144,3 +144,10 @@ SELECT json_extract('[1]', '$..');
 
 SELECT json_extract('[1]', '$**.x');
 -- error: DataError: '$**.x' is not a valid path of JSON (line 1, column 8)
+
+-- Deep values, and paths to too many.
+SELECT len(json_extract(repeat('[', 800) || repeat(']', 800), '$..*'));
+-- 799
+
+SELECT len(json_type(repeat('[', 160) || repeat(']', 160), '$..*..*..*..*'));
+-- error: DataError: the path '$..*..*..*..*' leads to more than 1,048,576 places

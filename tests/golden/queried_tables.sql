@@ -43,6 +43,16 @@ CREATE MACRO size(name) AS (SELECT count(*) FROM query_table(name));
 SELECT size('t'), size('u'), size('t') + size('u');
 -- 3 | 1 | 4
 
+CREATE MACRO sizes(first, second) AS size(first) * 100 + size(second);
+
+SELECT sizes('t', 'u');
+-- 301
+
+CREATE MACRO part(name) AS TABLE WITH rows AS (FROM rows_of(name, 3)) SELECT * FROM rows;
+
+FROM part('t');
+-- 3 | NULL
+
 SET VARIABLE name = 't';
 
 SELECT count(*) FROM query_table(getvariable('name'));
@@ -61,6 +71,14 @@ CREATE VIEW v AS SELECT i FROM query_table('t');
 SELECT sum(i) FROM v;
 -- 6
 
+SELECT column_name FROM information_schema.columns WHERE table_name = 'v';
+-- 'i'
+
+SET VARIABLE five = (FROM query('SELECT 5'));
+
+SELECT getvariable('five');
+-- 5
+
 FROM u, LATERAL query('SELECT 7 AS seven');
 -- 'z' | 9 | 7
 
@@ -77,6 +95,32 @@ SELECT a FROM query('SELECT 2 AS a') WHERE a = 2;
 SELECT a FROM query('SELECT 3 AS a') WHERE a = 3;
 -- 3
 
+-- They have no names of their own.
+SELECT * FROM query('SELECT 1 AS a'), query('SELECT 2 AS b');
+-- 1 | 2
+
+SELECT query.a FROM query('SELECT 1 AS a');
+-- error: ProgrammingError: table 'query' is not in FROM (line 1, column 8)
+
+-- A name within the text has any signs.
+CREATE TABLE "odd name" (x INTEGER);
+
+SELECT count(*) FROM query_table('odd name'), query_table('main."odd name"');
+-- 0
+
+FROM query_table('values');
+-- error: ProgrammingError: table 'values' does not exist (line 1, column 18)
+
+CREATE MACRO query(n) AS (SELECT count(*) FROM query_table(n));
+
+SELECT query('t');
+-- 3
+
+FROM query('SELECT query(''u'')');
+-- 1
+
+DROP MACRO query;
+
 -- A column or a table may have such a name.
 CREATE TABLE query (query INTEGER);
 
@@ -87,10 +131,10 @@ FROM query_table('nope');
 -- error: ProgrammingError: table 'nope' does not exist (line 1, column 18)
 
 FROM query_table('t, t');
--- error: ProgrammingError: 't, t' in query_table() is no name of a table (line 1, column 6)
+-- error: ProgrammingError: table 't, t' does not exist (line 1, column 18)
 
 FROM query_table('(SELECT 1)');
--- error: ProgrammingError: '(SELECT 1)' in query_table() is no name of a table (line 1, column 6)
+-- error: ProgrammingError: table '(SELECT 1)' does not exist (line 1, column 18)
 
 FROM query_table('');
 -- error: ProgrammingError: '' in query_table() is no name of a table (line 1, column 6)
@@ -125,4 +169,4 @@ FROM query($1);
 CREATE MACRO again(name) AS TABLE FROM query('FROM again(1)');
 
 FROM again(1);
--- error: NotSupportedError: query() is nested too deeply
+-- error: ProgrammingError: the macro 'again' calls itself (line 1, column 6)

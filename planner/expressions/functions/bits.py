@@ -12,14 +12,24 @@ import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError
 from raydb.planner.expressions.columns.adapters import of_columns, of_values, row_by_row
+from raydb.planner.expressions.columns.arrays import each
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.literals import is_bare_string, read_string
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import scalar
 from raydb.planner.expressions.signature import as_bigint
-from raydb.planner.expressions.types import BIGINT, BLOB, DOUBLE, INTEGER, TEXT
+from raydb.planner.expressions.types import (
+    BIGINT,
+    BLOB,
+    DOUBLE,
+    HUGEINT,
+    INTEGER,
+    TEXT,
+    is_integer,
+)
 from raydb.planner.expressions.typing_rules import cast, typed
 from raydb.storage.bits import BIT, combined
+from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +39,8 @@ if TYPE_CHECKING:
     from raydb.planner.expressions.columns.arrays import Values
 
 _MOST_BITS = 2**31
+# Of bitstring_agg(), a bit each in every group.
+_MOST_NUMBERS = 2**27
 
 
 def require_bits(name: str, operand: Expression) -> Expression:
@@ -152,6 +164,45 @@ def _bitstring(_: Call, values: Values, lengths: Values) -> Values:
         return bits.rjust(length, b"0")
 
     return row_by_row(fill, BIT, values, lengths)
+
+
+def bits_of_values(values: Expression, least: Any, greatest: Any) -> Expression:
+    """Return the BIT of the numbers from one to another that are in a list.
+
+    Raises ProgrammingError for what are no numbers or no bounds of some.
+    """
+    element = values.type.value_type
+    if not (is_integer(element) or element == HUGEINT):
+        raise ProgrammingError(f"bitstring_agg() needs integers, not {sql_type_name(element)}")
+    if not all(type(bound) is int for bound in (least, greatest)):
+        raise ProgrammingError(
+            "bitstring_agg() needs the least and the greatest number, integers that are constants"
+        )
+    if not 0 <= greatest - least < _MOST_NUMBERS:
+        raise ProgrammingError(
+            f"bitstring_agg() takes 1 to {_MOST_NUMBERS:,} numbers, not those from {least:,} to"
+            f" {greatest:,}"
+        )
+    bounds = (Literal(least, HUGEINT), Literal(greatest, HUGEINT))
+    return Call("list_bits", (values, *bounds), BIT)
+
+
+@scalar(name="list_bits", can_fail=True)
+def _list_bits(_: Call, lists: Values, least: Values, greatest: Values) -> Values:
+    first, last = int(least.as_py()), int(greatest.as_py())
+
+    def fill(numbers: list[int | None] | None) -> bytes | None:
+        present = [int(number) for number in numbers or () if number is not None]
+        if not present:
+            return None
+        bits = bytearray(b"0" * (last - first + 1))
+        for number in present:
+            if not first <= number <= last:
+                raise DataError(f"{number} is not one of the numbers from {first} to {last}")
+            bits[number - first] = ord("1")
+        return bytes(bits)
+
+    return each(lists, lambda array: pa.array(map(fill, array.to_pylist()), BIT), BIT)
 
 
 @scalar(

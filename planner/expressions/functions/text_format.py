@@ -41,10 +41,14 @@ _BRACES_PART = re.compile(r"\{(\d{0,4})(?::([^{}]{1,40}))?\}|(?:[^{}]|\{\{|\}\})
 _VALUE_FORM = re.compile(r"(.*)t(.)(.*)", re.DOTALL)
 _PRINTF_PART = re.compile(
     r"%(?:(?P<place>\d{1,3})\$)?(?P<flags>[-+ 0#,_']*)(?P<width>\d{0,3})"
-    r"(?P<precision>(?:\.\d{0,2})?)l{0,2}(?P<letter>[diuxXocsfFeEgG])|%%|[^%]+|%",
+    r"(?P<precision>(?:\.\d{0,2})?)(?:hh?|ll?|[Lzjt])?(?P<letter>[diuxXocsfFeEgG])|%%|[^%]+|%",
     re.DOTALL,
 )
 _UNSIGNED = 2**64 - 1
+_CHARACTERS = 0x110000
+_SURROGATES = range(0xD800, 0xE000)
+_OF_DOUBLES = "fFeEgG"
+_PREFIX_OF = {"x": "0x", "X": "0X", "o": "0"}
 
 
 @scalar(
@@ -154,37 +158,64 @@ def _format_value(value: object, form: str) -> str:
 class _Field:
     """A part of a form of printf() that shows a value, as in C, or its digits in groups.
 
-    place: which value it is, from 0. form: how Python writes it, without marks of thousands.
-    mark: what stands between groups of three digits, '' for nothing.
+    place: which value it is, from 0. precision: None where it has none. mark: what stands between
+    groups of three digits, '' for nothing.
     """
 
     place: int
     letter: str
-    form: str
-    width: int = 0
-    mark: str = ""
+    flags: str
+    width: int
+    precision: int | None
+    mark: str
 
     def of(self, name: str, value: Expression) -> Expression:
         """Return a value as the letter wants it."""
-        match self.letter:
-            case "s":
-                return as_text(value)
-            case "f" | "F" | "e" | "E" | "g" | "G":
-                return as_double(name, value)
-            case _:
-                return require_integer(name, value)
+        if self.letter == "s":
+            return as_text(value)
+        if self.letter in _OF_DOUBLES:
+            return as_double(name, value)
+        return require_integer(name, value)
 
     def written(self, value: Any) -> str:
         """Return the text of a value; raises DataError for what is no character."""
-        if self.letter in "uxXo" and value < 0:
-            value &= _UNSIGNED
-        try:
-            if not self.mark:
-                return str(self.form % value)
-        except OverflowError:
-            raise DataError(f"{value} is no character") from None
-        text = format(value, self.form).replace(",", self.mark)
-        return text.ljust(-self.width) if self.width < 0 else text.rjust(self.width)
+        if self.letter == "s":
+            return self._padded("", value[: self.precision])
+        if self.letter == "c":
+            if not 0 <= value < _CHARACTERS or value in _SURROGATES:
+                raise DataError(f"{value} is no character")
+            return self._padded("", chr(value))
+        sign = ""
+        if self.letter in "di" or self.letter in _OF_DOUBLES:
+            is_negative = value < 0 or (value == 0 and math.copysign(1, value) < 0)
+            sign = "-" if is_negative else "+" if "+" in self.flags else " " * (" " in self.flags)
+            value = abs(value)
+        if self.letter in _OF_DOUBLES:
+            has_zeros = "0" in self.flags and math.isfinite(value)
+            return self._padded(sign, self._double(value), has_zeros=has_zeros)
+        prefix = _PREFIX_OF.get(self.letter, "") if "#" in self.flags and value else ""
+        has_zeros = "0" in self.flags and self.precision is None
+        return self._padded(sign + prefix, self._digits(value), has_zeros=has_zeros)
+
+    def _digits(self, value: int) -> str:
+        kind = "d" if self.letter in "diu" else self.letter
+        if kind != "d":
+            return format(value & _UNSIGNED, kind).zfill(self.precision or 0)
+        text = format(value & _UNSIGNED if value < 0 else value, "," if self.mark else "d")
+        return text.replace(",", self.mark).zfill(self.precision or 0)
+
+    def _double(self, value: float) -> str:
+        places = "" if self.precision is None else f".{self.precision}"
+        grouping = "," if self.mark else ""
+        alternate = "#" if "#" in self.flags else ""
+        return format(value, f"{alternate}{grouping}{places}{self.letter}").replace(",", self.mark)
+
+    def _padded(self, before: str, text: str, *, has_zeros: bool = False) -> str:
+        if "-" in self.flags:
+            return (before + text).ljust(self.width)
+        if has_zeros:
+            return before + text.zfill(self.width - len(before))
+        return (before + text).rjust(self.width)
 
 
 @functools.lru_cache(maxsize=256)
@@ -210,16 +241,11 @@ def _printf_parts(form: str) -> tuple[str | _Field, ...]:
 
 def _field(place: int, letter: str, flags: str, width: str, precision: str) -> _Field:
     marks = [flag for flag in flags if flag in ",_'"]
-    kind = "d" if letter in "diu" else letter
-    if kind == "d" and precision == ".":
+    if precision == "." and letter in "diu":  # the third mark of DuckDB's
         marks, precision = ["."], ""
-    if not marks or kind not in "dfF":
-        plain = "".join(flag for flag in flags if flag not in ",_'")
-        return _Field(place, letter, f"%{plain}{width}{precision}{kind}")
-    sign = "+" if "+" in flags else " " if " " in flags else ""
-    places = "" if kind == "d" else precision
-    count = int(width or 0) * (-1 if "-" in flags else 1)
-    return _Field(place, letter, f"{sign},{places}{kind}", count, marks[-1])
+    places = int(precision[1:] or 0) if precision else None
+    mark = marks[-1] if marks and letter in "diufF" else ""
+    return _Field(place, letter, flags, int(width or 0), places, mark)
 
 
 def _bind_printf(name: str, form: Expression, *values: Expression) -> Expression:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
-from raydb.errors import ProgrammingError
+from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import fold
 from raydb.planner.expressions.aggregates import (
     ORDERED_AGGREGATES,
@@ -21,6 +21,7 @@ from raydb.planner.expressions.aggregates import (
     bind_within_group,
 )
 from raydb.planner.expressions.collations import collated_key, collation_of
+from raydb.planner.expressions.functions.bits import bits_of_values
 from raydb.planner.expressions.functions.nested.list_statistics import mad_of
 from raydb.planner.expressions.functions.nested.lists import list_of, list_slice
 from raydb.planner.expressions.functions.nested.maps import binned_histogram_of, histogram_of
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 _JSON_GROUPS = {"json_group_array": (1, "[", "]"), "json_group_object": (2, "{", "}")}
 _EXACT_SUMS = ("fsum", "kahan_sum", "sumkahan", "favg")
 _EXTREMES_OF_NULLS = ("arg_min_null", "arg_max_null")
+# Of what a window holds they would need lists for each row.
+_GROUPS_ONLY = (*_EXACT_SUMS, *_EXTREMES_OF_NULLS, "bitstring_agg")
 # Aggregates that may have a number of values behind them, and how many arguments come before it.
 _FIRST_OF = {
     **dict.fromkeys(("min", "max"), 1),
@@ -173,6 +176,8 @@ def bind_composed(
         return SCALARS["exp"].call("exp", [column_of(logarithms)])
     if written.name in ("weighted_avg", "wavg"):
         return _weighted_average(written, column_of)
+    if context.clause == "a window function" and written.name in _GROUPS_ONLY:
+        raise NotSupportedError(f"{written.name}() with OVER is not supported")
     if written.name in _EXACT_SUMS:
         check_count(written.name, 1, 1, len(written.arguments))
         value = exp.cast(written.arguments[0], "DOUBLE")
@@ -181,7 +186,7 @@ def bind_composed(
     if written.name in _EXTREMES_OF_NULLS:
         return _extreme_or_null(written, column_of)
     if written.name == "bitstring_agg":
-        return _bits_of_values(written, column_of)
+        return _bits_of_values(written, context, column_of)
     if written.name in _FIRST_OF and len(written.arguments) == _FIRST_OF[written.name] + 1:
         return _first_values(written, context, column_of)
     place = 0 if written.within else 1
@@ -233,17 +238,15 @@ def _extreme_or_null(
 
 
 def _bits_of_values(
-    written: WrittenCall, column_of: Callable[[WrittenCall], Expression]
+    written: WrittenCall, context: Context, column_of: Callable[[WrittenCall], Expression]
 ) -> Expression:
     """Return bitstring_agg(n, least, greatest), whose bits tell which numbers there are."""
     check_count(written.name, 3, 3, len(written.arguments))
-    number, least, greatest = (exp.Paren(this=each.copy()) for each in written.arguments)
-    span = exp.Sub(this=greatest, expression=least)
-    length = exp.Add(this=span, expression=exp.Literal.number(1))
-    place = exp.Sub(this=number, expression=least.copy())
-    none = _call("bitstring", exp.Literal.string("0"), length)
-    bits = _call("set_bit", none, place, exp.Literal.number(1))
-    return column_of(replace(written, name="bit_or", arguments=(bits,)))
+    number, *ends = written.arguments
+    values = [_constant(bind_expression(each, context), context) for each in ends]
+    bounds = [each.value if isinstance(each, Literal) else None for each in values]
+    listed = column_of(replace(written, name="list", arguments=(number,), distinct=True))
+    return bits_of_values(listed, *bounds)
 
 
 def _first_values(
@@ -258,12 +261,8 @@ def _first_values(
     is_descending = "max" in written.name
     is_there = _present(values, written.filter)
     listed = replace(written, name="list", arguments=(values[0],), filter=is_there)
-    if context.clause == "a window function" and len(values) == 1:  # which has no order of values
-        sort = "list_reverse_sort" if is_descending else "list_sort"
-        found = SCALARS[sort].call(sort, [column_of(listed)])
-    else:
-        key = exp.Ordered(this=values[-1].copy(), desc=is_descending, nulls_first=False)
-        found = column_of(replace(listed, order=(key,)))
+    key = exp.Ordered(this=values[-1].copy(), desc=is_descending, nulls_first=False)
+    found = column_of(replace(listed, order=(key,)))
     return list_slice(found, Literal(1, BIGINT), Literal(most, BIGINT))
 
 

@@ -26,6 +26,7 @@ from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.computed import compute_constant
 from raydb.sql.bind.expression.expression import bind_condition, bind_expression
 from raydb.sql.bind.scope import Scope, ScopeTable, Visible
+from raydb.sql.macros import expand_tree
 from raydb.sql.parse.parser import parse
 from raydb.sql.parse.reader import name_in, tokenize
 from raydb.sql.parse.searched_tables import named_argument
@@ -316,6 +317,7 @@ def _view_columns(view: str, binding: Binding) -> Sequence[Column]:
     inside = None if place[0] == TEMP else place
     alone = replace(binding, parameters={}, queries={}, views=(view,), outer=None, inside=inside)
     try:
-        return alone.bind_query(select.tree, alone).columns
+        tree = expand_tree(select.tree, binding.catalog.relations, inside)
+        return alone.bind_query(tree, alone).columns
     except Error:
         return ()

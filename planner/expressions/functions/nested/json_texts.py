@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
@@ -46,6 +47,7 @@ _STEP = re.compile(
 _WILDCARD = re.compile(
     r"(?P<any_key>\.\*)|(?P<any_index>\[\*\])|(?P<below>\.\.\*)|(?P<at_or_below>\.\.(?=\[)|\.(?=\.[^.]))"
 )
+_MOST_PLACES = 2**20
 _INDEX = re.compile(r"[0-9]{1,18}")
 _KINDS = {dict: "OBJECT", list: "ARRAY", str: "VARCHAR", float: "DOUBLE", bool: "BOOLEAN"}
 
@@ -109,8 +111,20 @@ class _Wildcard:
 
 def _below(value: Any) -> list[Any]:
     """Return all that an array or an object has in it, each value before its own parts."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [found for each in inner for found in (each, *_below(each))]
+    found: list[Any] = []
+    waiting = _parts_of(value)
+    while waiting:
+        part = waiting.pop()
+        found.append(part)
+        waiting += _parts_of(part)
+    return found
+
+
+def _parts_of(value: Any) -> list[Any]:
+    """Return the values of an object or an array, the last one first."""
+    if isinstance(value, dict):
+        return list(value.values())[::-1]
+    return value[::-1] if isinstance(value, list) else []
 
 
 def _has_wildcard(path: Expression) -> bool:
@@ -166,10 +180,14 @@ def _find_all(value: Any, path: str) -> list[Any]:
     found = [value]
     for step in _all_steps(path):
         if isinstance(step, _Wildcard):
-            found = [part for each in found for part in step.places(each)]
+            found = list(
+                islice((part for each in found for part in step.places(each)), _MOST_PLACES + 1)
+            )
         else:
             parts = [_part(each, step) for each in found]
             found = [part for part in parts if part is not MISSING]
+        if len(found) > _MOST_PLACES:
+            raise DataError(f"the path '{path}' leads to more than {_MOST_PLACES:,} places")
     return found
 
 
