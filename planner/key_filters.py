@@ -102,8 +102,8 @@ def send_keys(
     kind = "inner" if isinstance(join, InnerJoin) else join.kind
     if statistics.largest_table(join) < _MIN_ROWS:  # a filter would be of no use
         return Sent(left, right, "right", ())
-    is_left = statistics.row_count(left) >= statistics.row_count(right)
-    filtered: _Side = "left" if is_left else "right"
+    filtered = _filtered_side(left, right, statistics)
+    is_left = filtered == "left"
     if filtered not in _FILTERED[kind]:
         return Sent(left, right, "right", ())
     plan, other = (left, right) if is_left else (right, left)
@@ -112,7 +112,7 @@ def send_keys(
         column, key = pair if is_left else (pair[1], pair[0])
         if place in null_safe or not isinstance(column, Column) or not isinstance(key, Column):
             continue
-        values = statistics.distinct_count(plan, column)
+        values = statistics.value_count(plan, column)
         share = statistics.distinct_count(other, key) / values
         if share > _EXPECTED_SHARE:
             continue
@@ -123,6 +123,14 @@ def send_keys(
             keys.append(SentKeys(number, place, _MOST_SHARE * values))
     sides = (plan, right) if is_left else (left, plan)
     return Sent(*sides, filtered, tuple(keys))
+
+
+def _filtered_side(left: Plan, right: Plan, statistics: Statistics) -> _Side:
+    """Return the side that is filtered: that with a large table, of two with one the larger."""
+    for side, other in (("left", right), ("right", left)):
+        if statistics.largest_table(other) < _MIN_ROWS:
+            return side
+    return "left" if statistics.row_count(left) >= statistics.row_count(right) else "right"
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,14 +77,17 @@ class Statistics:
 
     def distinct_count(self, plan: Plan, column: Column) -> float:
         """Return about how many values a column of a plan's has."""
-        rows = self.row_count(plan)
+        return min(self.row_count(plan), self.value_count(plan, column))
+
+    def value_count(self, plan: Plan, column: Column) -> float:
+        """Return about how many values there are where a column of a plan's comes from."""
         found = self._origin(plan, column)
         if found is None:
-            return max(1.0, rows / 10)
+            return max(1.0, self.row_count(plan) / 10)
         if found not in self._values:
             info = self.catalog.tables[found[0]]
             self._values[found] = _distinct_values(info, found[1], self.catalog)
-        return min(rows, self._values[found])
+        return self._values[found]
 
     def group_count(self, plan: Plan, keys: Iterable[Expression]) -> float:
         """Return about how many tuples of values some expressions over a plan have."""

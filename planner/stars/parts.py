@@ -147,7 +147,7 @@ def _with_side(join: OuterJoin | SemiJoin, left: Plan, right: Plan) -> Parts | N
             parts.given.append(Given(right))
             return parts
         if isinstance(join, SemiJoin) and join.mark is not None:
-            parts.given.append(Given(right, join.mark))
+            parts.given.append(Given(only_columns(right, ()), join.mark))
             return parts
     other = take_apart(right)
     members = _members(join, parts) if isinstance(join, SemiJoin) else None

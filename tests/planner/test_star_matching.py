@@ -189,6 +189,8 @@ def test_joins_that_only_look_up_are_fused(con, query, rows):
         ("d_year = (SELECT max(d_year) FROM day WHERE d_id = 7)", [(None,)]),
         ("d_year < (SELECT avg(d_year) FROM day) AND amount > 1", [(3,)]),
         ("(amount = 8 OR EXISTS (SELECT 1 FROM day WHERE d_year = 1990))", [(4,)]),
+        # Its joins are put in another order, and with it their columns.
+        ("(amount = 8 OR EXISTS (SELECT 1 FROM day AS a, day WHERE a.d_year = 1990))", [(4,)]),
         ("shop NOT IN (SELECT s_id FROM shop WHERE s_city > 'N')", [(2,)]),
         ("shop NOT IN (SELECT s_id FROM shop WHERE s_city > 'Z')", [(1 + 2 + 3 + 4,)]),
     ],
