@@ -127,9 +127,10 @@ def send_keys(
 
 def _filtered_side(left: Plan, right: Plan, statistics: Statistics) -> _Side:
     """Return the side that is filtered: that with a large table, of two with one the larger."""
-    for side, other in (("left", right), ("right", left)):
-        if statistics.largest_table(other) < _MIN_ROWS:
-            return side
+    if statistics.largest_table(right) < _MIN_ROWS:
+        return "left"
+    if statistics.largest_table(left) < _MIN_ROWS:
+        return "right"
     return "left" if statistics.row_count(left) >= statistics.row_count(right) else "right"
 
 
