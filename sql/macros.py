@@ -30,7 +30,7 @@ from raydb.sql.statement_trees import map_trees
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from raydb.planner.catalog import Place, Relations
     from raydb.sql.parse.statements.macro import Overload
@@ -185,7 +185,7 @@ class _Expansion:
 
     def _body(self, call: _Call, stack: tuple[str, ...]) -> exp.Expr:
         try:
-            overload, given = _chosen(call)
+            overload, given = _chosen(call, lambda each: self.expand(each, (*stack, call.key)))
         except ProgrammingError as error:
             locate(error, call.node)
             raise
@@ -193,9 +193,24 @@ class _Expansion:
         # arguments stand for.
         body = overload.body.copy()
         calls = nodes_of(body, exp.Anonymous)
+        for node in calls:
+            body = self._without_dot(node, body)
         body = _substituted(body, call, given)
         self._count(f"the macro '{call.name}'", body)
         return self.expand(body, (*stack, call.key), calls)
+
+
+    def _without_dot(self, node: exp.Expr, body: exp.Expr) -> exp.Expr:
+        """Return a body in which `x.f(y)` is `f(x, y)` where f is a macro: x may be a parameter."""
+        call, dot = self.call(node), node.parent
+        if call is None or call.node is not dot or len(call.arguments) == len(node.expressions):
+            return body
+        node.set("expressions", list(call.arguments))
+        if dot is body:
+            node.parent = None
+            return node
+        dot.replace(node)
+        return body
 
 
 def _path(node: exp.Expr) -> Iterator[str]:
@@ -271,8 +286,13 @@ def _put_table(node: exp.Expr, name: str, query: exp.Expr) -> None:
 # -- arguments
 
 
-def _chosen(call: _Call) -> tuple[Overload, Mapping[str, exp.Expr]]:
-    """Return the overload that takes the arguments of a call, and what its parameters stand for."""
+def _chosen(
+    call: _Call, expanded: Callable[[exp.Expr], exp.Expr] = lambda default: default
+) -> tuple[Overload, Mapping[str, exp.Expr]]:
+    """Return the overload that takes the arguments of a call, and what its parameters stand for.
+
+    expanded: what a default stands for.
+    """
     placed: list[exp.Expr] = []
     named: dict[str, exp.Expr] = {}
     for argument in call.arguments:
@@ -297,8 +317,10 @@ def _chosen(call: _Call) -> tuple[Overload, Mapping[str, exp.Expr]]:
     for parameter, value in zip(overload.parameters, placed, strict=False):
         given[parameter.name] = value
     for parameter in overload.parameters:
-        taken = given.get(parameter.name) or parameter.default
-        assert taken is not None
+        taken = given.get(parameter.name)
+        if taken is None:
+            assert parameter.default is not None
+            taken = expanded(parameter.default.copy())
         if parameter.type is not None:
             taken = exp.Cast(this=taken.copy(), to=parameter.type.copy())
         given[parameter.name] = taken

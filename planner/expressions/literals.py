@@ -98,7 +98,10 @@ def number_literal(text: str) -> Literal:
         return integer_literal(int(text))
     text = text.replace("_", "")
     if "e" in text.lower():
-        value = float(text)
+        try:
+            value = float(text)
+        except ValueError:  # 1e
+            raise ProgrammingError(f"the number {text} has an exponent without digits") from None
         if math.isinf(value):
             raise DataError(f"the number {text} is out of the range of DOUBLE")
         return Literal(value, pa.float64())

@@ -99,3 +99,12 @@ SELECT 0b12;
 -- error: ProgrammingError: column '0b12' does not exist (line 1, column 8)
 SELECT b'101';
 -- error: NotSupportedError: a constant b'...' is not supported (line 1, column 8)
+
+SELECT 1e;
+-- error: ProgrammingError: the number 1e has an exponent without digits (line 1, column 8)
+
+SELECT 2.e, 1;
+-- error: ProgrammingError: the number 2.e has an exponent without digits (line 1, column 8)
+
+SELECT 1 WHERE 1 < 1e+;
+-- error: ProgrammingError: syntax error at line 1, column 23: the statement ends too early

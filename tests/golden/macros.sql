@@ -286,3 +286,28 @@ CREATE MACRO grow(x) AS x + x;
 
 SELECT grow(grow(grow(grow(grow(grow(grow(grow(grow(grow(grow(grow(grow(grow(grow(grow(grow(1)))))))))))))))));
 -- error: NotSupportedError: the macro 'grow' makes the statement too large (line 1, column 8)
+
+-- A macro behind a dot has what stands before it, a parameter too, as its first argument.
+CREATE MACRO next_of(v) AS v + 1;
+
+CREATE MACRO tens(v, w) AS v * 10 + w;
+
+CREATE MACRO dotted(x, y := next_of(4)) AS x.next_of().tens(y.next_of());
+
+SELECT dotted(n), dotted(n, 2), dotted(7) FROM (SELECT 3 AS n, 1 AS x, 1 AS y);
+-- 46 | 43 | 86
+
+CREATE MACRO summed(x) AS sum(x.next_of());
+
+SELECT summed(n) FROM (VALUES (3, 100), (4, 200)) AS v (n, x);
+-- 9
+
+CREATE MACRO of_field(s) AS s.x.next_of();
+
+SELECT of_field({'x': 1}) FROM (SELECT {'x': 5} AS s);
+-- 2
+
+CREATE MACRO one_row(x) AS TABLE SELECT x.next_of() AS k;
+
+FROM one_row(4);
+-- 5
