@@ -178,7 +178,7 @@ def _add_expressions(expressions: list[Expression], found: set[type | str]) -> l
 def _folds(function: str, arguments: tuple[Expression, ...]) -> bool:
     """Whether `fold_constants` may make something else of a call."""
     if function in _LOGIC:
-        return len(arguments) == 1 or any(isinstance(each, Literal) for each in arguments)
+        return len(arguments) <= 1 or any(isinstance(each, Literal) for each in arguments)
     for each in arguments:
         if not isinstance(each, Literal):
             return function == "not" and isinstance(each, Call) and each.function == "not"

@@ -108,3 +108,11 @@ SELECT 2.e, 1;
 
 SELECT 1 WHERE 1 < 1e+;
 -- error: ProgrammingError: syntax error at line 1, column 23: the statement ends too early
+
+-- Nothing is in a list of nothing.
+SELECT x, x IN (), x NOT IN (), (x, 1) IN () FROM (VALUES (1), (NULL)) AS v (x);
+-- 1 | false | true | false
+-- NULL | false | true | false
+
+SELECT x FROM (VALUES (1), (2)) AS v (x) WHERE x IN () OR x = 2;
+-- 2
