@@ -199,7 +199,6 @@ class _Expansion:
         self._count(f"the macro '{call.name}'", body)
         return self.expand(body, (*stack, call.key), calls)
 
-
     def _without_dot(self, node: exp.Expr, body: exp.Expr) -> exp.Expr:
         """Return a body in which `x.f(y)` is `f(x, y)` where f is a macro: x may be a parameter."""
         call, dot = self.call(node), node.parent
