@@ -450,7 +450,10 @@ WINDOW_TABLE = _table(
         f"the number of the row in its partition: row_number() {_BY_X} -> 1, 2, 3, 4",
     ),
     ("rank() -> BIGINT", f"the rank with gaps: rank() {_BY_T} -> 1, 2, 2, 4"),
-    ("dense_rank() -> BIGINT", f"the rank without gaps: dense_rank() {_BY_T} -> 1, 2, 2, 3"),
+    (
+        "dense_rank() -> BIGINT",
+        f"the rank without gaps, `rank_dense()` too: dense_rank() {_BY_T} -> 1, 2, 2, 3",
+    ),
     ("percent_rank() -> DOUBLE", f"(rank - 1) / (rows - 1): percent_rank() {_OF_TWO} -> 0.0, 1.0"),
     (
         "cume_dist() -> DOUBLE",

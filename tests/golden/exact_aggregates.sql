@@ -57,3 +57,10 @@ SELECT i, rank_dense() OVER (ORDER BY g) FROM t ORDER BY i;
 -- 3 | 1
 -- 4 | 2
 -- NULL | 2
+
+SET memory_limit = '100MB';
+
+SELECT g, bitstring_agg(i, 0, 100000000) FROM t GROUP BY g;
+-- error: OperationalError: reading the bits of bitstring_agg() needs about 200 MB, and memory_limit is 100 MB; raise it with SET memory_limit or ask for less
+
+RESET memory_limit;

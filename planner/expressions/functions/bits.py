@@ -28,6 +28,7 @@ from raydb.planner.expressions.types import (
     is_integer,
 )
 from raydb.planner.expressions.typing_rules import cast, typed
+from raydb.room import check_room
 from raydb.storage.bits import BIT, combined
 from raydb.storage.type_names import sql_type_name
 
@@ -202,7 +203,11 @@ def _list_bits(_: Call, lists: Values, least: Values, greatest: Values) -> Value
             bits[number - first] = ord("1")
         return bytes(bits)
 
-    return each(lists, lambda array: pa.array(map(fill, array.to_pylist()), BIT), BIT)
+    def fill_all(array: pa.Array) -> pa.Array:
+        check_room((last - first + 1) * len(array), "the bits of bitstring_agg()")
+        return pa.array(map(fill, array.to_pylist()), BIT)
+
+    return each(lists, fill_all, BIT)
 
 
 @scalar(

@@ -37,9 +37,8 @@ from raydb.sql.parse.nodes import collation_name, require_only, unsupported
 from raydb.sql.types import bound_type, system_type
 
 _BOTH = frozenset({"this", "expression"})
-_OPERANDS = frozenset(
-    {"this", "expression", "typed", "safe"}
-)  # the last two describe PostgreSQL's `/`
+# The last two describe PostgreSQL's `/`.
+_OPERANDS = frozenset({"this", "expression", "typed", "safe"})
 _ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Add: "add",
     exp.Sub: "subtract",
