@@ -13,6 +13,7 @@ from raydb.engine.api.durations import with_durations
 from raydb.engine.api.html import html_plan, html_table
 from raydb.engine.api.polars_types import with_enums
 from raydb.engine.api.text import SHOWN_ROWS, text_table
+from raydb.engine.context.turns import turns
 from raydb.engine.session.result import Result
 from raydb.errors import (
     DataError,
@@ -68,7 +69,8 @@ class Cursor:
         for a text of one statement. A statement that raises has changed nothing.
         """
         self._forget()
-        self._hold(self.connection._run(sql, parameters))  # noqa: SLF001
+        with self.connection._lock, turns:  # noqa: SLF001
+            self._hold(self.connection._run(sql, parameters))  # noqa: SLF001
         return self
 
     def executemany(self, sql: str, parameters: Iterable[Parameters]) -> Self:

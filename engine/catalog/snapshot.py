@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from raydb.storage.tables.table import Table
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Snapshot:
     """All tables, views (as the text of their query), BVHs, indexes and sequences, by name.
 

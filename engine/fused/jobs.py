@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from raydb.engine.context.statement_context import StatementContext
-    from raydb.engine.session.plan_cache import PreparedPlan
+    from raydb.engine.plans.prepared_plan import PreparedPlan
     from raydb.kernels.backends.backend import PreparedJob
     from raydb.storage.tables.table import Table
 

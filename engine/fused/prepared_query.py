@@ -17,7 +17,7 @@ from raydb.engine.fused.row_fast_path import (
     total_sources,
 )
 from raydb.engine.fused.run import StarJobs
-from raydb.engine.session.plan_cache import PreparedPlan
+from raydb.engine.plans.prepared_plan import PreparedPlan
 from raydb.planner.expressions.nodes import expressions_of
 from raydb.planner.plan.nodes import Aggregate, Star
 from raydb.planner.prepared_star import filled_predicates, has_holes, prepare_star

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from raydb import sql
     from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.operators.relation import Relation
-    from raydb.engine.session.plan_cache import PreparedPlan
+    from raydb.engine.plans.prepared_plan import PreparedPlan
     from raydb.sql import ast
 
     Blocks = Iterator[Sequence[pa.ChunkedArray | pa.Array]]

@@ -19,16 +19,11 @@ from raydb.engine.context.cluster_settings import SEGMENT_ROWS
 from raydb.engine.fused.post_aggregate import prepare_post_aggregate
 from raydb.engine.fused.prepared_query import prepare_query
 from raydb.engine.fused.row_fast_path import key_sources, part_sources, prepare_row_fast_path
+from raydb.engine.plans.plan_cache import PlanCache
+from raydb.engine.plans.plan_keys import VectorQuestion, plan_key, text_question, vector_question
+from raydb.engine.plans.prepared_plan import PreparedPlan
+from raydb.engine.plans.template_cache import MAX_PREPARED
 from raydb.engine.session import plan_runner
-from raydb.engine.session.plan_cache import (
-    MAX_PREPARED,
-    PlanCache,
-    PreparedPlan,
-    VectorQuestion,
-    plan_key,
-    text_question,
-    vector_question,
-)
 from raydb.engine.session.plan_runner import Stream
 from raydb.engine.session.result import Result
 from raydb.engine.session.settings import PLAN_CACHE, check_file
@@ -91,7 +86,7 @@ class Queries:
 
     def repeat(self, text: str, context: StatementContext) -> Result | Caching:
         """Return the rows of a text that is known; of another one what to keep its plan by."""
-        if self.cache.expect(context.all_databases):
+        if self.cache.expect(context.all_databases, _meaning(context)):
             context.cache.forget_gone()
         if not context.settings[PLAN_CACHE]:
             return Caching()
@@ -112,15 +107,15 @@ class Queries:
             if found is not None:
                 return Result.of_lazy(found, search.names, search.types)
         caching = Caching(key, shape, question)
-        filled = self.cache.filled(caching.shape, context.parameters)
+        filled = self.cache.templates.filled(caching.shape, context.parameters)
         if filled is None:
             return caching
         return self._run_new(self._plan_filled(filled, context), caching, context)
 
     def familiarity(self, text: str, context: StatementContext) -> str:
         """Say how well a text without parameters is known; see `PlanCache.familiarity`."""
-        key = plan_key(text, (), self._options(context))
-        return self.cache.familiarity(key, text, context.all_databases)
+        self.cache.expect(context.all_databases, _meaning(context))
+        return self.cache.familiarity(plan_key(text, (), self._options(context)), text)
 
     def parse(self, text: str, context: StatementContext) -> Sequence[ast.Statement]:
         """Return the statements of a text; one that takes parameters is likely to come again."""
@@ -143,7 +138,7 @@ class Queries:
     def ask(self, select: ast.Select, caching: Caching, context: StatementContext) -> Result:
         """Run the query of a text that is not known, and keep its plan and its template."""
         shape = caching.shape
-        if shape is None or not (context.parameters or self.cache.knows(shape)):
+        if shape is None or not (context.parameters or self.cache.templates.knows(shape)):
             # Most texts without parameters never come again with other constants.
             return self._run_new(self._prepare(select, context), caching, context)
         files, catalog = self._describe(select, context)
@@ -154,8 +149,8 @@ class Queries:
             prepared = self._plan(filled.bound(), files, context, reads_clock=template.reads_clock)
         else:
             prepared = self._plan_filled(filled, context)
-            self.cache.expect(self._changes.newest(context))
-            self.cache.keep_template(shape, template)
+            self._expect_newest(context)
+            self.cache.templates.keep_template(shape, template)
         return self._run_new(prepared, caching, context)
 
     def _run_new(
@@ -169,11 +164,11 @@ class Queries:
         result = plan_runner.repeat(prepared, context)
         if caching.key is not None:
             # Planning may have gone on with a snapshot whose BVHs leave deleted rows out.
-            self.cache.expect(self._changes.newest(context))
+            self._expect_newest(context)
             self.cache.keep_plan(caching.key, prepared)
         question, search = caching.question, prepared.search
         if question and search and search.search.origin == question.origin:
-            self.cache.expect(self._changes.newest(context))
+            self._expect_newest(context)
             self.cache.keep_search(question.key, search.search)
         return result
 
@@ -333,25 +328,35 @@ class Queries:
         if filling is None:
             plan = plan_query(filled.bound(), catalog(), options, template.contents)
             return _prepared(plan, template.columns, reads_clock=reads_clock)
-        kept = self.cache.preparing(filling, options)
+        templates = self.cache.templates
+        kept = templates.preparing(filling, options)
         first = kept.first
         if first is not None:
             search = _prepare_search(filled, *first, context)
-            self.cache.keep_query(kept, search or prepare_query(*first, catalog()))
-        known = None if kept.query is None else kept.query.plan(filling)
+            templates.keep_query(kept, search or prepare_query(*first, catalog()))
+        query = kept.query  # which another thread may forget
+        known = None if query is None else query.plan(filling)
         if known is not None:
             return known
         plan = choose_plan(filling.plan(), catalog(), options)
         prepared = _prepared(plan, template.columns, reads_clock=reads_clock)
         if kept.count < MAX_PREPARED:
-            self.cache.keep_first(kept, filling, prepared)
+            templates.keep_first(kept, filling, prepared)
         return prepared
+
+    def _expect_newest(self, context: StatementContext) -> None:
+        self.cache.expect(self._changes.newest(context), _meaning(context))
 
     def _ready_catalog(self, template: sql.Template, context: StatementContext) -> CatalogInfo:
         """Return the catalog; where an aggregate may use BVHs, they know every row."""
         if Aggregate in template.contents.kinds:
             self._changes.use_bvhs(template.contents.tables, context)
         return self.cache.catalog(self._changes.newest(context))
+
+
+def _meaning(context: StatementContext) -> Hashable:
+    """Return what tells how the session reads a text; None where no other one reads it so."""
+    return None if context.running.variables else ("nulls", context.settings.planner.null_order)
 
 
 def _prepare_search(

@@ -17,10 +17,11 @@ from raydb.engine.context.memory import parse_limit
 from raydb.engine.context.secrets import with_secrets
 from raydb.engine.context.sequence_values import SequenceValues
 from raydb.engine.context.statement_context import StatementContext
+from raydb.engine.context.turns import turns
 from raydb.engine.context.variables import with_variable
 from raydb.engine.databases.copy import copy_database
+from raydb.engine.plans.plan_cache import PlanCache
 from raydb.engine.session.changes import Changes
-from raydb.engine.session.plan_cache import PlanCache
 from raydb.engine.session.prepared_statements import PreparedStatements
 from raydb.engine.session.python_tables import PythonTables
 from raydb.engine.session.queries import Queries
@@ -216,6 +217,7 @@ class Session:
             found = self._query(text, parameters, running, warnings)
         if isinstance(found, Result):
             return found
+        turns.leave()  # A commit may wait for a disk, and for others whose commits it is one with.
         for statement in found:
             if len(found) > 1:
                 running.traffic, self.queries.text = Traffic(), ""
@@ -382,7 +384,6 @@ class Session:
 
     def _choose(self, option: ast.Setting | ast.Secret, context: StatementContext) -> None:
         """Go on with other settings; plans of texts that mean something else now are forgotten."""
-        before = self.settings.planner.null_order
         if isinstance(option, ast.Secret):
             self.settings = with_secrets(option, context)
         elif isinstance(option, ast.SetVariable):
@@ -390,8 +391,6 @@ class Session:
             self.queries.cache = PlanCache()
         elif not has_no_effect(option.name, context.warnings):
             self.settings = self.settings.chosen(option)
-        if self.settings.planner.null_order != before:
-            self.queries.cache = PlanCache()
 
     def _show(self, statement: ast.Catalog, context: StatementContext) -> Result:
         match statement:

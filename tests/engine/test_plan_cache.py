@@ -14,7 +14,8 @@ import pytest
 
 import raydb
 from raydb import running, sql
-from raydb.engine.session import plan_cache, queries
+from raydb.engine.plans import plan_cache, prepared_plan, template_cache
+from raydb.engine.session import queries
 from raydb.planner import optimizer
 
 SCHEMA = """
@@ -61,7 +62,7 @@ class Calls:
 @pytest.fixture
 def templates_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the first text of a shape make the template, as the second one does otherwise."""
-    monkeypatch.setattr(plan_cache.PlanCache, "knows", lambda *_: True)
+    monkeypatch.setattr(template_cache.TemplateCache, "knows", lambda *_: True)
 
 
 @pytest.fixture
@@ -393,18 +394,20 @@ def test_constants_of_the_clock_are_computed_each_time(
 
 def test_cache_is_bounded(con: raydb.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = con._session.queries.cache
-    monkeypatch.setattr(plan_cache, "MAX_BYTES", 3 * plan_cache.PLAN_BYTES)
-    monkeypatch.setattr(plan_cache, "MAX_SHAPES", 4)
+    monkeypatch.setattr(plan_cache, "MAX_BYTES", 3 * prepared_plan.PLAN_BYTES)
+    monkeypatch.setattr(template_cache, "MAX_SHAPES", 4)
     for number in range(20):
         assert rows(con, f"SELECT a FROM t WHERE b = {number}") == ([(1,)] if number == 10 else [])
         for text in (f"SELECT a AS a{number} FROM t WHERE b = {b}" for b in (10, 11)):
             assert rows(con, text) == ([(1,)] if text.endswith("10") else [])
     assert len(cache._plans) == 3
-    assert cache._size_bytes == 3 * plan_cache.PLAN_BYTES
-    assert len(cache._templates) == 4
+    assert cache._size_bytes == 3 * prepared_plan.PLAN_BYTES
+    assert len(cache.templates._templates) == 4
     for number in range(20):
         rows(con, f"SELECT a FROM t WHERE a + {number} = 10")
-    assert all(len(each) <= plan_cache.MAX_TEMPLATES for each in cache._templates.values())
+    assert all(
+        len(each) <= template_cache.MAX_TEMPLATES for each in cache.templates._templates.values()
+    )
 
 
 def test_of_texts_that_ran_once_the_last_plans_are_kept(
@@ -467,7 +470,7 @@ def test_arrays_of_jobs_count(con: raydb.Connection) -> None:
     assert rows(con, text) == [(False, 20), (True, 10)]
     (kept,) = con._session.queries.cache._plans.values()
     assert kept[0].post_aggregate is not None
-    assert kept[1] > plan_cache.PLAN_BYTES
+    assert kept[1] > prepared_plan.PLAN_BYTES
 
 
 def test_strings_and_names_are_whole_whatever_is_in_them() -> None:

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import raydb
+from raydb.engine.plans import template_cache
 from raydb.engine.session import queries
 
 WIDTH = 8
@@ -115,7 +116,7 @@ def test_a_known_text_is_neither_bound_nor_planned(monkeypatch):
         for name in ("plan_query", "choose_plan"):
             patched.setattr(queries, name, fail)
         patched.setattr(queries.plan_runner, "run", fail)
-        patched.setattr(queries.PlanCache, "filled", fail)
+        patched.setattr(template_cache.TemplateCache, "filled", fail)
         for vector in rng.normal(size=(3, WIDTH)):
             assert len(con.execute(text, (vector, 4)).fetchall()) == 4
             assert len(con.execute(text, (vector.tolist(), 6)).fetchall()) == 6

@@ -25,7 +25,7 @@ from stars import random_rows as random_star_rows
 
 import raydb
 from raydb.engine.fused.prepared_query import PreparedQuery, PreparedWithNewer
-from raydb.engine.session.plan_cache import PlanCache
+from raydb.engine.plans.template_cache import TemplateCache
 from raydb.kernels.backends.backend import FusedJob
 from raydb.kernels.backends.cpu import warm
 from raydb.kernels.backends.cpu.cpu_backend import CpuJob
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from raydb import sql
-    from raydb.engine.session.plan_cache import PreparedPlan
+    from raydb.engine.plans.prepared_plan import PreparedPlan
     from raydb.kernels.backends.backend import CodeMap
     from raydb.planner.catalog import BvhInfo
 
@@ -134,14 +134,14 @@ def compare(
 @pytest.fixture(autouse=True)
 def _counted(monkeypatch: pytest.MonkeyPatch) -> None:
     warm.wait()
-    filled = PlanCache.filled
+    filled = TemplateCache.filled
 
     def count(*arguments: Any) -> Any:
         plan = filled(*arguments)
         outcomes["filled" if plan is not None else "bound"] += 1
         return plan
 
-    monkeypatch.setattr(PlanCache, "filled", count)
+    monkeypatch.setattr(TemplateCache, "filled", count)
     plan, plan_with_newer = PreparedQuery.plan, PreparedWithNewer.plan
 
     def check(query: PreparedQuery, filling: sql.Filling) -> PreparedPlan | None:
@@ -241,7 +241,7 @@ def random_change(rng: Random, star: RandomStar) -> str:
 @pytest.fixture(autouse=True)
 def templates_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the first text of a shape make the template, as the second one does otherwise."""
-    monkeypatch.setattr(PlanCache, "knows", lambda *_: True)
+    monkeypatch.setattr(TemplateCache, "knows", lambda *_: True)
 
 
 @pytest.mark.parametrize("number", range(DATABASE_COUNT), ids="database-{}".format)

@@ -17,7 +17,7 @@ import pyarrow.types as pt
 
 from raydb.engine.operators.relation import joined
 from raydb.engine.operators.scan.scan import fetch_rows
-from raydb.engine.session.plan_cache import PLAN_BYTES, PreparedPlan
+from raydb.engine.plans.prepared_plan import PLAN_BYTES, PreparedPlan
 from raydb.engine.session.python_values import python_values
 from raydb.engine.session.result import LazyRows
 from raydb.engine.table_functions.vector.vector_function import FOUND, VectorFunction

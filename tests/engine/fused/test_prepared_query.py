@@ -170,7 +170,7 @@ def test_rows_that_the_bvh_lacks_are_asked_beside_it(
 def test_prepared_queries_take_no_more_than_a_cache_may(
     con: raydb.Connection, filled: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("raydb.engine.session.plan_cache.MAX_BYTES", 20_000)
+    monkeypatch.setattr("raydb.engine.plans.template_cache.MAX_BYTES", 20_000)
     for number in range(40):
         text = f"SELECT sum(amount) AS a{number} FROM sale WHERE day < {{}}"
         for day in (2, 3, 4, 5):
@@ -178,7 +178,7 @@ def test_prepared_queries_take_no_more_than_a_cache_may(
             assert con.execute(text.format(day)).fetchall() == [(wanted,)]
     assert filled == [True] * 80
     assert con._session is not None
-    cache = con._session.queries.cache
+    cache = con._session.queries.cache.templates
     assert cache._query_bytes <= 20_000
     kept = [each.query for known in cache._queries.values() for each in known.values()]
     assert len(kept) == 40
@@ -186,7 +186,7 @@ def test_prepared_queries_take_no_more_than_a_cache_may(
 
 
 def test_many_threads_ask_with_constants_of_their_own(con: raydb.Connection) -> None:
-    """Each thread has a connection, and two share one; nothing that is prepared is shared."""
+    """Each thread has a connection, and two share one; they share what is prepared of the shape."""
     wrong: list[Any] = []
 
     def ask(connection: raydb.Connection, seed: int) -> None:

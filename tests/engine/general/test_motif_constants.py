@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import raydb
-from raydb.engine.session.plan_cache import PlanCache
+from raydb.engine.plans.template_cache import TemplateCache
 
 if TYPE_CHECKING:
     from raydb import sql
@@ -53,14 +53,14 @@ ALIKE = (
 def used(monkeypatch: pytest.MonkeyPatch) -> Counter[bool]:
     """Count whether a template was filled, of texts that have one."""
     found: Counter[bool] = Counter()
-    filled = PlanCache.filled
+    filled = TemplateCache.filled
 
-    def counted(self: PlanCache, shape: sql.Shape | None, parameters: Any) -> sql.Filled | None:
+    def counted(self: TemplateCache, shape: sql.Shape | None, parameters: Any) -> sql.Filled | None:
         query = filled(self, shape, parameters)
         found[query is not None] += 1
         return query
 
-    monkeypatch.setattr(PlanCache, "filled", counted)
+    monkeypatch.setattr(TemplateCache, "filled", counted)
     return found
 
 
