@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from raydb.engine.operators.aggregate.exact_sums import EXACT_DOUBLE, average
 from raydb.engine.operators.aggregate.ordered import between, quantile_places
 from raydb.errors import DataError
 from raydb.kernels.backends.aggregates import AGGREGATES, word_of
@@ -284,13 +285,14 @@ def finish(
 
 def _average(sums: NDArray[Any], counts: NDArray[np.int64], kind: pa.DataType) -> pa.Array:
     """Divide exact sums once, so that the quotient is the nearest double."""
-    scale = 10**kind.scale if pa.types.is_decimal(kind) else 1
     if sums.dtype.kind == "f":
-        quotients = [float(s) / int(c) if c else None for s, c in zip(sums, counts, strict=True)]
-    else:
-        quotients = [
-            int(s) / (int(c) * scale) if c else None for s, c in zip(sums, counts, strict=True)
-        ]
+        return pa.array(sums / np.maximum(counts, 1), mask=counts == 0)
+    if sums.dtype == np.int64:
+        return average([sums], counts, kind)
+    scale = 10**kind.scale if pa.types.is_decimal(kind) else 1
+    quotients = [
+        int(s) / (int(c) * scale) if c else None for s, c in zip(sums, counts, strict=True)
+    ]
     return pa.array(quotients, pa.float64())
 
 
@@ -304,12 +306,18 @@ def _variance(
     """Return variances, or their roots, from exact sums: they are rounded once, at the end."""
     freedom = function.endswith("_samp")
     known = counts > freedom
-    n, total, whole = (each.astype(object)[known] for each in (counts, sums, squares))
     scale = 10**kind.scale if pa.types.is_decimal(kind) else 1
-    # Python divides integers of any size to the nearest double.
-    above, below = n * whole - total * total, n * (n - freedom) * scale**2
     values = np.zeros(len(counts))
-    values[known] = (above / below).astype(np.float64)
+    n, total, whole = counts.astype(float), sums.astype(float), squares.astype(float)
+    # Of numbers below it the nearest doubles tell that they are: then one division rounds once.
+    largest = np.maximum(np.maximum(n * whole, total * total), n * n * float(scale) ** 2)
+    easy = known & (largest < EXACT_DOUBLE)
+    values[easy] = (n * whole - total * total)[easy] / (n * (n - freedom) * float(scale) ** 2)[easy]
+    # Python divides integers of any size to the nearest double.
+    rest = known & ~easy
+    n, total, whole = (each[rest].astype(object) for each in (counts, sums, squares))
+    above, below = n * whole - total * total, n * (n - freedom) * scale**2
+    values[rest] = (above / below).astype(np.float64)
     if function.startswith("stddev"):
         values = np.sqrt(values)
     return pa.array(values, mask=~known)

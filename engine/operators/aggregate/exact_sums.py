@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _LIMB = np.int64(2**32 - 1)
 # float64 holds every integer up to here.
-_EXACT_DOUBLE = 2**53
+EXACT_DOUBLE = 2**53
 _MAX_DIGITS = 10**38
 
 # Averages of fewer groups are divided one by one: that takes less than to find those that are easy.
@@ -181,8 +181,8 @@ def average(
     some = counts > 0
     most_count = int(counts.max())
     whole = sums[0]
-    is_small = len(sums) == 1 and most_count * scale <= _EXACT_DOUBLE
-    easy = (np.abs(whole) <= _EXACT_DOUBLE) & some if is_small else np.zeros(len(whole), np.bool_)
+    is_small = len(sums) == 1 and most_count * scale <= EXACT_DOUBLE
+    easy = (np.abs(whole) <= EXACT_DOUBLE) & some if is_small else np.zeros(len(whole), np.bool_)
     # One division of two exact doubles rounds once.
     divisors = np.where(easy, counts, 1).astype(np.float64) * float(scale)
     averages = np.where(easy, whole, 0).astype(np.float64) / divisors
