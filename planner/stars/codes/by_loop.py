@@ -48,6 +48,9 @@ MAX_CODES = 2**16
 # Of a BVH what is kept for so many tuples of keys.
 MOST_KEYED = 32
 
+# Each comparison passes over all codes; a mask of more, as of a long IN, is made in less time.
+MOST_COMPARED = 16
+
 # What a comparison with NULL lets pass: without a row it would not be asked.
 _NO_RANKS = ((0, 0),)
 
@@ -237,7 +240,7 @@ def split_conditions(predicates: Sequence[Expression], bvh: BvhInfo) -> Conditio
         found = comparisons(predicate)
         levels = [bvh.levels[each[1]] for each in found or ()]
         values = [ranked_values(hierarchy, level) for _, level in levels]
-        if not found or None in values:
+        if not found or len(found) > MOST_COMPARED or None in values:
             others.append((predicate, number))
             continue
         for (function, _, literal), level, some in zip(found, levels, values, strict=True):
