@@ -10,13 +10,16 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from raydb.kernels.backends.choice import choose_backends, choose_by_cost
+from raydb.kernels.stored.deferred import Deferred
 from raydb.planner.expressions.show import show
+from raydb.planner.stars.codes.shares import rows_passing
 from raydb.planner.stars.costs import (
     DEVICE_COST,
     DEVICE_SCAN_COST,
     MIN_COMPARED,
     SCAN_COST,
     bvh_cost,
+    least_cost,
     scan_cost,
 )
 from raydb.planner.stars.delta import (
@@ -27,16 +30,17 @@ from raydb.planner.stars.delta import (
     scan_delta,
     split_values,
 )
-from raydb.planner.stars.fuse import fuse, highest_scores
+from raydb.planner.stars.fuse import fuse, highest_scores, lacking
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan, scan_bytes, scan_obstacles
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from raydb.planner import PlannerOptions
-    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.catalog import BvhInfo, CatalogInfo
+    from raydb.planner.expressions.nodes import Expression
     from raydb.planner.plan.nodes import PhysicalPlan, Star
 
 
@@ -45,6 +49,9 @@ SAME_COST = 5e4
 
 # With other constants a job may cost so many times as much before the choice is looked at again.
 MOST_TIMES = 2.0
+
+# Nor is a BVH looked at that seems to cost so many times as much as a scan.
+_TOO_DEAR = 2.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -58,6 +65,20 @@ class Priced:
     def rank(self) -> tuple[float, int, int]:
         """What the best of several has the least of."""
         return round(self.cost / SAME_COST), -self.plan.coverage.score, self.plan.estimated_reads
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Other:
+    """A BVH that was not fused: it covers less than one that answers alone, or costs too much.
+
+    cost: at least, for what is lacking for about so many rows.
+    """
+
+    bvh: str
+    score: int
+    cost: float = inf
+    fetched: tuple[Expression, ...] = ()
+    row_count: int = 0
 
 
 def choose_job(
@@ -79,7 +100,7 @@ def choose_job(
 
     def choose(part: Star) -> PhysicalPlan | None:
         """Return a job of a part that needs nothing but codes and measures."""
-        job = _choose_whole(part, catalog, options, general, numbers)
+        job = _choose_whole(part, catalog, options, lambda: inf, numbers, fetches=False)
         if isinstance(job, FusedScanAggregate):
             return job if job.is_direct else None
         is_better = isinstance(job, FusedTableScan) and isinstance(whole, str | FusedTableScan)
@@ -106,12 +127,18 @@ def _choose_whole(
     options: PlannerOptions,
     general: Callable[[], float],
     numbers: Iterator[int],
+    *,
+    fetches: bool = True,
 ) -> PhysicalPlan | str:
-    """Return the cheapest job of a star as it is; rows newer than a BVH have a job of their own."""
+    """Return the cheapest job of a star as it is; rows newer than a BVH have a job of their own.
+
+    fetches: whether a BVH may fetch what it does not encode.
+    """
     backends, backend_reason = choose_backends(
         options.backend, options.fallback, options.rt_encoding
     )
-    best = _choose_bvh(star, catalog, backends, backend_reason)
+    scan = Deferred(lambda: _scan(star, catalog))
+    best = _choose_bvh(star, catalog, backends, backend_reason, scan if fetches else None)
     if isinstance(best, Priced) and best.plan.is_direct:
         best = _on_device(best, options)
     row_count = catalog.tables[star.fact].row_count
@@ -122,11 +149,10 @@ def _choose_whole(
         found = _by_bvh(star, best, general, catalog, numbers)
         if not isinstance(found, str):
             return found
-    obstacles = scan_obstacles(star, catalog)
-    scan = inf if obstacles else scan_cost(star, row_count, catalog)
+    obstacles, cost = scan.get()
     if isinstance(best, Priced) and not is_cheapest:
-        if scan < best.cost:
-            found = f"{_shortcoming(best.plan)}: about {_ms(best.cost)}, a scan {_ms(scan)}"
+        if cost < best.cost:
+            found = f"{_shortcoming(best.plan)}: about {_ms(best.cost)}, a scan {_ms(cost)}"
         else:
             found = _by_bvh(star, best, general, catalog, numbers)
             if not isinstance(found, str):
@@ -139,9 +165,16 @@ def _choose_whole(
     if obstacles:
         return f"{reason}; no scan, for {', and '.join(obstacles)}"
     backends, backend_reason = choose_by_cost(
-        options.backend, backends, backend_reason, scan, DEVICE_SCAN_COST
+        options.backend, backends, backend_reason, cost, DEVICE_SCAN_COST
     )
     return FusedTableScan(star, backends, backend_reason, reason, row_count)
+
+
+def _scan(star: Star, catalog: CatalogInfo) -> tuple[list[str], float]:
+    """Return what keeps a star from being a scan, and what a scan of it costs."""
+    obstacles = scan_obstacles(star, catalog)
+    row_count = catalog.tables[star.fact].row_count
+    return obstacles, inf if obstacles else scan_cost(star, row_count, catalog)
 
 
 def _by_bvh(
@@ -174,8 +207,7 @@ def cost_limit(star: Star, plan: FusedScanAggregate, catalog: CatalogInfo) -> fl
     while a scan costs more. Of others one may be the better one where the job costs far more than
     with these.
     """
-    row_count = catalog.tables[star.fact].row_count
-    scan = inf if scan_obstacles(star, catalog) else scan_cost(star, row_count, catalog)
+    _, scan = _scan(star, catalog)
     if plan.newer is not None:
         scan -= scan_cost(star, plan.newer.count, catalog)
     others = (each for each in catalog.bvhs.values() if each.definition.table == star.fact)
@@ -221,16 +253,26 @@ def _shortcoming(plan: FusedScanAggregate) -> str:
     """Say why a BVH does not answer a star alone."""
     if plan.newer is not None and plan.is_direct:
         return f"BVH '{plan.bvh}' lacks {plan.newer.count} rows"
-    fetched = ", ".join(map(show, plan.fetched))
-    if not fetched:
+    if not plan.fetched:
         return f"BVH '{plan.bvh}' would sort {plan.estimated_rows} rows into groups"
-    return f"BVH '{plan.bvh}' would fetch {fetched} for {plan.estimated_rows} rows"
+    return _fetches(plan.bvh, plan.fetched, plan.estimated_rows)
+
+
+def _fetches(bvh: str, fetched: Iterable[Expression], row_count: int) -> str:
+    return f"BVH '{bvh}' would fetch {', '.join(map(show, fetched))} for {row_count} rows"
 
 
 def _choose_bvh(
-    star: Star, catalog: CatalogInfo, backends: tuple[str, ...], backend_reason: str
+    star: Star,
+    catalog: CatalogInfo,
+    backends: tuple[str, ...],
+    backend_reason: str,
+    scan: Deferred[tuple[list[str], float]] | None,
 ) -> Priced | str:
-    """Return the cheapest fused job on a BVH of the fact table, or why there is none."""
+    """Return the cheapest fused job on a BVH of the fact table, or why there is none.
+
+    scan: what keeps the star from being a scan, and what that costs; None where no BVH may fetch.
+    """
     candidates = [bvh for bvh in catalog.bvhs.values() if bvh.definition.table == star.fact]
     if not candidates:
         return f"there is no BVH on '{star.fact}'"
@@ -239,12 +281,18 @@ def _choose_bvh(
     candidates.sort(key=lambda bvh: -scores[bvh.definition.name])
     useful: list[Priced] = []
     obstacles: list[str] = []
-    others: list[str] = []
+    others: list[Other] = []
     for bvh in candidates:
         name = bvh.definition.name
-        if _is_settled(useful, scores[name]):
+        score = scores[name]
+        if not score and bvh.obstacle is None:
+            continue
+        if _is_settled(useful, score):
             # To fuse them too would take longer than the rest of planning.
-            others += [name] if scores[name] else []
+            others += [Other(name, score)] if score else []
+            continue
+        if (other := _too_dear(star, bvh, score, catalog, scan)) is not None:
+            others.append(other)
             continue
         plan = fuse(star, bvh, backends, backend_reason)
         if isinstance(plan, str):
@@ -252,10 +300,16 @@ def _choose_bvh(
         elif plan.coverage.score > 0:
             useful.append(Priced(plan, bvh_cost(star, plan, catalog)))
     if not useful:
+        if others:
+            least = min(others, key=lambda other: other.cost)
+            told = _fetches(least.bvh, least.fetched, least.row_count)
+            if scan is not None:
+                told += f": about {_ms(least.cost)}, a scan {_ms(scan.get()[1])}"
+            obstacles.insert(0, told)
         unused = f"no BVH on '{star.fact}' encodes an attribute of the query"
         return "; ".join(dict.fromkeys(obstacles)) or unused
     useful.sort(key=lambda each: (each.rank, each.plan.bvh))
-    reason = _reason(useful, others, scores, len(candidates))
+    reason = _reason(useful, others, len(candidates))
     return replace(useful[0], plan=replace(useful[0].plan, choice_reason=reason))
 
 
@@ -264,29 +318,51 @@ def _is_settled(useful: Sequence[Priced], score: int) -> bool:
     return any(each.plan.coverage.score > score and each.plan.is_direct for each in useful)
 
 
-def _reason(
-    ranked: Sequence[Priced],
-    others: Sequence[str],
-    scores: Mapping[str, int],
-    candidate_count: int,
-) -> str:
-    """Say why the first of the ranked jobs won; others have lower scores, the highest first."""
+def _too_dear(
+    star: Star,
+    bvh: BvhInfo,
+    score: int,
+    catalog: CatalogInfo,
+    scan: Deferred[tuple[list[str], float]] | None,
+) -> Other | None:
+    """Return a BVH that would fetch so much that a scan is cheaper for certain.
+
+    That is told in a part of the time that it takes to fuse a star.
+    """
+    missing = lacking(star, bvh)
+    fetched = missing.fetched
+    if not fetched or bvh.obstacle is not None:
+        return None
+    name = bvh.definition.name
+    if scan is None:
+        return Other(name, score, inf, tuple(fetched), bvh.index.row_count)
+    _, limit = scan.get()
+    rows = rows_passing(missing.predicates, bvh)
+    cost = least_cost(star, missing, catalog, rows)
+    if cost < _TOO_DEAR * limit:
+        return None
+    return Other(name, score, cost, tuple(fetched), round(rows))
+
+
+def _reason(ranked: Sequence[Priced], others: Sequence[Other], candidate_count: int) -> str:
+    """Say why the first of the ranked jobs won; others were not fused."""
     best = ranked[0].plan
     if candidate_count == 1:
         return f"the only BVH on '{best.table}'"
     if len(ranked) + len(others) == 1:
         return f"the only one of {candidate_count} BVHs that encodes an attribute of the query"
     if len(ranked) > 1:
-        second, score = ranked[1].plan.bvh, ranked[1].plan.coverage.score
+        plan, cost = ranked[1].plan, ranked[1].cost
+        second, score = plan.bvh, plan.coverage.score
     else:
-        second, score = others[0], scores[others[0]]
+        second, score, cost = others[0].bvh, others[0].score, others[0].cost
     if best.coverage.score > score:
         return (
             f"largest coverage of {candidate_count} BVHs: {best.coverage.score} "
             f"against {score} of '{second}'"
         )
-    if best.coverage.score < score or ranked[0].rank[0] < ranked[1].rank[0]:
-        costs = f"about {_ms(ranked[0].cost)} against {_ms(ranked[1].cost)} of '{second}'"
+    if len(ranked) == 1 or best.coverage.score < score or ranked[0].rank[0] < ranked[1].rank[0]:
+        costs = f"about {_ms(ranked[0].cost)} against {_ms(cost)} of '{second}'"
         return f"the cheapest of {candidate_count} BVHs: {costs}"
     reads, second_reads = (each.plan.estimated_reads for each in ranked[:2])
     if reads < second_reads:

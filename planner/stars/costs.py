@@ -1,7 +1,7 @@
 """What the ways to run a star cost: on a BVH, with fetches by row id, as a scan, or in general.
 
     way                  a row costs
-    BVH, direct          0.3 ns for every 8 bytes that the kernel reads
+    BVH, direct          0.3 ns for every 8 bytes that the kernel reads, 0.5 ns for a code
     BVH with fetches     to be located; each predicate, each key, each measure that the BVH lacks
     scan                 0.3 ns for each attribute behind a predicate or a key, and for the measures
     general              what each operator of the plan takes for it
@@ -35,6 +35,7 @@ from raydb.planner.plan.nodes import (
     SemiJoin,
 )
 from raydb.planner.plan.statistics import CONDITION_SHARE, Statistics
+from raydb.planner.stars.fuse import Lacking
 from raydb.planner.stars.fused_scan import DENSE_GROUPS
 from raydb.planner.stars.instants import by_unit
 from raydb.planner.stars.table_scan import group_count, share_left, value_count
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 # A row of a BVH that answers alone, where it has so many bytes. SSB's queries took 0.25 to 0.7.
 DIRECT_COST = 0.3
 DIRECT_BYTES = 8
+
+# A code of a row that is looked up, as rows of a cell differ in what the query asks for.
+CODE_COST = 0.5
 
 # A row of a scan, for each attribute behind a predicate or a key and for the measures together.
 SCAN_COST = 0.3
@@ -124,26 +128,48 @@ def bvh_cost(
     if plan.is_direct:
         return direct_cost(plan, plan.estimated_reads if rows is None else rows, row_bytes) + newer
     rows = float(plan.estimated_rows) if rows is None else rows
+    measures = zip(plan.measures, plan.measure_positions, strict=True)
+    fetched = tuple([measure for measure, position in measures if position is None])
+    lacking = Lacking(
+        (),
+        plan.residual_predicates,
+        plan.residual_keys,
+        fetched,
+        len(plan.measures) - len(fetched),
+        plan.gathered,
+    )
+    return _fetching_cost(star, lacking, catalog, rows, plan.job.group_count) + newer
+
+
+def least_cost(star: Star, lacking: Lacking, catalog: CatalogInfo, rows: float) -> float:
+    """Return what a star costs at least on a BVH that fetches for so many rows."""
+    return _fetching_cost(star, lacking, catalog, rows, 1)
+
+
+def _fetching_cost(
+    star: Star, lacking: Lacking, catalog: CatalogInfo, rows: float, group_count: int
+) -> float:
     cost = rows * LOCATE_COST
-    for predicate in plan.residual_predicates:
+    for predicate in lacking.residual_predicates:
         cost += rows * _fetched(predicate)
         rows *= 1.0 if _is_guard(predicate) else CONDITION_SHARE
-    groups = float(min(plan.job.group_count, max(rows, 1.0)))
-    for _, key in plan.residual_keys:
+    groups = float(min(group_count, max(rows, 1.0)))
+    for _, key in lacking.residual_keys:
         cost += rows * (_fetched(key) + ENCODE_COST)
         values = value_count(key, star, catalog)
         pairs = groups * (max(rows, 1.0) if values is None else values)
         cost += _pair_cost(pairs, rows)
         groups = min(pairs, max(rows, 1.0))
-    for measure, position in zip(plan.measures, plan.measure_positions, strict=True):
-        cost += rows * (_fetched(measure) if position is None else HELD_COST)
-    return cost + rows * _gathered(call for _, call in plan.gathered) + newer
+    cost += rows * (sum(map(_fetched, lacking.measures)) + lacking.held * HELD_COST)
+    return cost + rows * _gathered(call for _, call in lacking.gathered)
 
 
 def direct_cost(plan: FusedScanAggregate, reads: float, row_bytes: int | None = None) -> float:
     """Return what a job costs that its BVH answers alone, and that reads so many rows."""
     width = max(plan.row_bytes if row_bytes is None else row_bytes, 1) / DIRECT_BYTES
-    return reads * DIRECT_COST * width + plan.job.group_count * GROUP_COST
+    codes = sum(not code_map.by_cell for code_map in plan.job.maps)
+    row = DIRECT_COST * width + CODE_COST * codes
+    return reads * row + plan.job.group_count * GROUP_COST
 
 
 def _gathered(calls: Iterable[AggregateCall]) -> float:

@@ -26,6 +26,7 @@ from raydb.planner.expressions.nodes import (
     Column,
     Expression,
     attributes_of,
+    expressions_of,
 )
 from raydb.planner.stars.answers import BY_ORDER, is_accumulated, needs_values
 from raydb.planner.stars.codes.by_arrays import find_by_arrays
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
     from raydb.planner.catalog import BvhInfo
     from raydb.planner.plan.nodes import Star
-    from raydb.planner.plan.nodes.node import Calls
+    from raydb.planner.plan.nodes.node import Calls, Items
 
 # An encoded attribute of more values is not made a group key to be counted or added up.
 VALUE_LIMIT = 1024
@@ -184,6 +185,55 @@ def _coverage(
 def scanned_attributes(star: Star) -> frozenset[Attribute]:
     """Return the attributes of a star's predicates."""
     return attributes_of(*star.predicates)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Lacking:
+    """What a job would fetch for certain, as a BVH does not encode it; nothing is evaluated for it.
+
+    predicates: those that it encodes. held: how many measures it has.
+    """
+
+    predicates: tuple[Expression, ...]
+    residual_predicates: tuple[Expression, ...]
+    residual_keys: Items
+    measures: tuple[Expression, ...]
+    held: int
+    gathered: Calls
+
+    @property
+    def fetched(self) -> list[Expression]:
+        """All of it, as `FusedScanAggregate.fetched`."""
+        keys = (key for _, key in self.residual_keys)
+        read = dict.fromkeys(each for _, call in self.gathered for each in expressions_of(call))
+        rest = (each for each in read if attributes_of(each))
+        return [*self.residual_predicates, *keys, *self.measures, *rest]
+
+
+def lacking(star: Star, bvh: BvhInfo) -> Lacking:
+    """Return what a BVH does not encode of a star."""
+    levels = bvh.levels.keys()
+    held = dict(zip(bvh.definition.aggregate, bvh.index.measures, strict=True))
+    measures: dict[Expression, None] = {}
+    gathered = []
+    for column, call in star.aggregates:
+        if needs_values(call, held) and hierarchy_of(call.arguments[0], bvh) is not None:
+            continue
+        if is_accumulated(call, held):
+            measures |= dict.fromkeys(call.arguments)
+        else:
+            gathered.append((column, call))
+    fetched = tuple([measure for measure in measures if measure not in held])
+    # OR over several hierarchies may be boxes of them.
+    encoded = tuple([each for each in star.predicates if attributes_of(each) <= levels])
+    return Lacking(
+        encoded,
+        tuple([each for each in star.predicates if each not in encoded]),
+        tuple([(c, key) for c, key in star.keys if hierarchy_of(key, bvh) is None]),
+        fetched,
+        len(measures) - len(fetched),
+        tuple(gathered),
+    )
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -14,6 +14,7 @@ from raydb import sql
 from raydb.planner import PlannerOptions
 from raydb.planner.lower import lower
 from raydb.planner.optimizer import optimize
+from raydb.planner.stars import choose
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
 
@@ -164,3 +165,34 @@ def test_a_bvh_of_less_coverage_that_fetches_less_is_chosen(con: Any) -> None:
     assert isinstance(plan, FusedScanAggregate)
     assert plan.bvh == "narrow"
     assert "the cheapest of 2 BVHs" in plan.choice_reason
+
+
+def test_a_bvh_that_is_not_fused_would_not_be_chosen(
+    con: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a BVH fetches is told without its job, and gives the choice that its job gives."""
+    con.execute(BY_DAY)
+    con.execute("CREATE BVH by_shop ON sale (SCAN (s_city), GROUP BY (s_name), AGGREGATE (price))")
+    queries = [
+        f"SELECT {key}, sum(price) FROM sale, day, shop WHERE day = d_id AND shop = s_id"
+        f" AND {condition} GROUP BY 1"
+        for key in ("s_city", "s_name", "s_size", "d_year", "d_month", "ticket % 10")
+        for condition in ("d_year = 2001", "d_month = 3", "s_city = 'city 1'", "price > 80")
+    ]
+    fused: list[str] = []
+    fuse = choose.fuse
+
+    def counted(*arguments: Any) -> Any:
+        fused.append(arguments[1].definition.name)
+        return fuse(*arguments)
+
+    monkeypatch.setattr(choose, "fuse", counted)
+    found = [planned(con, query) for query in queries]
+    few = len(fused)
+    monkeypatch.setattr(choose, "_too_dear", lambda *_: None)
+    every = [planned(con, query) for query in queries]
+    assert list(map(type, found)) == list(map(type, every))
+    assert [getattr(each, "bvh", None) for each in found] == [
+        getattr(each, "bvh", None) for each in every
+    ]
+    assert 0 < few < len(fused) - few

@@ -42,7 +42,7 @@ def find_by_arrays(
 
     values_of: the values of each code by hierarchy of what is made a further key.
     """
-    masks, residual_predicates = _mask_hierarchies(star, bvh)
+    masks, residual_predicates = _mask_hierarchies(star.predicates, bvh)
     boxes, residual_predicates = _split_boxes(masks, residual_predicates, bvh)
     keys_of, residual_keys = split_keys(star.keys, bvh)
     hierarchies = bvh.index.hierarchies
@@ -70,13 +70,21 @@ def find_by_arrays(
     )
 
 
+def mask_coordinates(
+    predicates: Sequence[Expression], bvh: BvhInfo
+) -> list[NDArray[np.bool_]] | None:
+    """Return the coordinates that predicates allow; None where one is not over one hierarchy."""
+    masks, residual = _mask_hierarchies(predicates, bvh)
+    return None if residual else _coordinates(np.logical_or, masks, bvh)
+
+
 def _mask_hierarchies(
-    star: Star, bvh: BvhInfo
+    predicates: Sequence[Expression], bvh: BvhInfo
 ) -> tuple[list[NDArray[np.bool_]], tuple[Expression, ...]]:
     """Return the codes that the predicates allow in each hierarchy, and the predicates left."""
     masks = [np.ones(h.code_count, np.bool_) for h in bvh.index.hierarchies]
     residual = []
-    for predicate in star.predicates:
+    for predicate in predicates:
         number = hierarchy_of(predicate, bvh)
         mask = None if number is None else predicate_mask(predicate, number, bvh)
         if number is None or mask is None:
