@@ -1,6 +1,6 @@
-"""The rows that a recursion has found so far: of others, those that are new are returned.
+"""The rows that a recursion has found so far, numbered: of others, those that are new are returned.
 
-    few rows     a set of Python's, which knows the last ones
+    few rows     a dict of Python's, which knows the last ones
     many         sorted by the hash of each: a binary search finds those that may be equal
 
 The sorted rows are in parts: two of about one size become one, and large ones go to files.
@@ -38,22 +38,23 @@ if TYPE_CHECKING:
 
 # Up to so many rows at a time are looked up one by one, and so many are known so.
 _FEW_ROWS = 1024
-_MOST_IN_SET = 2**14
+_MOST_IN_DICT = 2**14
 
 # A part beyond this share of the room goes to a file.
 _PART_SHARE = 16
 
-# What a row in a set of Python's takes, and each value of it.
+# What a row in a dict of Python's takes, and each value of it.
 _SEEN_BYTES = 150
 _SEEN_VALUE_BYTES = 40
 
 # The columns of plans have numbers from 0 on.
 _HASH = Column(-1, "hash", pa.uint64())
+_PLACE = Column(-2, "place", pa.int64())
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Part:
-    """Rows in the order of their hashes, which are a column of theirs."""
+    """Rows in the order of their hashes, which are a column of theirs, as their places are."""
 
     rows: Relation
     in_file: bool = False
@@ -66,15 +67,19 @@ class _Part:
 
 
 class KnownRows:
-    """Rows that are known, each once; equal are those that GROUP BY takes for equal."""
+    """Rows that are known, each once; equal are those that GROUP BY takes for equal.
+
+    The place of a row is how many others were known before it; `count` is how many there are.
+    """
 
     def __init__(self, columns: Sequence[Column], memory: Memory) -> None:
         self._columns = columns
         self._memory = memory
-        self._seen: set[tuple[Any, ...]] = set()
+        self._seen: dict[tuple[Any, ...], int] = {}
         self._last: list[Relation] = []
         self._parts: list[_Part] = []
         self._is_hashed = bool(columns) and not any(pt.is_nested(c.type) for c in columns)
+        self.count = 0
 
     def add(self, rows: Relation) -> Relation:
         """Return those of the rows that were not known, each once; now they are.
@@ -82,50 +87,79 @@ class KnownRows:
         Raises OperationalError for too many rows with lists or structs.
         """
         if rows.row_count <= _FEW_ROWS or not self._is_hashed:
-            return self._add_few(rows)
-        self._sort_last()
+            return self._new_of(rows)
         collector = Collector(self._memory, self._columns)
         for piece in pieces_of(rows, self._memory):
-            groups = group_rows(list(piece.columns.values()), piece.row_count)
-            distinct = piece.take(pa.array(np.sort(groups.rows))).combined()
-            new = self._unknown(distinct)
-            collector.add(new)
-            self._keep(new)
+            collector.add(self._new_of(piece))
         return collector.relation()
 
-    def _add_few(self, rows: Relation) -> Relation:
+    def _new_of(self, rows: Relation) -> Relation:
+        before = self.count
+        places, firsts = np.unique(self._places(rows), return_index=True)
+        is_new = np.zeros(rows.row_count, np.bool_)
+        is_new[firsts[places >= before]] = True
+        return rows.filter(pa.array(is_new), self.count - before)
+
+    def places(self, rows: Relation) -> NDArray[np.int64]:
+        """Return the place of each row, which is known from now on; errors as in `add`."""
+        if rows.row_count <= _FEW_ROWS or not self._is_hashed:
+            return self._places(rows)
+        return np.concatenate([self._places(p) for p in pieces_of(rows, self._memory)])
+
+    def _places(self, rows: Relation) -> NDArray[np.int64]:
+        if rows.row_count <= _FEW_ROWS or not self._is_hashed:
+            return self._places_of_few(rows)
+        self._sort_last()
+        groups = group_rows(list(rows.columns.values()), rows.row_count)
+        order = np.argsort(groups.rows)
+        distinct = rows.take(pa.array(groups.rows[order])).combined()
+        found = self._find(distinct)
+        is_new = found < 0
+        found[is_new] = self.count + np.arange(np.count_nonzero(is_new))
+        self._keep(_with_places(distinct, found, is_new))
+        self.count += int(np.count_nonzero(is_new))
+        places = np.empty_like(found)
+        places[order] = found
+        return places[groups.members.numbers]
+
+    def _places_of_few(self, rows: Relation) -> NDArray[np.int64]:
         columns = [_comparable(values) for values in rows.columns.values()]
-        tuples = zip(*columns, strict=True) if columns else iter([()] * rows.row_count)
-        mask = []
-        for row in tuples:
-            mask.append(row not in self._seen)
-            self._seen.add(row)
+        tuples = list(zip(*columns, strict=True)) if columns else [()] * rows.row_count
+        # The first of each that the dict does not know, which a part may.
+        firsts = {row: place for place, row in reversed([*enumerate(tuples)])}
+        unseen = sorted(firsts[row] for row in firsts.keys() - self._seen.keys())
+        if unseen:
+            some = rows.take(pa.array(unseen, pa.int64())).combined()
+            found = self._find(some) if self._parts else np.full(len(unseen), -1)
+            is_new = found < 0
+            found[is_new] = self.count + np.arange(np.count_nonzero(is_new))
+            self.count += int(np.count_nonzero(is_new))
+            self._seen.update(zip((tuples[n] for n in unseen), found.tolist(), strict=True))
+            if self._is_hashed:
+                self._last.append(_with_places(some, found, is_new))
+        places = np.array([self._seen[row] for row in tuples], np.int64)
         need = len(self._seen) * (_SEEN_BYTES + _SEEN_VALUE_BYTES * len(self._columns))
         if not self._is_hashed:
             self._memory.check(need, "WITH RECURSIVE ... UNION, to know rows again,")
-        new = rows.filter(pa.array(mask, pa.bool_()), sum(mask))
-        if self._parts and new.row_count:
-            new = self._unknown(new.combined())
-        if self._is_hashed and new.row_count:
-            self._last.append(new)
         is_large = need > self._memory.room() // _PART_SHARE
-        if is_large or len(self._seen) > _MOST_IN_SET:
+        if is_large or len(self._seen) > _MOST_IN_DICT:
             self._sort_last()
-        return new
+        return places
 
     def _sort_last(self) -> None:
-        """Make a part of the rows that the set knows."""
+        """Make a part of the rows that the dict knows."""
         if self._is_hashed:
-            self._keep(concatenate(self._last, self._columns).combined())
+            if self._last:
+                self._keep(concatenate(self._last, (*self._columns, _PLACE)).combined())
             self._last.clear()
             self._seen.clear()
 
-    def _unknown(self, rows: Relation) -> Relation:
-        """Return the rows that are in no part."""
+    def _find(self, rows: Relation) -> NDArray[np.int64]:
+        """Return the place of each row that is in a part, -1 for those that are in none."""
         hashes = hash_rows(list(rows.columns.values()))
         order = np.argsort(hashes)
         asked = hashes[order]
-        known = np.zeros(rows.row_count, np.bool_)
+        found = np.full(rows.row_count, -1, np.int64)
         for part in self._parts:
             check_interrupt()
             theirs = part.hashes
@@ -134,25 +168,17 @@ class KnownRows:
             low = low[hit]
             counts = np.searchsorted(theirs, asked[hit], "right") - low
             ours = np.repeat(order[hit], counts)
-            places = np.arange(len(ours)) - np.repeat(np.cumsum(counts) - counts - low, counts)
-            known[ours[self._are_equal(rows, ours, part.rows, places)]] = True
-        return rows.filter(pa.array(~known), int(np.count_nonzero(~known))).combined()
-
-    def _are_equal(
-        self, rows: Relation, ours: NDArray[np.int64], others: Relation, theirs: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
-        """Tell for pairs of rows, by their numbers, whether they are equal."""
-        some = rows.take(pa.array(ours)), others.select(self._columns).take(pa.array(theirs))
-        both = concatenate(some, self._columns)
-        numbers = group_rows(list(both.columns.values()), both.row_count).members.numbers
-        equal: NDArray[np.bool_] = numbers[: len(ours)] == numbers[len(ours) :]
-        return equal
+            others = np.arange(len(ours)) - np.repeat(np.cumsum(counts) - counts - low, counts)
+            some = rows.take(pa.array(ours)), part.rows.take(pa.array(others))
+            equal = equal_rows(some[0], some[1].select(self._columns))
+            found[ours[equal]] = joined(some[1].columns[_PLACE]).to_numpy()[equal]
+        return found
 
     def _keep(self, rows: Relation) -> None:
-        """Make a part of rows that are in no other."""
+        """Make a part of rows, with their places, that are in no other."""
         if not rows.row_count:
             return
-        hashes = pa.array(hash_rows(list(rows.columns.values())))
+        hashes = pa.array(hash_rows([rows.columns[column] for column in self._columns]))
         part = _sorted(Relation({**rows.columns, _HASH: hashes}, rows.row_count))
         while self._parts and not self._parts[-1].in_file:
             before = self._parts[-1].rows
@@ -167,6 +193,20 @@ class KnownRows:
                 file.write(batch)
             part = _Part(mapped(file.batches(), columns), in_file=True)
         self._parts.append(part)
+
+
+def equal_rows(some: Relation, others: Relation) -> NDArray[np.bool_]:
+    """Tell for rows of the same columns, pair by pair, whether they are equal as keys are."""
+    both = concatenate((some, others), list(some.columns))
+    numbers = group_rows(list(both.columns.values()), both.row_count).members.numbers
+    equal: NDArray[np.bool_] = numbers[: some.row_count] == numbers[some.row_count :]
+    return equal
+
+
+def _with_places(rows: Relation, places: NDArray[np.int64], chosen: NDArray[np.bool_]) -> Relation:
+    """Return the chosen rows with a column of their places."""
+    numbered = Relation({**rows.columns, _PLACE: pa.array(places)}, rows.row_count)
+    return numbered.filter(pa.array(chosen), int(np.count_nonzero(chosen))).combined()
 
 
 def _sorted(rows: Relation) -> _Part:

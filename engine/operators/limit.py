@@ -154,7 +154,8 @@ def _recursion(plan: PhysicalPlan) -> Recursive | None:
     """Return the recursive query below filters and computed columns, if that is there."""
     while isinstance(plan, Filter | Project):
         plan = plan.source
-    return plan if isinstance(plan, Recursive) else None
+    # Rows of keys are known in the end.
+    return plan if type(plan) is Recursive else None
 
 
 def _is_search(plan: PhysicalPlan) -> bool:

@@ -19,7 +19,12 @@ from raydb.engine.operators.aggregate.run_aggregate import run_aggregate
 from raydb.engine.operators.blocks import blocks_of
 from raydb.engine.operators.join.join import run_join
 from raydb.engine.operators.limit import run_limit, run_top_rows
-from raydb.engine.operators.recursion import run_common_table, run_recursive, run_working_table
+from raydb.engine.operators.recursion import (
+    run_common_table,
+    run_keyed_recursive,
+    run_recursive,
+    run_working_table,
+)
 from raydb.engine.operators.relation import Relation, column_name
 from raydb.engine.operators.scan.scan import run_scan
 from raydb.engine.operators.sort import run_sort
@@ -38,6 +43,7 @@ from raydb.planner.plan.nodes import (
     Constants,
     Filter,
     HashJoin,
+    KeyedRecursive,
     KeyFilter,
     Limit,
     Node,
@@ -80,8 +86,9 @@ class Sources:
 
     `run_fused` runs a fused job and names its columns as `run_plan` does.
     `context` is the statement's, and `memory` the plan's; `trace` notes what each node does.
-    `shared` keeps the rows of common tables, all their columns, and `working` those of working
-    tables; `deferred` keeps the plans of stars that were planned when their subqueries had run.
+    `shared` keeps the rows of common tables, all their columns, `working` those of working tables
+    and `recurring` those of all steps so far; `deferred` keeps the plans of stars that were planned
+    when their subqueries had run.
     `key_sets` has the keys that joins have sent to the scans of their other sides, by filter.
     """
 
@@ -92,6 +99,7 @@ class Sources:
     trace: Trace | None = None
     shared: dict[int, Relation] = field(default_factory=dict)
     working: dict[int, Relation] = field(default_factory=dict)
+    recurring: dict[int, Relation] = field(default_factory=dict)
     deferred: dict[DeferredScan, PhysicalPlan] = field(default_factory=dict)
     key_sets: dict[int, KeySet] = field(default_factory=dict)
 
@@ -251,6 +259,7 @@ RUNNERS: Mapping[type[Node], Callable[[Any, list[Column], Sources], Relation]] =
     KeyFilter: run_steps,
     Limit: run_limit,
     Project: run_steps,
+    KeyedRecursive: run_keyed_recursive,
     Recursive: run_recursive,
     Scan: run_scan,
     SearchRows: _run_search,

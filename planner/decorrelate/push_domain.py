@@ -30,6 +30,7 @@ from raydb.planner.plan.nodes import (
     CommonTable,
     Filter,
     InnerJoin,
+    KeyedRecursive,
     Limit,
     OuterJoin,
     Plan,
@@ -370,15 +371,19 @@ def _push_recursive(plan: Recursive, domain: _Domain) -> _Pushed:
     domain.enter(plan.number)
     step = _push(plan.step, domain)
     names = domain.new_names()
-    return _Pushed(
-        replace(
-            plan,
-            base=_with_names(base, plan.base),
-            step=_with_names(step, plan.step),
-            columns=(*plan.columns, *names.values()),
-        ),
-        names,
+    pushed = replace(
+        plan,
+        base=_with_names(base, plan.base),
+        step=_with_names(step, plan.step),
+        columns=(*plan.columns, *names.values()),
     )
+    if isinstance(pushed, KeyedRecursive):
+        domain.enter(pushed.inputs)
+        kept = tuple([_with_names(_push(each, domain), each) for each in pushed.kept])
+        width = len(plan.columns)
+        keys = (*pushed.keys, *range(width, width + len(names)))
+        pushed = replace(pushed, kept=kept, keys=keys)
+    return _Pushed(pushed, names)
 
 
 def _push_inner_join(plan: InnerJoin, domain: _Domain) -> _Pushed:

@@ -16,6 +16,7 @@ from raydb.planner.plan.common_tables import free_columns, subqueries_in
 from raydb.planner.plan.nodes import (
     Apply,
     CommonTable,
+    KeyedRecursive,
     Plan,
     Recursive,
     Scan,
@@ -80,6 +81,10 @@ def _verify(
             assert all(len(row) == len(columns) for row in rows), f"{author}: ragged rows"
         case CommonTable(query=query, columns=columns):
             _verify_positions(query, columns, author)
+        case KeyedRecursive(base=base, step=step, kept=kept, columns=columns):
+            _verify_positions(step, base.columns, author)
+            for source in kept:
+                _verify_positions(source, columns, author)
         case Recursive(columns=columns) | Union(columns=columns):
             for source in sources:
                 _verify_positions(source, columns, author)

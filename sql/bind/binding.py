@@ -72,12 +72,14 @@ class NamedQuery:
 class OwnQuery:
     """A query of WITH RECURSIVE as it sees itself; `references` collects where it does.
 
-    `columns` is None in the base, which decides them and cannot refer to the query.
+    `columns` is None in the base, which decides them and cannot refer to the query; `whole` are
+    those of `recurring.t`.
     """
 
     number: int
     name: str
     columns: tuple[tuple[str, pa.DataType], ...] | None
+    whole: tuple[tuple[str, pa.DataType], ...] = ()
     references: list[WorkingTable] = field(default_factory=list)
 
 

@@ -31,6 +31,7 @@ from raydb.sql.parse.rewritten_tokens import (
     OPENING,
     arrow_lambdas,
     called_names,
+    key_lists,
     name_field_types,
     number_parameters,
     part_exponents,
@@ -107,6 +108,8 @@ def _prepared(text: str, tokens: list[Token]) -> list[Token]:
         tokens = called_names(tokens)
     if TokenType.POSITIONAL in kinds:
         tokens = positional_names(tokens)
+    if TokenType.USING in kinds and TokenType.WITH in kinds:
+        tokens = key_lists(tokens)
     if TokenType.COLON in kinds:
         tokens = arrow_lambdas(tokens)
     if TokenType.PLACEHOLDER in kinds:

@@ -133,6 +133,36 @@ def without_generated(tokens: list[Token]) -> tuple[list[Token], list[Token] | N
     return tokens, None, True
 
 
+def key_lists(tokens: list[Token]) -> list[Token]:
+    """Return tokens in which the list of USING KEY (...) AS, aggregates and all, is one name.
+
+    sqlglot expects names in it; `settle` reads it again.
+    """
+    prepared: list[Token] = []
+    stop = 0
+    for place, token in enumerate(tokens):
+        if place < stop:
+            continue
+        prepared.append(token)
+        words = [each.text.upper() for each in tokens[place - 2 : place + 1]]
+        if words[1:] != ["KEY", "("] or tokens[place - 2].token_type is not TokenType.USING:
+            continue
+        depth, stop = 1, place + 1
+        while stop < len(tokens) and depth:
+            kind = tokens[stop].token_type
+            depth += (kind in OPENING) - (kind in CLOSING)
+            stop += 1
+        first, last = tokens[place + 1], tokens[stop - 2]
+        if stop == place + 2 or [each.token_type for each in tokens[stop : stop + 1]] != [
+            TokenType.ALIAS
+        ]:
+            stop = 0
+            continue
+        whole = Token(TokenType.IDENTIFIER, "keys", first.line, first.col, first.start, last.end)
+        prepared += [whole, tokens[stop - 1]]
+    return prepared
+
+
 def _at(place: Token, kind: TokenType, text: str) -> Token:
     return Token(kind, text, place.line, place.col, place.start, place.end)
 

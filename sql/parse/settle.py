@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
+from raydb.sql.parse.dialect import parse_tokens, split_tokens
 from raydb.sql.parse.nodes import walk
 from raydb.sql.parse.schema_names import resolve_schema
 from raydb.sql.parse.searched_tables import name_searched_tables
@@ -23,6 +26,8 @@ def settle(tree: exp.Expr, text: str) -> list[exp.Expr]:
             for part in ("kind", "start_side", "end_side"):
                 if (word := node.args.get(part)) is not None:
                     node.set(part, word.upper())
+        elif type(node) is exp.CTE and node.args.get("key_expressions"):
+            nodes += _read_keys(node, text)
         elif type(node) is exp.Table or type(node) is exp.Lateral:
             searched = list(name_searched_tables(node))
             nodes += searched
@@ -38,3 +43,17 @@ def _name_path(table: exp.Table, text: str) -> None:
     name = table.this
     if isinstance(name, exp.Identifier) and name.quoted and text[name.meta["start"]] == "'":
         table.set("this", exp.Literal.string(name.name))
+
+
+def _read_keys(query: exp.CTE, text: str) -> list[exp.Expr]:
+    """Read the list of USING KEY, which stands as one name in the tree; return its nodes."""
+    (whole,) = query.args["key_expressions"]
+    start, end = whole.meta["start"], whole.meta["end"]
+    select = "SELECT "
+    # What is before it are spaces, so that names and constants have their places.
+    before = re.sub(r"[^\n]", " ", text[: start - len(select)])
+    part = before + select + text[start : end + 1]
+    tree = parse_tokens(split_tokens(part), part)
+    assert tree is not None
+    query.set("key_expressions", tree.expressions)
+    return [node for each in tree.expressions for node in walk(each)]

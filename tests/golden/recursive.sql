@@ -128,12 +128,27 @@ WITH RECURSIVE t(n) AS (SELECT n FROM t UNION ALL SELECT 1) SELECT n FROM t;
 -- error: ProgrammingError: the recursive query 't' refers to itself where it must not: only the query behind its UNION can (line 1, column 39)
 WITH RECURSIVE t(n) AS (SELECT n + 1 FROM t) SELECT n FROM t;
 -- error: ProgrammingError: the recursive query 't' refers to itself where it must not: only the query behind its UNION can (line 1, column 43)
-WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT max(n) + 1 FROM t) SELECT n FROM t;
--- error: ProgrammingError: the step of the recursive query 't' cannot aggregate it (line 1, column 16)
-WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT t.n FROM part LEFT JOIN t ON t.n = id) SELECT n FROM t;
--- error: ProgrammingError: the step of the recursive query 't' cannot have it on the optional side of an outer join (line 1, column 16)
-WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT id FROM part WHERE id IN (SELECT n FROM t)) SELECT n FROM t;
--- error: ProgrammingError: the step of the recursive query 't' cannot have it in a subquery of an expression (line 1, column 16)
+
+-- The step may aggregate the rows added last, join them on any side and have them in expressions.
+WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT max(n) + 1 FROM t HAVING max(n) < 4) SELECT n FROM t ORDER BY n;
+-- 1
+-- 2
+-- 3
+-- 4
+WITH RECURSIVE t(n) AS (SELECT 1 UNION SELECT t.n FROM part LEFT JOIN t ON t.n = id) SELECT n FROM t ORDER BY n;
+-- 1
+-- NULL
+WITH RECURSIVE t(n) AS (SELECT 1 UNION SELECT id FROM part WHERE id IN (SELECT n + 1 FROM t)) SELECT n FROM t ORDER BY n;
+-- 1
+-- 2
+-- 3
+-- 4
+-- 5
+WITH RECURSIVE t(n) AS (SELECT 1 UNION SELECT (SELECT max(n) FROM t) + 1 FROM t WHERE EXISTS (FROM t AS u WHERE u.n = t.n AND n < 3)) SELECT n FROM t ORDER BY n;
+-- 1
+-- 2
+-- 3
+
 WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t LIMIT 5) SELECT n FROM t;
 -- error: ProgrammingError: the recursive query 't' cannot have LIMIT; the query that reads it can (line 1, column 16)
 WITH t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT n FROM t;

@@ -11,7 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from raydb.planner.plan.nodes.aggregate import Aggregate, GroupingSets
-from raydb.planner.plan.nodes.common_table import CommonTable, Recursive, WorkingTable
+from raydb.planner.plan.nodes.common_table import (
+    CommonTable,
+    KeyedRecursive,
+    Recursive,
+    WorkingTable,
+)
 from raydb.planner.plan.nodes.filter import Filter, filter_rows
 from raydb.planner.plan.nodes.join import (
     Apply,
@@ -49,7 +54,7 @@ ChosenNode: TypeAlias = (
 )
 SharedNode: TypeAlias = (
     "Scan | Values | Constants | Series | CommonTable | WorkingTable | Aggregate | AsofJoin"
-    " | Filter | Project | Unnest | Window | Union | Recursive | Sort | Limit"
+    " | Filter | Project | Unnest | Window | Union | Recursive | KeyedRecursive | Sort | Limit"
 )
 Plan: TypeAlias = "LogicalNode | ChosenNode | SharedNode"
 
@@ -69,6 +74,7 @@ __all__ = [
     "IndexLookup",
     "InnerJoin",
     "KeyFilter",
+    "KeyedRecursive",
     "Limit",
     "NoStar",
     "Node",

@@ -1,9 +1,9 @@
-"""CommonTable, Recursive and WorkingTable: the queries of WITH."""
+"""CommonTable, Recursive, KeyedRecursive and WorkingTable: the queries of WITH."""
 
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from raydb.planner.plan.nodes.node import Node
 from raydb.values import dataclass
@@ -52,17 +52,22 @@ class CommonTable(Node):
 
 @dataclass(frozen=True, slots=True)
 class WorkingTable(Node):
-    """In the step of the Recursive node of this number: the rows that the last step has added."""
+    """In the step of the Recursive node of this number: the rows that the last step has added.
+
+    `whole`: those of all steps so far, `recurring.t`.
+    """
 
     explain_name = "WorkingRows"
     column_fields = ("columns",)
 
     number: int
     columns: tuple[Column, ...] = field()
+    whole: bool = False
 
     @property
     def summary(self) -> str:
-        return ", ".join(column.name for column in self.columns)
+        names = ", ".join(column.name for column in self.columns)
+        return f"all so far: {names}" if self.whole else names
 
     def estimate(self, statistics: Statistics) -> float:
         return 1000.0  # nothing is known of it
@@ -77,7 +82,7 @@ class Recursive(Node):
 
     explain_name = "RecursiveRows"
     column_fields = ("columns",)
-    source_fields = ("base", "step")
+    source_fields: ClassVar[tuple[str, ...]] = ("base", "step")
 
     number: int
     base: Plan
@@ -95,3 +100,37 @@ class Recursive(Node):
 
     def estimate(self, statistics: Statistics) -> float:
         return statistics.row_count(self.base) + statistics.row_count(self.step)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedRecursive(Recursive):
+    """WITH RECURSIVE ... USING KEY: one row for each key, and `step` over those that changed last.
+
+    The working table `inputs` is what `kept` reads. Its first plan makes one row a key of rows as
+    `base` and `step` give them; the second one of two such rows, an older and a newer. Where there
+    is no second, the first runs over all rows that ever came for the keys of the last ones.
+    `keys` are places in `columns`. `distinct`: the step reads the rows of keys that are other than
+    before; without it all that came, as they came. Bamberg, Hirn, Grust, "How DuckDB is USING KEY
+    to Unlock Recursive Query Performance", SIGMOD 2025.
+    """
+
+    explain_name = "KeyedRecursiveRows"
+    column_fields = ("columns",)
+    source_fields = ("base", "step", "kept")
+
+    keys: tuple[int, ...]
+    inputs: int
+    kept: tuple[Plan, ...]
+
+    @property
+    def sources(self) -> tuple[Plan, ...]:
+        return (self.base, self.step, *self.kept)
+
+    @property
+    def required_columns(self) -> frozenset[Column]:
+        return frozenset(column for source in self.sources for column in source.columns)
+
+    @property
+    def summary(self) -> str:
+        names = ", ".join(self.columns[place].name for place in self.keys)
+        return f"{'UNION' if self.distinct else 'UNION ALL'} by {names}"

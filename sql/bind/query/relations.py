@@ -14,7 +14,7 @@ from raydb.planner.catalog import CATALOG, MAIN, TEMP
 from raydb.planner.expressions.nodes import Column
 from raydb.planner.plan.nodes import Plan, Scan
 from raydb.sql.ast import Select
-from raydb.sql.bind.binding import new_column
+from raydb.sql.bind.binding import OwnQuery, new_column
 from raydb.sql.bind.query.with_clause import name_query, refer
 from raydb.sql.bind.scope import table_scope
 from raydb.sql.macros import expand_tree
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from raydb.planner.catalog import Place, TableInfo
     from raydb.sql.bind.binding import Binding
     from raydb.sql.bind.scope import Scope
+
+
+# The schema in which a recursive query has all of its rows so far, as its step may read them.
+RECURRING = "recurring"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,10 @@ def _bind_relation(node: exp.Table, binding: Binding) -> _Relation:
     written, qualifiers = name_in(node.this), qualifiers_of(node)
     if not qualifiers and (query := binding.queries.get(fold(written))) is not None:
         return _Relation(query.name, ("", ""), refer(query, binding))
+    if len(qualifiers) == 1 and is_same(qualifiers[0], RECURRING):
+        own = binding.queries.get(fold(written))
+        if isinstance(own, OwnQuery) and own.columns is not None:
+            return _Relation(own.name, ("", ""), refer(own, binding, whole=True))
     catalog = binding.catalog
     relations = catalog.relations
     is_system = len(qualifiers) == 1 and is_same(qualifiers[0], PG_CATALOG)

@@ -18,19 +18,17 @@ from raydb.planner.expressions.types import (
     is_number,
 )
 from raydb.planner.expressions.typing_rules import cast, unify
-from raydb.planner.plan.common_tables import free_columns, reads_working_table, subqueries_in
+from raydb.planner.plan.common_tables import free_columns
 from raydb.planner.plan.nodes import (
-    Aggregate,
     CommonTable,
-    Filter,
-    InnerJoin,
-    OuterJoin,
+    KeyedRecursive,
     Plan,
     Project,
     Recursive,
     WorkingTable,
 )
 from raydb.sql.bind.binding import Binding, NamedQuery, OwnQuery, column_for, new_column
+from raydb.sql.bind.keyed_query import KeyedQuery
 from raydb.sql.bind.query.output import MODIFIERS
 from raydb.sql.bind.query.set_operation import adapting_cells, union_of
 from raydb.sql.bind.scope import Outer, table_scope
@@ -54,7 +52,7 @@ def with_queries(node: exp.Expr, binding: Binding) -> Binding:
     require_only(clause, "expressions", "recursive")
     names: set[str] = set()
     for query in clause.expressions:
-        require_only(query, "this", "alias", "materialized")
+        require_only(query, "this", "alias", "materialized", "key_expressions")
         alias = query.args["alias"]
         require_only(alias, "this", "columns")
         name = alias.this.name
@@ -68,7 +66,9 @@ def with_queries(node: exp.Expr, binding: Binding) -> Binding:
             )
         columns = tuple(column.name for column in alias.args.get("columns") or ())
         if clause.args.get("recursive"):
-            plan = _bind_recursive(query.this, name, columns, binding)
+            plan = _bind_recursive(query, name, columns, binding)
+        elif query.args.get("key_expressions") is not None:
+            raise ProgrammingError(f"'{name}' has USING KEY, but WITH is not RECURSIVE")
         else:
             plan = binding.bind_query(query.this, binding)
         named = name_query(name, plan, columns, binding, query.args.get("materialized"))
@@ -90,16 +90,17 @@ def name_query(
     return NamedQuery(next(binding.numbers), name, plan, names, materialized, binding.outer)
 
 
-def refer(query: NamedQuery | OwnQuery, binding: Binding) -> Plan:
-    """Return a reference to a query, with columns of its own."""
+def refer(query: NamedQuery | OwnQuery, binding: Binding, *, whole: bool = False) -> Plan:
+    """Return a reference to a query, with columns of its own; whole: to `recurring.t`."""
     if isinstance(query, OwnQuery):
         if query.columns is None:
             raise ProgrammingError(
                 f"the recursive query '{query.name}' refers to itself where it must not:"
                 " only the query behind its UNION can"
             )
-        columns = tuple(new_column(binding, name, kind) for name, kind in query.columns)
-        query.references.append(WorkingTable(query.number, columns))
+        given = query.whole if whole else query.columns
+        columns = tuple(new_column(binding, name, kind) for name, kind in given)
+        query.references.append(WorkingTable(query.number, columns, whole))
         return query.references[-1]
     if _row_outside(query.outer) is not _row_outside(binding.outer) and free_columns(query.plan):
         raise NotSupportedError(
@@ -122,27 +123,32 @@ def _row_outside(outer: Outer | None) -> Outer | None:
 # -- recursion
 
 
-def _bind_recursive(node: exp.Expr, name: str, names: tuple[str, ...], binding: Binding) -> Plan:
+def _bind_recursive(query: exp.Expr, name: str, names: tuple[str, ...], binding: Binding) -> Plan:
     """Return the plan of a query of WITH RECURSIVE, which may refer to itself."""
     number = next(binding.numbers)
     own = OwnQuery(number, name, None)
     known = replace(binding, queries={**binding.queries, fold(name): own})
+    node, keys = query.this, query.args.get("key_expressions")
     while isinstance(node, exp.Subquery):
         require_only(node, "this")
         node = node.this
     if not isinstance(node, exp.Union) or node.args.get("by_name"):
+        if keys is not None:
+            raise ProgrammingError(f"'{name}' has USING KEY, which needs UNION or UNION ALL in it")
         return binding.bind_query(node, known)
     require_only(node, "this", "expression", "distinct", "with_", *MODIFIERS)
     known = with_queries(node, known)
     base = _closed(binding.bind_query(node.this, known), binding)
     named = table_scope(name, base.columns, names).tables[0].columns
-    columns = tuple((column, each.type) for column, each in named)
-    own = OwnQuery(number, name, columns)
+    given = tuple((column, each.type) for column, each in named)
+    distinct = bool(node.args.get("distinct"))
+    rows = KeyedQuery(name, given, keys, binding) if keys is not None else None
+    whole = given if rows is None else rows.columns
+    own = OwnQuery(number, name, whole if distinct else given, whole)
     step = binding.bind_query(
         node.expression, replace(known, queries={**known.queries, fold(name): own})
     )
-    distinct = bool(node.args.get("distinct"))
-    if not own.references:
+    if not own.references and rows is None:
         if any(node.args.get(modifier) for modifier in MODIFIERS):
             return binding.bind_query(node, known)
         return union_of((base, step), binding, distinct=distinct)
@@ -151,9 +157,14 @@ def _bind_recursive(node: exp.Expr, name: str, names: tuple[str, ...], binding: 
             raise ProgrammingError(
                 f"the recursive query '{name}' cannot have {clause}; the query that reads it can"
             )
-    _check_step(step, number, name)
-    found = tuple(new_column(binding, column, kind) for column, kind in columns)
-    return Recursive(number, base, _as_base(step, columns, name, binding), found, distinct)
+    step = _as_base(step, given, name, binding)
+    found = tuple(new_column(binding, column, kind) for column, kind in whole)
+    if rows is None:
+        return Recursive(number, base, step, found, distinct)
+    if not own.references:
+        return rows.of(union_of((base, step), binding, distinct=False))
+    inputs, kept = rows.kept()
+    return KeyedRecursive(number, base, step, found, distinct, rows.keys, inputs, kept)
 
 
 def _closed(base: Plan, binding: Binding) -> Plan:
@@ -200,40 +211,3 @@ def _keeps_values(given: pa.DataType, wanted: pa.DataType) -> bool:
     if is_float(wanted):
         return is_number(given)
     return is_integer(wanted) and is_integer(given)
-
-
-def _check_step(plan: Plan, number: int, name: str) -> None:
-    """Raise ProgrammingError for a step in which the rows added last would not decide alone."""
-    match plan:
-        case Aggregate(source=source, aggregates=[_, *_]) if _joins_own_rows(source, number):
-            raise ProgrammingError(f"the step of the recursive query '{name}' cannot aggregate it")
-        case OuterJoin(kind=kind, left=left, right=right):
-            optional = {"left": (right,), "right": (left,), "full": (left, right)}[kind]
-            if any(reads_working_table(side, number) for side in optional):
-                raise ProgrammingError(
-                    f"the step of the recursive query '{name}' cannot have it"
-                    " on the optional side of an outer join"
-                )
-        case CommonTable(query=query):
-            _check_step(query, number, name)
-        case _:
-            pass
-    for query in subqueries_in(plan):
-        if reads_working_table(query, number):
-            raise ProgrammingError(
-                f"the step of the recursive query '{name}' cannot have it in a subquery"
-                " of an expression"
-            )
-    for source in plan.sources:
-        _check_step(source, number, name)
-
-
-def _joins_own_rows(plan: Plan, number: int) -> bool:
-    """Tell whether a FROM and WHERE names the recursive query itself."""
-    match plan:
-        case WorkingTable():
-            return plan.number == number
-        case Filter() | InnerJoin() | OuterJoin():
-            return any(_joins_own_rows(source, number) for source in plan.sources)
-        case _:
-            return False
