@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Subquery
 from raydb.planner.plan.common_tables import (
+    COMPUTED_KEYS,
     CONSTANTS,
     DATE_CASTS,
     FILTERS,
@@ -40,6 +41,7 @@ from raydb.planner.rules.fold_constants import fold_constants
 from raydb.planner.rules.imply_filters import imply_filters
 from raydb.planner.rules.inline_common_tables import inline_common_tables
 from raydb.planner.rules.inline_projects import inline_projects
+from raydb.planner.rules.lift_computed_keys import lift_computed_keys
 from raydb.planner.rules.lift_outer_joins import lift_outer_joins
 from raydb.planner.rules.match_stars import match_stars
 from raydb.planner.rules.merge_joins import merge_joins
@@ -92,6 +94,7 @@ _MATCHING_RULES: tuple[Rule, ...] = (
     filter_common_tables,
     split_unions,
     split_outer_joins,
+    lift_computed_keys,
     match_stars,
 )
 
@@ -120,6 +123,7 @@ NEEDS: Mapping[Rule, tuple[type | str, ...]] = {
     filter_common_tables: (CommonTable,),
     split_unions: (Union,),
     split_outer_joins: (OuterJoin,),
+    lift_computed_keys: (COMPUTED_KEYS, INNER_PROJECTS),
     match_stars: (Aggregate,),
     imply_filters: _JOINED,
     push_down_filters: (Filter, *_JOINED),

@@ -76,12 +76,13 @@ def subqueries_in(plan: Plan) -> list[Plan]:
 
 # What is in a plan beside kinds of nodes and functions: several filters, a projection that is not
 # at the top, or below an aggregate that another one reads, a sort that is not at the top, groups of
-# which nothing but the keys is asked, casts of dates, and what folds: calls of constants, ANDs and
-# ORs with one, two NOTs, and filters that are constant.
+# which nothing but the keys is asked, keys that are no columns beside others, casts of dates, and
+# what folds: calls of constants, ANDs and ORs with one, two NOTs, and filters that are constant.
 FILTERS = "several filters"
 INNER_PROJECTS = "projections below others"
 INNER_SORTS = "sorts below others"
 KEYS_ALONE = "groups without aggregates"
+COMPUTED_KEYS = "computed keys beside others"
 DATE_CASTS = "casts of dates"
 CONSTANTS = "calls of constants"
 
@@ -142,6 +143,8 @@ def _add_node(node: Plan, found: set[type | str], *, is_top: bool) -> None:
             found.add(INNER_PROJECTS)
         if not node.aggregates:
             found.add(KEYS_ALONE)
+        if len(node.keys) > 1 and any(type(key) is not Column for _, key in node.keys):
+            found.add(COMPUTED_KEYS)
     elif not node.source_fields:
         types = [column.type for column in node.columns]
         if not _PLAIN_KINDS.issuperset(map(type, types)) and any(map(has_enums, types)):
