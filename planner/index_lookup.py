@@ -13,7 +13,15 @@ from weakref import WeakKeyDictionary
 
 import pyarrow.compute as pc
 
-from raydb.planner.expressions.nodes import Attribute, Call, Column, Literal, conjuncts
+from raydb.planner.expressions.nodes import (
+    Attribute,
+    Call,
+    Column,
+    Literal,
+    attributes_of,
+    columns_of,
+    conjuncts,
+)
 from raydb.planner.expressions.registry import may_raise
 from raydb.planner.plan.nodes import IndexLookup
 from raydb.storage.tables.key_index import MAX_KEYS, MIN_ROWS, is_searchable
@@ -46,6 +54,10 @@ def find_lookup(predicates: Sequence[Expression], table: TableInfo) -> IndexLook
     if keys is None:
         keys = _keys[table] = _find_keys(table.definition)
     if not keys:
+        return None
+    read = {column.name for column in columns_of(*predicates)}
+    read.update([each.name for each in attributes_of(*predicates) if not each.path])
+    if not any(read.issuperset(columns) for columns, _, _ in keys):
         return None
     sought = _constants(predicates, table.definition)
     found = []

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from raydb.engine.catalog.conflicts import Commit, rebased, redefined
 from raydb.engine.catalog.merge import Merger
@@ -62,6 +62,8 @@ class SharedDatabase:
         # Of a reader: what was loaded last, and the version that it is of.
         self._loaded: tuple[Version, Snapshot] | None = None
         self._newest = self._durable = Commit()
+        # The tables on which no merge is due, by the snapshot in which that was found.
+        self._not_due: WeakKeyDictionary[Snapshot, set[frozenset[str]]] = WeakKeyDictionary()
         if store is not None:
             self._load(store)
         self._users: WeakSet[object] = WeakSet()
@@ -272,10 +274,13 @@ class SharedDatabase:
 
     def begin_merge(self, tables: frozenset[str], context: StatementContext) -> None:
         """Begin the merge of a BVH on some tables that is due, unless somebody commits now."""
-        if not self.merger.is_idle or not self._turn.acquire(blocking=False):
+        newest = self._newest
+        not_due = self._not_due.setdefault(newest.snapshot, set())
+        if tables in not_due or not self.merger.is_idle or not self._turn.acquire(blocking=False):
             return
         try:
-            newest = self._newest
+            if self._newest is not newest:
+                return  # The next statement looks again.
             for bvh in newest.snapshot.bvhs.values():
                 if bvh.definition.table in tables and is_merge_due(bvh, newest.snapshot.tables):
                     is_reader = self.store is not None and self.store.directory.read_only
@@ -283,6 +288,7 @@ class SharedDatabase:
                     marked = self.merger.start(bvh, newest.snapshot, store, context)
                     self.exchange(newest, marked)
                     return
+            not_due.add(tables)
         finally:
             self._turn.release()
 

@@ -21,6 +21,7 @@ from raydb.engine.operators.aggregate.aggregate import aggregate
 from raydb.engine.operators.relation import Relation, column_name, joined
 from raydb.engine.operators.sort import row_order
 from raydb.errors import InternalError
+from raydb.kernels.stored.deferred import Deferred
 from raydb.planner.expressions.columns.arrays import count_true
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Column, Expression, columns_of
@@ -49,10 +50,13 @@ FEW_ROWS = 4096
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PostAggregate:
-    """A fused job, the steps from its groups to the rows of the query, and the columns' names."""
+    """A fused job, the steps from its groups to the rows of the query, and the columns' names.
+
+    The steps are made when rows are first asked for: most come straight from the job.
+    """
 
     job: _Job
-    steps: tuple[Step, ...]
+    steps: Deferred[tuple[Step, ...]]
     names: tuple[str, ...]
 
     def rows(self, groups: pa.Table) -> pa.Table:
@@ -60,7 +64,7 @@ class PostAggregate:
         assert groups.num_rows <= FEW_ROWS
         rows: Rows = [joined(values) for values in groups.columns], groups.num_rows
         try:
-            for step in self.steps:
+            for step in self.steps.get():
                 rows = step(rows)
         except pa.ArrowException as error:
             raise InternalError(f"Arrow failed to run the plan: {error}") from error
@@ -76,8 +80,13 @@ def prepare_post_aggregate(plan: PhysicalPlan) -> PostAggregate | None:
         job = job.source.sources[0]
     if not isinstance(job, _JOBS):
         return None
-    live = frozenset(plan.columns)
     names = tuple(map(column_name, plan.columns))
+    return PostAggregate(job, Deferred(partial(_steps, plan, job)), names)
+
+
+def _steps(plan: PhysicalPlan, job: _Job) -> tuple[Step, ...]:
+    """Return the steps from a job to the rows of a plan above it."""
+    live = frozenset(plan.columns)
     nodes: list[_Node] = []
     while plan is not job:
         match plan:
@@ -98,14 +107,14 @@ def prepare_post_aggregate(plan: PhysicalPlan) -> PostAggregate | None:
                 nodes.append(plan)
                 break
             case _:
-                return None
+                raise AssertionError(plan)
         nodes.append(plan)
         plan = plan.source
     steps, given = [], job.columns
     for node in reversed(nodes):
         steps.append(_step(node, given))
         given = node.columns if isinstance(node, Project | Aggregate) else given
-    return PostAggregate(job, tuple(steps), names)
+    return tuple(steps)
 
 
 def _is_of_segments(plan: Aggregate) -> bool:

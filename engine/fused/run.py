@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +29,7 @@ from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
 from raydb.kernels.codecs.arrow_numbers import to_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
     from numpy.typing import NDArray
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from raydb.kernels.backends.cpu.cpu_backend import CpuJob
     from raydb.kernels.backends.cpu.runs import Runs
     from raydb.kernels.backends.cpu.states import CpuStates
+    from raydb.kernels.bvh.bvh import Bvh
     from raydb.planner.expressions.nodes import AggregateCall, Column, Expression
     from raydb.planner.stars.fused_scan import FusedScanAggregate
     from raydb.storage.tables.table import Table
@@ -53,14 +55,19 @@ def prepare_fused(plan: FusedScanAggregate) -> PreparedJob:
     return StarJobs(plan).prepare(plan)
 
 
+# Of a BVH the states of so many lists of functions are kept.
+MOST_STATES = 64
+
+_states: WeakKeyDictionary[Bvh, dict[tuple[Hashable, bool], CpuStates]] = WeakKeyDictionary()
+
+
 class StarJobs:
     """What jobs on the CPU whose runs are known have in common, whatever a star's constants are."""
 
     def __init__(self, plan: FusedScanAggregate) -> None:
         self._bvh = plan.index.with_checked_rows()
         self._backend = CpuBackend()
-        self._functions = [(each.function, each.measure) for each in plan.job.accumulators]
-        self._states: dict[bool, CpuStates] = {}
+        self._functions = tuple([(each.function, each.measure) for each in plan.job.accumulators])
 
     def prepare(self, plan: FusedScanAggregate) -> CpuJob:
         """Return the job of some constants, ready to be launched."""
@@ -71,9 +78,13 @@ class StarJobs:
 
     def _states_of(self, runs: Runs, *, by_runs: bool) -> CpuStates:
         """Return the states of all rows, unless fewer rows make them narrower."""
-        if by_runs not in self._states:
-            self._states[by_runs] = self._find_states(self._bvh.row_count, by_runs=by_runs)
-        states = self._states[by_runs]
+        known = _states.setdefault(self._bvh, {})
+        asked = self._functions, by_runs
+        states = known.get(asked)
+        if states is None:
+            if len(known) >= MOST_STATES:
+                known.clear()
+            states = known[asked] = self._find_states(self._bvh.row_count, by_runs=by_runs)
         if any(state.kind in WIDE for state in states.states):
             return self._find_states(runs.row_count, by_runs=by_runs)
         return states

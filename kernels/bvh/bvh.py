@@ -58,7 +58,7 @@ class Measure:
         return self.values.dtype.kind == "f"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Bvh:
     """A built BVH. Hierarchies come in the order of the Z axis, then those outside of it.
 

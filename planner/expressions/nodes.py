@@ -281,12 +281,16 @@ def rewrite(expression: Expression, change: Callable[[Expression], Expression]) 
 def rewrite_calls(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """Return it with `change` applied to every call and subquery in it, children first."""
     if isinstance(expression, Call):
-        # Most parts are leaves, for which this is not called.
-        rewritten = [
-            rewrite_calls(each, change) if type(each) is Call or type(each) is Subquery else each
-            for each in expression.arguments
-        ]
-        return change(_with_arguments(expression, rewritten))
+        rewritten = None
+        for place, each in enumerate(expression.arguments):
+            if type(each) is Call or type(each) is Subquery:  # most are leaves
+                changed = rewrite_calls(each, change)
+                if changed is not each:
+                    rewritten = [*expression.arguments] if rewritten is None else rewritten
+                    rewritten[place] = changed
+        if rewritten is not None:
+            expression = _with_arguments(expression, rewritten)
+        return change(expression)
     if isinstance(expression, Subquery):
         rewritten = [rewrite_calls(argument, change) for _, argument in expression.arguments]
         return change(_given(expression, rewritten))

@@ -145,9 +145,9 @@ def may_raise(expression: Expression) -> bool:
     return found
 
 
-def is_volatile(expression: Expression) -> bool:
-    """Tell whether an expression may have another value each time it is computed."""
-    waiting = [expression]
+def is_volatile(*expressions: Expression) -> bool:
+    """Tell whether one of the expressions may have another value each time it is computed."""
+    waiting = [*expressions]
     for part in waiting:  # without a call a part, for every rule asks
         if isinstance(part, Call):
             function = FUNCTIONS.get(part.function)

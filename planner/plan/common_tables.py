@@ -113,11 +113,12 @@ def contents(plan: Plan) -> Contents:
         expressions: list[Expression] = []
         for node in waiting:
             _add_node(node, found, is_top=node is plan)
-            waiting += node.sources
-            expressions += node.expressions
             if isinstance(node, Scan):
                 tables.add(node.table)
-            elif isinstance(node, CommonTable) and id(node.query) not in queries:
+                continue
+            waiting += node.sources
+            expressions += node.expressions
+            if isinstance(node, CommonTable) and id(node.query) not in queries:
                 queries[id(node.query)] = node.query
                 waiting.append(node.query)
         waiting = _add_expressions(expressions, found)
@@ -156,6 +157,8 @@ def _add_expressions(expressions: list[Expression], found: set[type | str]) -> l
     """Add what is in expressions, and return the plans of their subqueries."""
     plans: list[Plan] = []
     for part in expressions:
+        if isinstance(part, Column):
+            continue
         if isinstance(part, Call):
             function, arguments = part.function, part.arguments
             found.add(function)

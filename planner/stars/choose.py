@@ -282,13 +282,15 @@ def _choose_bvh(
     useful: list[Priced] = []
     obstacles: list[str] = []
     others: list[Other] = []
+    answered = 0
     for bvh in candidates:
         name = bvh.definition.name
         score = scores[name]
         if not score and bvh.obstacle is None:
             continue
-        if _is_settled(useful, score):
-            # To fuse them too would take longer than the rest of planning.
+        if score < answered:
+            # One of a higher score answers alone: to fuse the others too would take longer than the
+            # rest of planning.
             others += [Other(name, score)] if score else []
             continue
         if (other := _too_dear(star, bvh, score, catalog, scan)) is not None:
@@ -299,6 +301,7 @@ def _choose_bvh(
             obstacles.append(plan)
         elif plan.coverage.score > 0:
             useful.append(Priced(plan, bvh_cost(star, plan, catalog)))
+            answered = max(answered, plan.coverage.score if plan.is_direct else 0)
     if not useful:
         if others:
             least = min(others, key=lambda other: other.cost)
@@ -311,11 +314,6 @@ def _choose_bvh(
     useful.sort(key=lambda each: (each.rank, each.plan.bvh))
     reason = _reason(useful, others, len(candidates))
     return replace(useful[0], plan=replace(useful[0].plan, choice_reason=reason))
-
-
-def _is_settled(useful: Sequence[Priced], score: int) -> bool:
-    """Whether a BVH of a lower score need not be looked at: one of a higher one answers alone."""
-    return any(each.plan.coverage.score > score and each.plan.is_direct for each in useful)
 
 
 def _too_dear(

@@ -225,10 +225,13 @@ def lacking(star: Star, bvh: BvhInfo) -> Lacking:
             gathered.append((column, call))
     fetched = tuple([measure for measure in measures if measure not in held])
     # OR over several hierarchies may be boxes of them.
-    encoded = tuple([each for each in star.predicates if attributes_of(each) <= levels])
+    encoded: list[Expression] = []
+    residual: list[Expression] = []
+    for each in star.predicates:
+        (encoded if attributes_of(each) <= levels else residual).append(each)
     return Lacking(
-        encoded,
-        tuple([each for each in star.predicates if each not in encoded]),
+        tuple(encoded),
+        tuple(residual),
         tuple([(c, key) for c, key in star.keys if hierarchy_of(key, bvh) is None]),
         fetched,
         len(measures) - len(fetched),

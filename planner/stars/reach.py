@@ -24,7 +24,6 @@ from raydb.planner.expressions.nodes import (
     Expression,
     columns_of,
     conjunction,
-    leaves,
     substitute,
 )
 from raydb.planner.expressions.nodes import Literal as Constant
@@ -291,18 +290,15 @@ def _follow(
     used: set[int] = set()
     if not pairs:
         return used
-    columns = {id(scan): {column.name: column for column in scan.columns} for scan in scans}
     frontier = list(known)
     while frontier:
         scan = frontier.pop()
-        own = columns[id(scan)]
         for key in catalog.tables[scan.table].definition.foreign_keys:
             for other in scans:
-                if id(other) in ways or other.table != key.table:
+                if other.table != key.table or id(other) in ways:
                     continue
-                theirs = columns[id(other)]
                 needed = [
-                    pairs.get(frozenset({own[a], theirs[b]}))
+                    pairs.get(frozenset((_column(scan, a), _column(other, b))))
                     for a, b in zip(key.columns, key.references, strict=True)
                 ]
                 if None not in needed:
@@ -312,25 +308,34 @@ def _follow(
     return used
 
 
+def _column(scan: Scan, name: str) -> Column:
+    for column in scan.columns:
+        if column.name == name:
+            return column
+    raise AssertionError(name)
+
+
 def _column_pair(condition: Expression) -> frozenset[Column] | None:
     """Return {a, b} for the condition a = b over two columns, casts between integers aside."""
     if not isinstance(condition, Call) or condition.function != "equal":
         return None
-    left, right = map(_without_integer_cast, condition.arguments)
+    left, right = condition.arguments
+    if isinstance(left, Constant) or isinstance(right, Constant):  # most of the others
+        return None
+    left, right = _without_integer_cast(left), _without_integer_cast(right)
     if isinstance(left, Column) and isinstance(right, Column):
         return frozenset((left, right))
     return None
 
 
 def _without_integer_cast(expression: Expression) -> Expression:
-    match expression:
-        case Call(function="cast", arguments=(inner,), type=kind):
-            inner_type = next(leaves(inner)).type if isinstance(inner, Column) else None
-            if (
-                inner_type is not None
-                and pa.types.is_integer(kind)
-                and pa.types.is_integer(inner_type)
-                and holds(kind, inner_type)
-            ):
-                return inner
+    if isinstance(expression, Call) and expression.function == "cast":
+        (inner,), kind = expression.arguments, expression.type
+        if (
+            isinstance(inner, Column)
+            and pa.types.is_integer(kind)
+            and pa.types.is_integer(inner.type)
+            and holds(kind, inner.type)
+        ):
+            return inner
     return expression

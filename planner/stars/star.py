@@ -25,13 +25,13 @@ from raydb.planner.expressions.nodes import (
     Column,
     Expression,
     Literal,
+    columns_of,
     expressions_of,
     map_call,
     substitute,
 )
 from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.plan.nodes import Aggregate, NoStar, Plan, Star
-from raydb.planner.plan.nodes.node import read_by
 from raydb.planner.stars.parts import take_apart
 from raydb.planner.stars.reach import reach
 from raydb.values import replace
@@ -74,13 +74,14 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
         ]
     measures = [each for _, call in calls for each in expressions_of(call)]
     conditions = [*parts.conditions, *(each for side in parts.sides for each in side.conditions)]
-    if any(map(is_volatile, (*(key for _, key in keys), *measures, *conditions))):
+    grouped = [key for _, key in keys]
+    if is_volatile(*grouped, *measures, *conditions):
         return NoStar("it calls random()")
-    asked = read_by(key for _, key in keys)
+    asked, measured = columns_of(*grouped), columns_of(*measures)
     values = {column for given in parts.given for column in given.columns}
-    if not values.isdisjoint(asked | read_by(measures)):
+    if not values.isdisjoint(asked | measured):
         return NoStar("a subquery's value is a part of a key or of a measure")
-    found = reach(parts, asked, read_by(measures), catalog)
+    found = reach(parts, asked, measured, catalog)
     if isinstance(found, NoStar):
         return found
     columns = {column: canonical(value) for column, value in found.columns.items()}
@@ -135,21 +136,21 @@ def canonical(
     itself: (lo_orderdate -> date).d_datekey is lo_orderdate, and needs no look-up.
     `attributes` are those that columns are, of this form.
     """
-    match expression:
-        case Call(function=function, arguments=arguments):
-            parts = [canonical(argument, attributes) for argument in arguments]
-            if function in COMMUTATIVE:
-                parts = _ordered(parts)
-            if all(map(is_, parts, arguments)):
-                return expression
-            return Call(function, tuple(parts), expression.type, expression.written)
-        case Column():
-            return attributes.get(expression, expression)
-        case Attribute(path=(*path, last), name=name, type=kind) if name in last.references:
-            column = last.columns[last.references.index(name)]
-            return canonical(Attribute(tuple(path), column, kind))
-        case _:
+    if isinstance(expression, Column):
+        return attributes.get(expression, expression)
+    if isinstance(expression, Call):
+        parts = [canonical(argument, attributes) for argument in expression.arguments]
+        if expression.function in COMMUTATIVE:
+            parts = _ordered(parts)
+        if all(map(is_, parts, expression.arguments)):
             return expression
+        return Call(expression.function, tuple(parts), expression.type, expression.written)
+    if isinstance(expression, Attribute) and expression.path:
+        *path, last = expression.path
+        if expression.name in last.references:
+            column = last.columns[last.references.index(expression.name)]
+            return canonical(Attribute(tuple(path), column, expression.type))
+    return expression
 
 
 def _ordered(operands: list[Expression]) -> list[Expression]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from raydb.errors import DataError
 from raydb.kernels.bvh.encode import EncodedColumn, Hierarchy, encode_column, join_codes
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.nodes import Column, Expression, attributes_of
+from raydb.planner.expressions.nodes import Attribute, Column, Expression, attributes_of
 from raydb.planner.stars.codes.allowed_codes import allowed_codes, encoded_level
 from raydb.values import dataclass
 
@@ -46,6 +46,9 @@ class KeyTuples:
 
 def hierarchy_of(expression: Expression, bvh: BvhInfo) -> int | None:
     """Return the one hierarchy that encodes all attributes of an expression."""
+    if isinstance(expression, Attribute):  # most are
+        place = bvh.levels.get(expression)
+        return None if place is None else place[0]
     number = None
     for attribute in attributes_of(expression):
         place = bvh.levels.get(attribute)
