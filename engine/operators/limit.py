@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from raydb.engine.operators.recursion import generations
-from raydb.engine.operators.relation import MORSEL_ROWS, Relation, concatenate
+from raydb.engine.operators.relation import MORSEL_ROWS, Relation, concatenate, joined
 from raydb.engine.operators.scan.scan import fetch_rows, is_decoded, large_scan, scan_slice
 from raydb.engine.operators.sort import SAMPLE_ROWS, early_values, sort
 from raydb.engine.operators.steps import scanned_blocks
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from raydb.kernels.bvh.bvh import Measure
     from raydb.planner.expressions.nodes import Expression
     from raydb.planner.plan.nodes import PhysicalPlan, TopRows
+    from raydb.storage.tables.table import Table
 
 # Of a sample's rows so many at least say which rows are the first, and so many times as many the
 # next time.
@@ -260,7 +262,8 @@ def _of_numbers(
     is_null = None if key.valid is None else ~key.valid
     step = max(len(key.values) // SAMPLE_ROWS, 1)
     is_asked = np.ones(len(key.values), np.bool_) if table.live is None else table.live
-    sampled = np.flatnonzero(is_asked[::step]) * step
+    drawn = np.flatnonzero(is_asked[::step]) * step
+    sampled = drawn[_passing(plan, drawn, table)]
     is_known = np.ones(len(sampled), np.bool_) if key.valid is None else key.valid[sampled]
     known = np.sort(key.values[sampled[is_known]])
     has_nulls_first = order.nulls_first and is_null is not None
@@ -334,6 +337,36 @@ def _counts(plan: TopRows, wanted: int, sampled: int, row_count: int) -> Iterato
         count *= _GROWTH
 
 
+def _passing(plan: TopRows, places: NDArray[np.int64], table: Table) -> NDArray[np.bool_]:
+    """Return which rows of a sample pass the filters that stand on the table's scan.
+
+    Those of the least values may be just the ones that a filter leaves out. All, where too few do.
+    """
+    passing = np.ones(len(places), np.bool_)
+    for predicate in _filters_of(plan.source, columns_of(plan.value)) or ():
+        read = sorted(columns_of(predicate), key=lambda column: column.number)
+        whole = table.rows.columns([column.name for column in read])
+        taken = [values.take(pa.array(places)) for values in whole]
+        mask = evaluate(predicate, dict(zip(read, taken, strict=True)), len(places))
+        passing &= joined(pc.fill_null(mask, fill_value=False)).to_numpy(zero_copy_only=False)
+    enough = np.count_nonzero(passing) >= _FIRST_OF_SAMPLE * _GROWTH
+    return passing if enough else np.ones(len(places), np.bool_)
+
+
+def _filters_of(
+    plan: PhysicalPlan, columns: frozenset[Column], above: tuple[Expression, ...] = ()
+) -> tuple[Expression, ...] | None:
+    """Return the predicates of the filters on the scan of some columns, nothing between them.
+
+    above: those of the filters that stand on the plan. None where the scan is not in it.
+    """
+    if isinstance(plan, Scan):
+        return above if columns <= set(plan.columns) else None
+    own = (*above, plan.predicate) if isinstance(plan, Filter) else ()
+    found = (_filters_of(source, columns, own) for source in plan.sources)
+    return next((each for each in found if each is not None), None)
+
+
 # -- the first key as a predicate
 
 
@@ -348,14 +381,15 @@ def _first_of_table(plan: TopRows, wanted: int, sources: Sources) -> Iterator[Ex
     if not row_count:
         return
     sampled = np.arange(0, row_count, max(row_count // SAMPLE_ROWS, 1))
-    places = pa.array(sampled if live is None else live[sampled])
+    places = sampled if live is None else live[sampled]
+    passing = places[_passing(plan, places, table)]
     whole = table.rows.columns([column.name for column in read])
-    taken = [values.take(places) for values in whole]
+    taken = [values.take(pa.array(passing)) for values in whole]
     key = plan.keys[0]
     if isinstance(plan.value, Column) and not whole[0].null_count:
         key = replace(key, nulls_first=False)
-    sample = evaluate(plan.value, dict(zip(read, taken, strict=True)), len(places))
-    for count in _counts(plan, wanted, len(places), row_count):
+    sample = evaluate(plan.value, dict(zip(read, taken, strict=True)), len(passing))
+    for count in _counts(plan, wanted, len(passing), row_count):
         is_first = early_values(key, plan.value, sample, count)
         if is_first is None:
             return

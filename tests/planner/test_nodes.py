@@ -46,8 +46,8 @@ QUERIES = [
     "SELECT function_name FROM duckdb_functions()",
     "SELECT u FROM (SELECT [1, 2] AS l), UNNEST(l) t (u)",
     "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT i FROM n",
-    "WITH RECURSIVE n (i, j) USING KEY (i) AS (SELECT 1, 1 UNION SELECT i, j + 1 FROM n WHERE j < 5)"
-    " SELECT i, j FROM n",
+    "WITH RECURSIVE n (i, j) USING KEY (i) AS (SELECT 1, 1 UNION SELECT i, j + 1 FROM n "
+    "WHERE j < 3) SELECT i, j FROM n",
     "WITH t AS MATERIALIZED (SELECT id FROM city) SELECT a.id FROM t a JOIN t b ON a.id = b.id",
     "SELECT id FROM vector_search(city, place, [1, 2], k => 3)",
     "SELECT * FROM motif_count(sale, src => 'city_id', dst => 'day', time => 'day', "
