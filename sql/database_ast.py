@@ -171,6 +171,6 @@ class ResetOption:
 
 @dataclass(frozen=True, slots=True)
 class ShowOption:
-    """SHOW name."""
+    """SHOW name, of a setting, or of the table of that name."""
 
     name: str

@@ -406,6 +406,9 @@ def _beside(query: exp.Expr, call: _Call, given: Mapping[str, exp.Expr]) -> exp.
 
 def _parameters(tree: exp.Expr, known: Container[str]) -> Iterator[tuple[exp.Column, str]]:
     """Yield the columns of a tree that are parameters, or fields of one, with its name."""
+    for call in nodes_of(tree, exp.Dot):  # s.upper(): sqlglot leaves the name bare
+        if isinstance(call.expression, exp.Anonymous) and fold(call.this.name) in known:
+            call.set("this", before_dot(call.this))
     for node in nodes_of(tree, exp.Column):
         if name := _parameter(node, known):
             yield node, name

@@ -23,6 +23,7 @@ from raydb.sql.parse.query import query_of, refuse_parameters
 from raydb.sql.parse.reader import tokenize
 from raydb.sql.parse.schema_names import resolve_schema
 from raydb.sql.parse.statements.macro import forget_places
+from raydb.storage.formats import FORMATS
 
 # What is in the text of each statement that has one.
 QUERY = "query"
@@ -91,7 +92,14 @@ def _query(text: str) -> exp.Expr:
 
 
 def _table(text: str) -> exp.Expr:
-    """Return the query of all rows of a table by its name, which may have its place before it."""
+    """Return the query of all rows of a table by its name, which may have its place before it.
+
+    A path with a slash, or whose last part is a format of files, is that of a file.
+    """
+    ending = text.rpartition(".")[2].lower()
+    if "/" in text or any(ending in each.extensions for each in FORMATS.values()):
+        table = exp.Table(this=exp.Literal.string(text))
+        return exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))
     if not _NAME.fullmatch(text):
         shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
         raise ProgrammingError(f"'{shown}' in query_table() is no name of a table")

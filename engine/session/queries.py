@@ -36,6 +36,7 @@ from raydb.planner import choose_plan, plan_query
 from raydb.planner.plan.common_tables import contents
 from raydb.planner.plan.nodes import Aggregate, Plan, SearchRows
 from raydb.sql import ast
+from raydb.sql.parse.query import describe_table
 from raydb.storage.enums import has_enums
 from raydb.storage.formats.copy import write_rows
 from raydb.values import dataclass, replace
@@ -230,9 +231,16 @@ class Queries:
         return Result(pa.table({"c0": pa.array(lines, pa.string())}), ("explain",), len(lines))
 
     def describe(
-        self, statement: ast.Describe | ast.ShowTables | ast.Analyze, context: StatementContext
+        self,
+        statement: ast.Describe | ast.ShowOption | ast.ShowTables | ast.Analyze,
+        context: StatementContext,
     ) -> Result:
         """Return the columns of a query, the tables of the database, or nothing of a table."""
+        if isinstance(statement, ast.ShowOption):  # of no setting: SHOW table
+            catalog = context.all_databases.describe()
+            if catalog.relations.find(statement.name, catalog.relations.places(())) is None:
+                context.settings.text(statement.name)  # raises
+            statement = describe_table(statement.name)
         if isinstance(statement, ast.Analyze):
             if statement.table is not None:
                 self.describe(statement.table, context)

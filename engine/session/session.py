@@ -394,7 +394,7 @@ class Session:
 
     def _show(self, statement: ast.Catalog, context: StatementContext) -> Result:
         match statement:
-            case ast.ShowOption(name=name):
+            case ast.ShowOption(name=name) if self.settings.has(name):
                 return _listed(pa.table({name: [self.settings.text(name)]}))
             case ast.ShowDatabases(with_files=with_files):
                 return _listed(self.databases.rows(with_files=with_files))

@@ -100,6 +100,10 @@ class Settings:
         """Whether statements may reach files and object stores."""
         return self[EXTERNAL_ACCESS]
 
+    def has(self, name: str) -> bool:
+        """Tell whether there is a setting of that name."""
+        return OTHER_NAMES.get(name, name) in SETTINGS or name in POSTGRESQL
+
     def text(self, name: str) -> str:
         """Return the value of a setting as SHOW says it."""
         if name in POSTGRESQL and name not in SETTINGS:

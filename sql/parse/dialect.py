@@ -171,6 +171,14 @@ def _map(parser: PostgresParser) -> exp.Expr | None:
     return parser._parse_column_ops(parser.expression(both))
 
 
+def _positional(parser: PostgresParser) -> exp.Expr | None:
+    """Read #1, the first column of FROM; its number is no constant of the text."""
+    if not parser._match(TokenType.NUMBER) or not parser._prev.text.isdigit():
+        parser.raise_error("unexpected token")
+    place = exp.PositionalColumn(this=exp.Var(this=parser._prev.text))
+    return parser._parse_column_ops(parser.expression(place))
+
+
 def _interval(parser: PostgresParser) -> exp.Expr | None:
     """Read INTERVAL x unit, or a column of that name.
 
@@ -351,6 +359,7 @@ class _Tables(PostgresParser):
         **dict.fromkeys(PostgresParser.TYPE_TOKENS - PostgresParser.PRIMARY_PARSERS.keys(), _typed),
         TokenType.INTERVAL: _nested(_interval),
         TokenType.MAP: _map,
+        TokenType.HASH: _positional,
     }
     EQUALITY: ClassVar = _chosen(PostgresParser.EQUALITY, TokenType.EQ, TokenType.NEQ)
     EXPONENT: ClassVar = {**PostgresParser.EXPONENT, TokenType.DSTAR: exp.Pow}

@@ -13,12 +13,15 @@ from raydb.sql import ast
 from raydb.sql.parse.nodes import refuse_deep_nesting
 from raydb.sql.parse.query import (
     QUERY_WORDS,
+    describe_table,
     query_of,
     read_query,
     select_columns,
     summary_of,
 )
 from raydb.sql.parse.reader import TokenReader, parse_tree, tokenize, word_of
+from raydb.sql.parse.rewritten_tokens import at_token
+from raydb.sql.parse.shown import ALL_TABLES, SCHEMAS
 from raydb.sql.parse.statements.calibrate import read_calibrate
 from raydb.sql.parse.statements.changes import (
     as_query_or_change,
@@ -154,11 +157,24 @@ def _explain_format(reader: TokenReader) -> _Format:
     return chosen
 
 
-def _describe(reader: TokenReader) -> ast.Describe:
+def _describe(reader: TokenReader) -> ast.Describe | ast.Select:
+    if reader.peek() is None:
+        return _catalog_query(ALL_TABLES)
     if reader.at_any(*QUERY_WORDS):
         return ast.Describe(None, read_query(reader))
+    if (file := _rows_of_file(reader)) is not None:
+        return ast.Describe(None, file)
     table = reader.relation("the name of a table")
-    return ast.Describe(table, select_columns(table, None, reader.place), reader.place)
+    return describe_table(table, reader.place)
+
+
+def _rows_of_file(reader: TokenReader) -> ast.Select | None:
+    """Read 'a.csv' as FROM 'a.csv', if a string comes next."""
+    token = reader.peek()
+    if token is None or token.token_type is not TokenType.STRING:
+        return None
+    tokens = (at_token(token, TokenType.FROM, "FROM"), *reader.rest())
+    return query_of(reader.text, tokens)
 
 
 def _analyze(reader: TokenReader) -> ast.Analyze:
@@ -176,20 +192,22 @@ def _analyze(reader: TokenReader) -> ast.Analyze:
 def _summarize(reader: TokenReader) -> ast.Select:
     if reader.at_any(*QUERY_WORDS):
         return summary_of(read_query(reader))
+    if (file := _rows_of_file(reader)) is not None:
+        return summary_of(file)
     table = reader.relation("the name of a table")
     return summary_of(select_columns(table, None, reader.place))
 
 
-# SHOW ALL TABLES: those of every database and schema, with their columns.
-_ALL_TABLES = """
-    SELECT database_name AS database, schema_name AS schema, table_name AS name,
-        list(column_name ORDER BY column_index) AS column_names,
-        list(data_type ORDER BY column_index) AS column_types,
-        database_name = 'temp' AS temporary
-    FROM duckdb_columns() WHERE NOT internal GROUP BY ALL ORDER BY ALL"""
+def _catalog_query(text: str) -> ast.Select:
+    (tokens,) = tokenize(text)
+    return query_of(text, tokens)
 
 
 def _show(reader: TokenReader) -> ast.Catalog | ast.Select:
+    if reader.peek() is None:
+        return _catalog_query(ALL_TABLES)
+    if reader.at_any(*QUERY_WORDS):
+        return _describe(reader)
     if reader.accept("TABLES"):
         if not reader.accept_any("FROM", "IN"):
             return ast.ShowTables()
@@ -197,13 +215,15 @@ def _show(reader: TokenReader) -> ast.Catalog | ast.Select:
     if reader.accept("DATABASES"):
         return ast.ShowDatabases()
     if reader.accept("ALL", "TABLES"):
-        (tokens,) = tokenize(_ALL_TABLES)
-        return query_of(_ALL_TABLES, tokens)
+        return _catalog_query(ALL_TABLES)
+    if reader.accept("SCHEMAS"):
+        return _catalog_query(SCHEMAS)
     if reader.at_any("ALL"):
         raise NotSupportedError("SHOW ALL is not supported; SHOW ALL TABLES lists the tables")
     if reader.accept("TRANSACTION", "ISOLATION", "LEVEL"):
         return ast.ShowOption("transaction_isolation")
-    return ast.ShowOption(reader.word("TABLES or the name of a setting"))
+    name = reader.relation("TABLES or the name of a setting or a table")
+    return describe_table(name, reader.place) if reader.place else ast.ShowOption(fold(name))
 
 
 def _setting(reader: TokenReader) -> str:

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import Unquoted
-from raydb.sql.ast import Select
+from raydb.sql.ast import Describe, Select
 from raydb.sql.parse.reader import TokenReader, name_in, parse_tree
 
 if TYPE_CHECKING:
@@ -46,6 +46,11 @@ def select_columns(
     catalog, schema = (None, None, *map(_identifier, place))[-2:]
     source = exp.From(this=exp.Table(this=_identifier(table), db=schema, catalog=catalog))
     return Select(exp.Select(expressions=items or [exp.Star()], from_=source))
+
+
+def describe_table(table: str, place: tuple[str, ...] = ()) -> Describe:
+    """Return `DESCRIBE place.table`."""
+    return Describe(table, select_columns(table, None, place), place)
 
 
 def summary_of(select: Select) -> Select:

@@ -42,6 +42,7 @@ from raydb.sql.parse.rewritten_tokens import (
 )
 from raydb.sql.parse.schema_names import check_writable
 from raydb.sql.parse.settle import settle
+from raydb.sql.parse.shown import shown_queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -56,6 +57,7 @@ _NAME_TOKENS = identifier_tokens()
 # The first of two is found in a fifth of the time, for it begins with a digit.
 _BEFORE_WORD = re.compile(r"[0-9]\.*[^\W0-9]")
 _GLUED = re.compile(r"(?<!\w)\.?[0-9][0-9_.]*[^\W0-9]")
+_SHOWN = re.compile(r"\(\s*(?:SHOW|DESC|SUMMARIZE)", re.IGNORECASE)
 _EMPTY = re.compile(r",(?:(?<=[\s,(/],)|(?<=[sS\u017f][eE][lL][eE][cC][tT],))")
 _BEFORE_NO_COMMA = (TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT)
 _OPENED = {'"': "quoted name", "/*": "comment"}
@@ -108,6 +110,8 @@ def _prepared(text: str, tokens: list[Token]) -> list[Token]:
         tokens = called_names(tokens)
     if TokenType.POSITIONAL in kinds:
         tokens = positional_names(tokens)
+    if TokenType.L_PAREN in kinds and _SHOWN.search(own):
+        tokens = shown_queries(tokens)
     if TokenType.USING in kinds and TokenType.WITH in kinds:
         tokens = key_lists(tokens)
     if TokenType.COLON in kinds:

@@ -30,7 +30,7 @@ def row_types(tokens: list[Token]) -> list[Token]:
             and name.token_type in _TYPE_NAMES
             and (kind.token_type in _TYPES or kind.token_type in _TYPE_NAMES)
         ):
-            prepared[place] = _at(token, TokenType.STRUCT, "STRUCT")
+            prepared[place] = at_token(token, TokenType.STRUCT, "STRUCT")
     return prepared
 
 
@@ -41,8 +41,8 @@ def number_parameters(tokens: list[Token]) -> list[Token]:
     for token in tokens:
         if token.token_type is TokenType.PLACEHOLDER:
             count += 1
-            numbered.append(_at(token, TokenType.PARAMETER, "$"))
-            numbered.append(_at(token, TokenType.NUMBER, str(count)))
+            numbered.append(at_token(token, TokenType.PARAMETER, "$"))
+            numbered.append(at_token(token, TokenType.NUMBER, str(count)))
         else:
             numbered.append(token)
     return numbered
@@ -59,10 +59,10 @@ def arrow_lambdas(tokens: list[Token]) -> list[Token]:
             while stop + 1 < len(tokens) and tokens[stop + 1].token_type is TokenType.COMMA:
                 stop += 2
             if stop + 1 < len(tokens) and tokens[stop + 1].token_type is TokenType.COLON:
-                prepared.append(_at(token, TokenType.L_PAREN, LAMBDA))
+                prepared.append(at_token(token, TokenType.L_PAREN, LAMBDA))
                 prepared += tokens[place + 1 : stop + 1]
-                prepared.append(_at(tokens[stop + 1], TokenType.R_PAREN, ")"))
-                prepared.append(_at(tokens[stop + 1], TokenType.ARROW, "->"))
+                prepared.append(at_token(tokens[stop + 1], TokenType.R_PAREN, ")"))
+                prepared.append(at_token(tokens[stop + 1], TokenType.ARROW, "->"))
                 place = stop + 2
                 continue
         prepared.append(token)
@@ -84,7 +84,7 @@ def name_field_types(tokens: list[Token]) -> list[Token]:
         ends = kind is TokenType.COMMA or kind in CLOSING
         if ends and named and named[-1] == len(structs):
             named.pop()
-            prepared.append(_at(token, TokenType.R_PAREN, ")"))
+            prepared.append(at_token(token, TokenType.R_PAREN, ")"))
         if kind in OPENING:
             structs.append(before is TokenType.STRUCT)
         elif kind in CLOSING and structs:
@@ -97,8 +97,8 @@ def name_field_types(tokens: list[Token]) -> list[Token]:
             and tokens[place - 2].token_type in (TokenType.COMMA, TokenType.L_PAREN)
         ):
             named.append(len(structs))
-            prepared.append(_at(token, TokenType.NULLABLE, "NULLABLE"))
-            prepared.append(_at(token, TokenType.L_PAREN, "("))
+            prepared.append(at_token(token, TokenType.NULLABLE, "NULLABLE"))
+            prepared.append(at_token(token, TokenType.L_PAREN, "("))
         prepared.append(token)
     return prepared
 
@@ -128,7 +128,7 @@ def without_generated(tokens: list[Token]) -> tuple[list[Token], list[Token] | N
         if rest and rest[0].text.upper() in ("VIRTUAL", "STORED"):
             rest = rest[1:]
         has_type = start > 1
-        kinds = [] if has_type else [_at(token, TokenType.UNKNOWN, "UNKNOWN")]
+        kinds = [] if has_type else [at_token(token, TokenType.UNKNOWN, "UNKNOWN")]
         return [*tokens[:start], *kinds, *rest], tokens[place + 2 : stop - 1], has_type
     return tokens, None, True
 
@@ -163,7 +163,8 @@ def key_lists(tokens: list[Token]) -> list[Token]:
     return prepared
 
 
-def _at(place: Token, kind: TokenType, text: str) -> Token:
+def at_token(place: Token, kind: TokenType, text: str) -> Token:
+    """Return a token that is where another one is."""
     return Token(kind, text, place.line, place.col, place.start, place.end)
 
 
@@ -197,8 +198,8 @@ def replace_into(tokens: list[Token]) -> list[Token]:
     for token, after in zip(tokens, (*tokens[1:], None), strict=True):
         is_behind_or = bool(prepared) and prepared[-1].token_type is TokenType.OR
         if after and (token.token_type, after.token_type) == verb and not is_behind_or:
-            prepared.append(_at(token, TokenType.INSERT, "INSERT"))
-            prepared.append(_at(token, TokenType.OR, "OR"))
+            prepared.append(at_token(token, TokenType.INSERT, "INSERT"))
+            prepared.append(at_token(token, TokenType.OR, "OR"))
         prepared.append(token)
     return prepared
 

@@ -36,7 +36,9 @@ DESCRIBE SELECT nothing FROM nation;
 -- error: ProgrammingError: column 'nothing' does not exist in 'nation' (line 1, column 17)
 
 DESCRIBE;
--- error: ProgrammingError: syntax error at line 1, column 9: the statement ends too early, expected the name of a table
+-- 'raydb' | 'main' | 'nation' | ['id', 'name', 'size'] | ['INTEGER', 'VARCHAR', 'DECIMAL(10,2)'] | false
+-- 'raydb' | 'main' | 'shop' | ['a', 'b', 'c', 'd', 'nation'] | ['BIGINT', 'TIMESTAMP', 'DOUBLE', 'BLOB', 'INTEGER'] | false
+-- 'raydb' | 'main' | 'v' | ['name', 'n'] | ['VARCHAR', 'BIGINT'] | false
 
 SHOW TABLES;
 -- 'nation'
@@ -73,7 +75,9 @@ RESET ALL;
 -- error: NotSupportedError: RESET ALL is not supported; name a setting
 
 SHOW;
--- error: ProgrammingError: syntax error at line 1, column 5: the statement ends too early, expected TABLES or the name of a setting
+-- 'raydb' | 'main' | 'nation' | ['id', 'name', 'size'] | ['INTEGER', 'VARCHAR', 'DECIMAL(10,2)'] | false
+-- 'raydb' | 'main' | 'shop' | ['a', 'b', 'c', 'd', 'nation'] | ['BIGINT', 'TIMESTAMP', 'DOUBLE', 'BLOB', 'INTEGER'] | false
+-- 'raydb' | 'main' | 'v' | ['name', 'n'] | ['VARCHAR', 'BIGINT'] | false
 
 -- In FROM, and CALL.
 CREATE TABLE described (i INTEGER PRIMARY KEY, v VARCHAR DEFAULT 'x');

@@ -62,9 +62,12 @@ SELECT * FROM t, (summarize t) AS s;
 SELECT count(*) FROM t JOIN ((SUMMARIZE t)) AS s ON true;
 -- 4
 FROM (SHOW tables);
--- error: NotSupportedError: SHOW in place of a query is not supported (line 1, column 7)
+-- 'show'
+-- 'summarize'
+-- 't'
 FROM (SHOW t) AS s;
--- error: NotSupportedError: SHOW in place of a query is not supported (line 1, column 7)
+-- 'a' | 'INTEGER' | 'YES' | NULL | NULL | NULL
+-- 'b' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
 FROM (DESCRIBE t);
 -- 'a' | 'INTEGER' | 'YES' | NULL | NULL | NULL
 -- 'b' | 'VARCHAR' | 'YES' | NULL | NULL | NULL

@@ -23,11 +23,11 @@ from raydb.planner.expressions.functions.nested.structs import struct_of
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.registry import constants_fail, scalar
 from raydb.planner.expressions.signature import require_integer, require_text
-from raydb.planner.expressions.types import BOOLEAN, INTEGER, TEXT, is_list
+from raydb.planner.expressions.types import BOOLEAN, INTEGER, TEXT, is_list, is_struct
 from raydb.planner.expressions.typing_rules import choose, label, typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _OPERATORS = {
     "like": ("LIKE", "like"),
@@ -234,7 +234,7 @@ def _rewritten(escape: re.Match[str]) -> str:
 
 def _bind_extract(name: str, *arguments: Expression) -> Expression:
     """Without a group it is all of the match, with a list of names a struct of the first groups."""
-    if name == "regexp_extract" and len(arguments) > 2 and is_list(arguments[2].type):
+    if len(arguments) > 2 and is_list(arguments[2].type):
         return _groups_by_name(name, *arguments)
     kind = pa.list_(TEXT) if name == "regexp_extract_all" else TEXT
     kinds = (require_text, require_text, require_integer, require_text)
@@ -248,11 +248,15 @@ def _bind_extract(name: str, *arguments: Expression) -> Expression:
 def _groups_by_name(
     name: str, text: Expression, pattern: Expression, names: Expression, *flags: Expression
 ) -> Expression:
-    """Return {name: the group, ...}, NULL for a text that is."""
+    """Return {name: the group, ...}, or a list of those of each match; NULL for a text that is."""
     known = (names.value if isinstance(names, Literal) else None) or []
     are_texts = bool(known) and all(isinstance(each, str) for each in known)
     if not are_texts or len(set(map(fold, known))) < len(known):
         raise ProgrammingError(f"{name}() needs a group, or different names for the first ones")
+    if name == "regexp_extract_all":
+        kind = pa.list_(pa.struct([(each, TEXT) for each in known]))
+        checked = [require_text(name, each) for each in (text, pattern, *flags)]
+        return Call("regexp_extract_all_named", tuple(checked), kind)
     numbers = (Literal(number, INTEGER) for number in range(1, len(known) + 1))
     groups = [_bind_extract(name, text, pattern, number, *flags) for number in numbers]
     nothing = Call("is_null", (groups[0],), BOOLEAN)
@@ -362,7 +366,7 @@ def _parts(pieces: list[str], last: str, matches_between: Callable[[str, str], b
 
 @scalar(
     "regexp_extract_all(text, pattern [, group [, flags]])",
-    "all matches or a group of each:"
+    "all matches or a group of each, by a list of names structs of the first groups:"
     r" regexp_extract_all('a1 b2', '([a-z])(\d)', 2) -> ['1', '2']",
     bind=_bind_extract,
     can_fail=constants_fail,
@@ -371,25 +375,46 @@ def _parts(pieces: list[str], last: str, matches_between: Callable[[str, str], b
 def _regexp_extract_all(
     _: Call, text: Values, pattern: str, group: int = 0, flags: str = ""
 ) -> Values:
-    """Return the matches, found by marks that are put around them."""
-    if not 0 <= group <= _MOST_GROUPS:
-        raise DataError(f"regexp_extract_all() knows the groups 0 to {_MOST_GROUPS}, not {group}")
+    """Return the matches, or a group of each."""
+    return _all_matches(text, pattern, [group], flags, pa.list_(TEXT))
+
+
+@scalar(name="regexp_extract_all_named", can_fail=constants_fail)
+@with_constants
+def _all_named(call: Call, text: Values, pattern: str, flags: str = "") -> Values:
+    """Return the first groups of each match by their names, '' for one that takes no part."""
+    groups = range(1, call.type.value_type.num_fields + 1)
+    return _all_matches(text, pattern, groups, flags, call.type)
+
+
+def _all_matches(
+    text: Values, pattern: str, groups: Sequence[int], flags: str, kind: pa.DataType
+) -> Values:
+    """Return groups of each match, found by marks that are put around them; several as a struct."""
     regex = _with_flags(pattern, flags)
+    group = groups[0]
 
     def extract(array: pa.Array) -> pa.Array:
+        nonlocal group
         first, last = _marks(array)
-        rewrite = rf"{first}\{group}{last}"
-        marked = pc.replace_substring_regex(array, regex, rewrite)
-        lists = pc.split_pattern(marked, first)
-        found = pc.list_slice(lists, 1)
-        matches = pc.list_element(pc.split_pattern(found.flatten(), last), 0)
+        columns = []
+        for group in groups:
+            if not 0 <= group <= _MOST_GROUPS:
+                raise DataError(
+                    f"regexp_extract_all() knows the groups 0 to {_MOST_GROUPS}, not {group}"
+                )
+            marked = pc.replace_substring_regex(array, regex, rf"{first}\{group}{last}")
+            found = pc.list_slice(pc.split_pattern(marked, first), 1)
+            columns.append(pc.list_element(pc.split_pattern(found.flatten(), last), 0))
         lengths = pc.fill_null(pc.list_value_length(found), 0)
         ends = np.concatenate([[0], np.cumsum(lengths.to_numpy())]).astype(np.int32)
-        missing = pa.array(array.is_null())
-        return pa.ListArray.from_arrays(pa.array(ends), matches, mask=missing)
+        matches = columns[0]
+        if is_struct(kind.value_type):
+            matches = pa.StructArray.from_arrays(columns, fields=list(kind.value_type))
+        return pa.ListArray.from_arrays(pa.array(ends), matches, mask=pa.array(array.is_null()))
 
     try:
-        return each(text, extract, pa.list_(pa.string()))
+        return each(text, extract, kind)
     except pa.ArrowInvalid as error:
         if "Invalid replacement string" in str(error):
             raise DataError(f"the regular expression '{pattern}' has no group {group}") from error

@@ -62,6 +62,15 @@ def _column(node: exp.Expr, context: Context) -> Expression:
     return found
 
 
+@binds(exp.PositionalColumn, reads="this")
+def _positional(node: exp.Expr, context: Context) -> Expression:
+    """Return the column at a place in FROM, #1."""
+    columns = [column for table in context.scope.tables for _, column in table.columns]
+    if not 1 <= int(node.name) <= len(columns):
+        raise ProgrammingError(f"#{node.name} is no column of FROM, which has {len(columns)}")
+    return columns[int(node.name) - 1]
+
+
 def _qualified(
     parts: Sequence[exp.Expr], context: Context
 ) -> tuple[Expression, Sequence[exp.Expr]]:

@@ -89,6 +89,8 @@ def _is_all(node: exp.Expr) -> bool:
 
 def bind_output_key(node: exp.Expr, items: Sequence[Item], context: Context) -> Expression:
     """Return an entry of ORDER BY or DISTINCT ON: names of the select list win over columns."""
+    if isinstance(node, exp.PositionalColumn):
+        node = exp.Literal.number(node.name)
     if (item := item_at(node, items, context.clause)) is not None:
         return item.expression
     if isinstance(node, exp.Column) and node.args.get("table") is None:

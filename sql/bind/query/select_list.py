@@ -310,6 +310,8 @@ def _name_of(node: exp.Expr, expression: Expression, scope: Scope) -> str:
     """
     while isinstance(node, exp.Paren):
         node = node.this
+    if isinstance(node, exp.PositionalColumn) and isinstance(expression, Column):
+        return expression.name
     if not _is_path(node):
         return text_of(node)
     if isinstance(node, exp.Column) and len(node.parts) < 3:

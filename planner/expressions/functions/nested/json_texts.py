@@ -341,6 +341,16 @@ def _exists(text: str, path: _Path | list[_Path | None]) -> bool | list[bool | N
     return _find(value, path) is not MISSING
 
 
+_OF_ALL["json_exists"] = "json_exists_of_all"
+
+
+@scalar(name="json_exists_of_all", can_fail=True)
+@of_rows
+def _all_exist(text: str, path: str) -> list[bool]:
+    """Return what json_exists() tells of each of the values at a path with wildcards."""
+    return [True for _ in _find_all(read_json(text), path)]
+
+
 @scalar("json_valid(text) -> BOOLEAN", "whether a text is JSON: json_valid('[1') -> false")
 @of_rows
 def _is_valid(text: str) -> bool:
