@@ -128,7 +128,7 @@ def count_values(
     is_valid = part.values[0].is_valid().to_numpy(zero_copy_only=False)
     flags = occur > 0
     counts = flags.sum(axis=0) if is_valid.all() else flags[is_valid[: part.count]].sum(axis=0)
-    numbers = np.flatnonzero(rows) if plan.keys else np.arange(len(rows))
+    numbers = (rows != 0).nonzero()[0] if plan.keys else np.arange(len(rows))
     groups = Groups(numbers, (), FusedResult(rows[numbers], ()))
     return groups, {column: pa.array(counts[numbers].astype(np.int64))}
 

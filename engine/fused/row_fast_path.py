@@ -157,9 +157,9 @@ class RowFastPath:
         if not self.job.keys:
             groups = np.zeros(1, np.int64)
         elif self.groups is None:
-            groups = np.flatnonzero(result.rows)
+            groups = result.occurring
         else:
-            groups = self.groups[np.flatnonzero(result.rows[self.groups])]
+            groups = self.groups.compress(result.rows[self.groups] != 0)
         if self.sort_keys and len(groups) > 1:
             groups = groups[
                 np.lexsort([_sorted_by(*key, result, groups) for key in self.sort_keys])
@@ -351,11 +351,12 @@ def part_sources(plan: FusedScanAggregate, most: int = MAX_GROUPS) -> dict[Colum
         shared, chosen = part.shared, part.chosen
         if shared is None or chosen is None or not len(chosen):
             continue
-        if shared not in _shared_keys:
+        keys = _shared_keys.get(shared)
+        if keys is None:
             if shared.count > most:
                 continue
-            _shared_keys[shared] = tuple([known_key(values) for values in shared.values])
-        for column, key in zip(part.columns, _shared_keys[shared], strict=True):
+            keys = _shared_keys[shared] = tuple([known_key(values) for values in shared.values])
+        for column, key in zip(part.columns, keys, strict=True):
             if key is not None:
                 sources[column] = PartKey(key, part.stride, chosen)
     return sources

@@ -153,7 +153,7 @@ def decode_groups(plan: FusedScanAggregate, result: FusedResult) -> pa.Table:
     counted = count_values(plan, result)
     if counted is not None:
         return _decoded(plan, *counted)
-    numbers = np.flatnonzero(result.rows) if plan.keys else np.arange(len(result.rows))
+    numbers = result.occurring if plan.keys else np.arange(len(result.rows))
     if len(numbers) < len(result.rows):
         result = FusedResult(result.rows[numbers], tuple(v[numbers] for v in result.values))
     return _table_of(plan, Groups(numbers, (), result))

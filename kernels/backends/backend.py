@@ -81,6 +81,12 @@ class FusedResult:
     rows: NDArray[np.int64]
     values: tuple[NDArray[Any], ...]
 
+    @property
+    def occurring(self) -> NDArray[np.int64]:
+        """The groups that have rows."""
+        # Of integers `nonzero` takes 4 ns a group where few have rows, of flags 0.6 ns.
+        return (self.rows != 0).nonzero()[0]
+
 
 class PreparedJob(Protocol):
     """A job on a BVH with all that its launches need, made once.

@@ -163,7 +163,7 @@ class CpuBackend:
         if by_runs:
             states = states_of(by_runs=False)
         # Dropped rows are added up beyond the groups: a further part may follow what one drops.
-        has_dropped = any((code_parts < 0).any() for _, code_parts in runs.maps)
+        has_dropped = any(np.count_nonzero(parts < 0) for _, parts in runs.maps)
         width = group_count * (1 + len(runs.maps) * has_dropped)
         if not _has_loops(runs, states, width):
             parts = _thread_parts(runs, THREAD_BLOCK_ROWS, group_count)
