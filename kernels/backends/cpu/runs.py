@@ -152,7 +152,7 @@ def _passing(bvh: Bvh, code_map: CodeMap) -> float:
     coordinates = bvh.hierarchies[code_map.hierarchy].scan_codes
     touched = np.zeros(bvh.hierarchies[code_map.hierarchy].scan_count, np.bool_)
     touched[coordinates[passes]] = True
-    return np.count_nonzero(passes) / max(np.count_nonzero(touched[coordinates]), 1)
+    return int(np.count_nonzero(passes)) / max(int(np.count_nonzero(touched[coordinates])), 1)
 
 
 def _bounds_of(table: RunTable) -> NDArray[np.int64]:
