@@ -37,10 +37,11 @@ from raydb.planner.stars.sieve import use_sieve
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
+    from raydb.kernels.bvh.bvh import Measure
     from raydb.planner.catalog import BvhInfo
     from raydb.planner.plan.nodes import Star
     from raydb.planner.plan.nodes.node import Calls, Items
@@ -114,13 +115,24 @@ def _split_aggregates(
     accumulated, and those that are gathered. Beside these nothing is answered by values, for then
     the groups are those of the query.
     """
-    held = dict(zip(bvh.definition.aggregate, bvh.index.measures, strict=True))
+    held = encoded_by(bvh).held
     values_of, rest = _split_values(star, bvh, held)
-    gathered = tuple(each for each in rest if not is_accumulated(each[1], held))
+    accumulated, gathered = _split_accumulated(rest, held)
     if gathered and values_of:
-        values_of, rest = {}, list(star.aggregates)
-        gathered = tuple(each for each in rest if not is_accumulated(each[1], held))
-    return values_of, tuple(each for each in rest if is_accumulated(each[1], held)), gathered
+        values_of = {}
+        accumulated, gathered = _split_accumulated(star.aggregates, held)
+    return values_of, accumulated, gathered
+
+
+def _split_accumulated(
+    calls: Iterable[tuple[Column, AggregateCall]], held: Mapping[Expression, Measure]
+) -> tuple[Calls, Calls]:
+    """Part the aggregates that a kernel accumulates from all others."""
+    accumulated: list[tuple[Column, AggregateCall]] = []
+    gathered: list[tuple[Column, AggregateCall]] = []
+    for each in calls:
+        (accumulated if is_accumulated(each[1], held) else gathered).append(each)
+    return tuple(accumulated), tuple(gathered)
 
 
 def _split_values(
@@ -213,7 +225,7 @@ class Lacking:
 def lacking(star: Star, bvh: BvhInfo) -> Lacking:
     """Return what a BVH does not encode of a star."""
     levels = bvh.levels.keys()
-    held = dict(zip(bvh.definition.aggregate, bvh.index.measures, strict=True))
+    held = encoded_by(bvh).held
     measures: dict[Expression, None] = {}
     gathered = []
     for column, call in star.aggregates:
@@ -241,10 +253,14 @@ def lacking(star: Star, bvh: BvhInfo) -> Lacking:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Encoded:
-    """What of a BVH tells how much of a star it covers: the measures in X, the attributes in Z."""
+    """What of a BVH tells how much of a star it covers: the measures in X, the attributes in Z.
+
+    held: the measures by what they are of.
+    """
 
     measures: frozenset[Expression]
     scanned: frozenset[Attribute]
+    held: Mapping[Expression, Measure]
 
 
 _encoded: WeakKeyDictionary[BvhInfo, Encoded] = WeakKeyDictionary()
@@ -256,7 +272,8 @@ def encoded_by(bvh: BvhInfo) -> Encoded:
     if known is None:
         is_scanned = [hierarchy.scan_count > 1 for hierarchy in bvh.index.hierarchies]
         scanned = frozenset(each for each, (number, _) in bvh.levels.items() if is_scanned[number])
-        known = _encoded[bvh] = Encoded(frozenset(bvh.definition.aggregate), scanned)
+        held = dict(zip(bvh.definition.aggregate, bvh.index.measures, strict=True))
+        known = _encoded[bvh] = Encoded(frozenset(held), scanned, held)
     return known
 
 
