@@ -126,8 +126,6 @@ SELECT id FROM t WHERE unnest(l) = 1;
 -- error: ProgrammingError: WHERE cannot contain unnest(), which is for FROM and the select list (line 1, column 24)
 SELECT unnest(l) AS x FROM t WHERE x = 1;
 -- error: ProgrammingError: WHERE cannot contain unnest(): write FROM t, unnest(t.list) AS u(x)
-SELECT unnest(l) AS x, count(*) FROM t GROUP BY x;
--- error: ProgrammingError: GROUP BY cannot contain unnest()
 SELECT sum(unnest(l)) FROM t;
 -- error: ProgrammingError: an aggregate cannot contain unnest(), which is for FROM and the select list (line 1, column 12)
 SELECT unnest(unnest([[1]]));

@@ -55,6 +55,7 @@ from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from raydb.sql.bind.scope import Scope
 
@@ -94,19 +95,24 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
         results = (
             dict.fromkeys(folded, "an aggregate")
             | dict.fromkeys(windows.calls.values(), "a window function")
-            | dict.fromkeys(unnests.lists.values(), "unnest()")
+            | _unnests_of_results(unnests, folded.union(windows.calls.values()), group)
         )
         groups = bind_groups(group, items, scope, context("GROUP BY"), results, binding)
+    grouped = columns_of(*groups.keys) if groups is not None else frozenset()
+    first = {e: column for e, column in unnests.lists.items() if column in grouped}
+    later = UnnestList(binding.numbers, {e: c for e, c in unnests.lists.items() if e not in first})
     conditions = {"WHERE": where, "HAVING": having, "QUALIFY": qualify}
-    _check_places(aggregates, windows, unnests, conditions)
+    _check_places(aggregates, windows, unnests, later, conditions)
     refuse_outer_aggregates(aggregates.calls, binding)
     if where is not None:
         plan = Filter(plan, where)
+    if first:
+        plan = Unnest(plan, tuple((column, e) for e, column in first.items()))
     over: Callable[[Expression], Expression] = _unchanged
     if groups is not None or having is not None or folded:
         groups = groups or Groups({}, None)
         plan = _aggregate(plan, groups, aggregates)
-        meanings = _results(groups, aggregates, windows, unnests)
+        meanings = _results(groups, aggregates, windows, later)
         over = over_groups(groups, meanings, _outside(binding))
     if having is not None:
         plan = Filter(plan, over(having))
@@ -117,8 +123,8 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
         if not windows.calls:
             raise ProgrammingError("QUALIFY needs a window function; WHERE and HAVING do without")
         plan = Filter(plan, over(qualify))
-    if unnests.lists:
-        plan = Unnest(plan, tuple((column, over(e)) for e, column in unnests.lists.items()))
+    if later.lists:
+        plan = Unnest(plan, tuple((column, over(e)) for e, column in later.lists.items()))
     plan = finish(
         node,
         plan,
@@ -146,7 +152,7 @@ def _context(
         clause,
         aggregates=None if clause in ("WHERE", "GROUP BY") else aggregates,
         windows=None if clause in ("WHERE", "GROUP BY", "HAVING") else windows,
-        unnests=unnests if clause == "SELECT" else None,
+        unnests=unnests if clause in ("SELECT", "GROUP BY") else None,
         scope=scope,
         binding=binding,
     )
@@ -228,13 +234,28 @@ def _results(
     return results
 
 
+def _unnests_of_results(
+    unnests: UnnestList, results: AbstractSet[Column], group: exp.Expr
+) -> dict[Column, str]:
+    """Return the columns of unnest() that are no keys: those of results, with GROUP BY ALL each."""
+    return {
+        column: "unnest() of an aggregate or a window function"
+        for each, column in unnests.lists.items()
+        if group.args.get("all") or columns_of(each) & results
+    }
+
+
 def _check_places(
     aggregates: AggregateList,
     windows: WindowList,
     unnests: UnnestList,
+    later: UnnestList,
     conditions: Mapping[str, Expression | None],
 ) -> None:
-    """Raise ProgrammingError for an alias that brings a result to where it is not computed yet."""
+    """Raise ProgrammingError for an alias that brings a result to where it is not computed yet.
+
+    later: the lists that are taken apart when the rows were grouped.
+    """
     if not (aggregates.calls or aggregates.groupings or windows.calls or unnests.lists):
         return
     folded = frozenset((*aggregates.calls.values(), *aggregates.groupings.values()))
@@ -252,12 +273,12 @@ def _check_places(
         if columns & (windowed if is_window else folded | windowed):
             wrong_ones = "a window function" if is_window else "an aggregate or a window function"
             raise ProgrammingError(f"{call.function}() cannot contain {wrong_ones}")
-    rows = frozenset(unnests.lists.values())
+    rows, every_row = frozenset(later.lists.values()), frozenset(unnests.lists.values())
     for place, columns in (
         *read.items(),
         *((f"{call.function}()", found) for call, found in calls),
     ):
-        if columns & rows:
+        if columns & (rows if place in ("HAVING", "QUALIFY") else every_row):
             raise ProgrammingError(
                 f"{place} cannot contain unnest(): write FROM t, unnest(t.list) AS u(x)"
             )
