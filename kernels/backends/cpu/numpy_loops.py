@@ -131,4 +131,4 @@ def refine_rows(places: Integers, groups: Integers, codes: NDArray[Any], parts: 
 
 def count_groups(groups: Integers, counts: Integers) -> None:
     """Count the rows of each group."""
-    counts += np.bincount(groups, minlength=len(counts))
+    np.add.at(counts, groups, 1)
