@@ -286,8 +286,8 @@ def _fuse_sets(
 def _lower_join(plan: InnerJoin | OuterJoin | SemiJoin, lowering: Lowering) -> HashJoin:
     """Make keys of the equalities between the sides; the rest is checked for each pair."""
     left, right = plan.sources
-    left_columns = lowering.statistics.columns(left)
-    right_columns = lowering.statistics.columns(right)
+    left_columns = left.column_set
+    right_columns = right.column_set
     pairs: list[tuple[Expression, Expression]] = []
     null_safe: set[int] = set()
     residual: list[Expression] = []
@@ -323,5 +323,7 @@ def _is_key(
     one: Expression, other: Expression, left: frozenset[Column], right: frozenset[Column]
 ) -> bool:
     """Whether `one` is computed from the left side and `other` from the right side."""
+    if type(one) is Column and type(other) is Column:
+        return one in left and other in right
     sides = columns_of(one), columns_of(other)
     return bool(sides[0]) and bool(sides[1]) and sides[0] <= left and sides[1] <= right

@@ -103,7 +103,7 @@ def _origin(plan: Plan, value: Expression) -> tuple[Scan, Expression] | None:
             return None
     if any(may_raise(each) or is_volatile(each) for each in plan.expressions):
         return None
-    owner = next((each for each in sources if read and read <= set(each.columns)), None)
+    owner = next((each for each in sources if read and read <= each.column_set), None)
     return None if owner is None else _origin(owner, value)
 
 

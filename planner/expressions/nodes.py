@@ -230,18 +230,24 @@ def leaves(expression: Expression) -> Iterator[Column | Attribute | Literal]:
 
 def columns_of(*expressions: Expression) -> frozenset[Column]:
     """Return the columns that any of the expressions reads."""
+    match expressions:
+        case (Column() as only,):  # as most often
+            return frozenset((only,))
     return frozenset(_leaves_of([*expressions], Column))
 
 
 def attributes_of(*expressions: Expression) -> frozenset[Attribute]:
     """Return the attributes that any of the expressions reads."""
+    match expressions:
+        case (Attribute() as only,):
+            return frozenset((only,))
     return frozenset(_leaves_of([*expressions], Attribute))
 
 
 def has_subquery(expression: Expression) -> bool:
     """Tell whether a part of an expression is a query."""
-    if not isinstance(expression, Call):
-        return isinstance(expression, Subquery)
+    if type(expression) is not Call:  # nothing is derived from these
+        return type(expression) is Subquery
     known: bool | None = getattr(expression, "has_subquery", None)
     if known is None:
         known = any(map(has_subquery, expression.arguments))
@@ -252,27 +258,24 @@ def has_subquery(expression: Expression) -> bool:
 def _leaves_of(waiting: list[Expression], kind: type[_Leaf]) -> list[_Leaf]:
     """Return the leaves of one kind: without a generator a node, for every rule asks for them.
 
-    waiting: the expressions that they are leaves of; the list is empty then.
+    waiting: the expressions that they are leaves of, to which their parts are added.
     """
-    found: list[_Leaf] = []
-    while waiting:
-        part: Any = waiting.pop()
+    part: Any
+    for part in waiting:
         its_kind = type(part)  # nothing is derived from these
-        if its_kind is kind:
-            found.append(part)
-        elif its_kind is Call:
+        if its_kind is Call:
             waiting += part.arguments
         elif its_kind is Subquery:
             waiting += [argument for _, argument in part.arguments]
-    return found
+    return [part for part in waiting if type(part) is kind]
 
 
 def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """Return the expression with `change` applied to every part, children first."""
-    if isinstance(expression, Call):
+    if type(expression) is Call:
         rewritten = [rewrite(argument, change) for argument in expression.arguments]
         expression = _with_arguments(expression, rewritten)
-    elif isinstance(expression, Subquery):
+    elif type(expression) is Subquery:
         rewritten = [rewrite(argument, change) for _, argument in expression.arguments]
         expression = _given(expression, rewritten)
     return change(expression)
@@ -327,6 +330,8 @@ def _given(subquery: Subquery, arguments: Sequence[Expression]) -> Subquery:
 
 def expressions_of(call: AggregateCall | WindowCall) -> tuple[Expression, ...]:
     """Return every expression over a row that an aggregate or a window function reads."""
+    if type(call) is AggregateCall and call.filter is None and not call.order_by:
+        return call.arguments
     filters = () if call.filter is None else (call.filter,)
     order = tuple(item.expression for item in call.order_by)
     partition = call.partition_by if isinstance(call, WindowCall) else ()
@@ -338,6 +343,11 @@ def map_call(call: _Call, change: Callable[[Expression], Expression]) -> _Call:
 
     It is the call itself where nothing changes.
     """
+    if type(call) is AggregateCall and call.filter is None and not call.order_by:
+        arguments = tuple([change(argument) for argument in call.arguments])
+        if all(map(is_, arguments, call.arguments)):
+            return call
+        return replace(call, arguments=arguments)
     mapped: dict[str, Any] = {
         "arguments": tuple([change(argument) for argument in call.arguments]),
         "filter": None if call.filter is None else change(call.filter),
@@ -361,11 +371,15 @@ def substitute(expression: Expression, definitions: Mapping[Column, Expression])
     """Return the expression with each defined column replaced by its definition."""
     if not definitions:
         return expression
-
-    def define(part: Expression) -> Expression:
-        return definitions.get(part, part) if isinstance(part, Column) else part
-
-    return rewrite(expression, define)
+    if type(expression) is Column:
+        return definitions.get(expression, expression)
+    if type(expression) is Call:
+        replaced = [substitute(argument, definitions) for argument in expression.arguments]
+        return _with_arguments(expression, replaced)
+    if type(expression) is Subquery:
+        given = [substitute(argument, definitions) for _, argument in expression.arguments]
+        return _given(expression, given)
+    return expression
 
 
 def conjuncts(predicate: Expression) -> tuple[Expression, ...]:

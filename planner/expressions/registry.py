@@ -129,10 +129,8 @@ def _calling_module() -> str:
 
 def may_raise(expression: Expression) -> bool:
     """Tell whether some row could make the expression fail."""
-    if isinstance(expression, Lambda):
-        return may_raise(expression.body)
-    if not isinstance(expression, Call):
-        return False
+    if type(expression) is not Call:
+        return type(expression) is Lambda and may_raise(expression.body)
     known: bool | None = getattr(expression, "may_raise", None)
     if known is not None:
         return known
@@ -149,12 +147,12 @@ def is_volatile(*expressions: Expression) -> bool:
     """Tell whether one of the expressions may have another value each time it is computed."""
     waiting = [*expressions]
     for part in waiting:  # without a call a part, for every rule asks
-        if isinstance(part, Call):
+        if type(part) is Call:
             function = FUNCTIONS.get(part.function)
             if function is not None and function.is_volatile:
                 return True
             waiting += part.arguments
-        elif isinstance(part, Lambda):
+        elif type(part) is Lambda:
             waiting.append(part.body)
     return False
 

@@ -41,7 +41,9 @@ from raydb.storage.enums import EnumType, has_enums
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from raydb.planner.plan.nodes.node import Mentioned
 
 
 # Of values of other types.
@@ -64,7 +66,8 @@ _fields_of_type: dict[type, tuple[str, ...]] = {
 def subqueries_in(plan: Plan) -> list[Plan]:
     """Return the plans of the subqueries in the expressions of a node itself."""
     found: list[Plan] = []
-    expressions = [each for each in plan.expressions if has_subquery(each)]
+    # Most are columns, of which nothing is asked.
+    expressions = [e for e in plan.expressions if type(e) is not Column and has_subquery(e)]
     for part in expressions:
         if isinstance(part, Call):
             expressions += part.arguments
@@ -125,21 +128,21 @@ def contents(plan: Plan) -> Contents:
     return Contents(frozenset(found), frozenset(tables))
 
 
-def _add_node(node: Plan, found: set[type | str], *, is_top: bool) -> None:
+def _add_node(node: Any, found: set[type | str], *, is_top: bool) -> None:
     """Add what a node is, and what it says of the plan."""
-    kind = type(node)
-    if isinstance(node, Filter):
+    kind: type[Any] = type(node)
+    if kind is Filter:
         if kind in found:
             found.add(FILTERS)
         if isinstance(node.predicate, Literal):
             found.add(CONSTANTS)
-    elif isinstance(node, Project):
+    elif kind is Project:
         if not is_top:
             found.add(INNER_PROJECTS)
-    elif isinstance(node, Sort):
+    elif kind is Sort:
         if not is_top:
             found.add(INNER_SORTS)
-    elif isinstance(node, Aggregate):
+    elif kind is Aggregate:
         if kind in found:
             found.add(INNER_PROJECTS)
         if not node.aggregates:
@@ -157,9 +160,9 @@ def _add_expressions(expressions: list[Expression], found: set[type | str]) -> l
     """Add what is in expressions, and return the plans of their subqueries."""
     plans: list[Plan] = []
     for part in expressions:
-        if isinstance(part, Column):
+        if type(part) is Column:
             continue
-        if isinstance(part, Call):
+        if type(part) is Call:
             function, arguments = part.function, part.arguments
             found.add(function)
             if function in _MAKE_ENUMS:
@@ -191,29 +194,55 @@ def _folds(function: str, arguments: tuple[Expression, ...]) -> bool:
     return True
 
 
+# Where in a plan references are: nowhere, in it or below it, and in a subquery of the node itself.
+_NOWHERE, _BELOW, _IN_SUBQUERY = range(3)
+
+
+def _where_references(plan: Plan) -> int:
+    """Return where in a plan references are."""
+    known: int | None = getattr(plan, "where_references", None)
+    if known is None:
+        known = _NOWHERE
+        if any(map(_where_references, subqueries_in(plan))):
+            known = _IN_SUBQUERY
+        elif isinstance(plan, CommonTable) or any(map(_where_references, plan.sources)):
+            known = _BELOW
+        object.__setattr__(plan, "where_references", known)
+    return known
+
+
 def references_in(plan: Plan) -> list[CommonTable]:
     """Return the references in a plan, those in subqueries too, but not in their queries."""
     found = []
     waiting = [plan]
     while waiting:
         node = waiting.pop()
+        where = _where_references(node)
+        if where == _NOWHERE:
+            continue
         if isinstance(node, CommonTable):
             found.append(node)
-        waiting += reversed((*node.sources, *subqueries_in(node)))
+        if where == _IN_SUBQUERY:
+            waiting += reversed((*node.sources, *subqueries_in(node)))
+        else:
+            waiting += reversed(node.sources)
     return found
 
 
 def map_references(plan: Plan, change: Callable[[CommonTable], Plan]) -> Plan:
     """Return the plan with `change` applied to each of the references in it."""
+    where = _where_references(plan)
+    if where == _NOWHERE:
+        return plan
+    if isinstance(plan, CommonTable):
+        return change(plan)
+    plan = plan.map_sources(partial(map_references, change=change))
+    if where == _BELOW:
+        return plan
 
     def change_subquery(subquery: Subquery) -> Expression:
         return replace(subquery, plan=map_references(subquery.plan, change))
 
-    if isinstance(plan, CommonTable):
-        return change(plan)
-    plan = plan.map_sources(lambda source: map_references(source, change))
-    if not any(map(references_in, subqueries_in(plan))):
-        return plan
     return plan.map_expressions(lambda expression: rewrite_subqueries(expression, change_subquery))
 
 
@@ -271,23 +300,51 @@ def _find_queries(plan: Plan, found: dict[int, Plan]) -> None:
 
 def free_columns(plan: Plan | Subquery) -> frozenset[Column]:
     """Return the columns that a plan reads but no node of it gives: those of an outer query."""
+    every, given = _mentioned(plan)
+    return every - given
+
+
+def _mentioned(plan: Node | Subquery) -> Mentioned:
+    """Return all columns of a plan, and those that some node of it gives; nodes keep them."""
+    known: Mentioned | None = getattr(plan, "mentioned", None)
+    if known is not None:
+        return known
     every: set[Column] = set()
     given: set[Column] = set()
-    for part in _parts(plan):
+    parts: list[Any] = [plan]
+    for part in parts:
         kind = type(part)
         if kind is Column:
             every.add(part)
-        elif kind is tuple or kind is Call:
-            continue
-        elif isinstance(part, Node):
-            # Others give those of their sources.
-            if part.definition_fields or part.column_fields or not part.source_fields:
-                given.update(part.columns)
-        elif kind is Lambda:
-            given.update(part.parameters)
-        if kind is Apply or kind is Subquery:
-            given.update([column for column, _ in part.arguments])
-    return frozenset(every - given)
+        elif kind is tuple:
+            parts += part
+        elif isinstance(part, Node) and part is not plan:
+            every_below, given_below = _mentioned(part)
+            every |= every_below
+            given |= given_below
+        elif names := _names_of(kind):
+            parts += [getattr(part, name) for name in names]
+            given.update(_given_by(part))
+            if kind is CommonTable:
+                parts.append(part.query)
+    found = frozenset(every), frozenset(given)
+    if isinstance(plan, Node):
+        object.__setattr__(plan, "mentioned", found)
+    return found
+
+
+def _given_by(part: Any) -> Iterable[Column]:
+    """Return the columns that a part of a plan gives: a node, a function, a subquery."""
+    if isinstance(part, Lambda):
+        return part.parameters
+    if isinstance(part, Subquery):
+        return [column for column, _ in part.arguments]
+    if not isinstance(part, Node):
+        return ()
+    outer = [column for column, _ in part.arguments] if isinstance(part, Apply) else []
+    # Others give those of their sources.
+    is_origin = part.definition_fields or part.column_fields or not part.source_fields
+    return [*outer, *part.columns] if is_origin else outer
 
 
 def highest_number(plan: Plan) -> int:
@@ -371,7 +428,7 @@ def _parts(whole: Any) -> list[Any]:
         kind = type(part)
         if kind is tuple:
             parts += part
-        else:
+        elif kind is not Column:
             names = _fields_of_type.get(kind)
             if names is None:
                 names = _names_of(kind)

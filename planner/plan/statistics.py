@@ -18,7 +18,6 @@ from raydb.planner.expressions.nodes import Call, Column, Expression, columns_of
 from raydb.planner.plan.nodes import (
     Aggregate,
     CommonTable,
-    InnerJoin,
     Plan,
     Project,
     Recursive,
@@ -44,7 +43,6 @@ class Statistics:
         self.catalog = catalog
         # The plan is kept with its estimate, so that its id stays its own.
         self._rows: dict[int, tuple[Plan, float]] = {}
-        self._columns: dict[int, tuple[Plan, frozenset[Column]]] = {}
         # A column of several plans comes of the same one in each.
         self._origins: dict[Column, tuple[str, str]] = {}
         self._values: dict[tuple[str, str], float] = {}
@@ -95,23 +93,17 @@ class Statistics:
 
     def _distinct_in(self, plans: Sequence[Plan], expression: Expression) -> float:
         """Return about how many values an expression over one of the plans has."""
+        if type(expression) is Column:
+            for plan in plans:
+                if expression in plan.column_set:
+                    return self.distinct_count(plan, expression)
+            return 1.0
         columns = columns_of(expression)
         for plan in plans:
-            if columns and columns <= self.columns(plan):
+            if columns and columns <= plan.column_set:
                 each = (self.distinct_count(plan, column) for column in columns)
                 return min(prod(each), self.row_count(plan))
         return 1.0
-
-    def columns(self, plan: Plan) -> frozenset[Column]:
-        """Return the columns of a plan."""
-        known = self._columns.get(id(plan))
-        if known is None:
-            if isinstance(plan, InnerJoin):
-                columns = frozenset[Column]().union(*map(self.columns, plan.sources))
-            else:
-                columns = frozenset(plan.columns)
-            known = self._columns[id(plan)] = (plan, columns)
-        return known[1]
 
     def largest_table(self, plan: Plan) -> int:
         """Return how many rows the largest table has that a plan reads, 0 where it reads none."""

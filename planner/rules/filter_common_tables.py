@@ -109,7 +109,7 @@ def _parts(conditions: Sequence[Expression]) -> tuple[Expression, ...]:
 
 def _said(reference: CommonTable, holds: Sequence[Expression]) -> tuple[Expression, ...]:
     """Return what conditions say of a reference's columns alone, as columns of its query."""
-    own = frozenset(reference.columns)
+    own = reference.column_set
     names = dict(zip(reference.columns, reference.query.columns, strict=True))
     return tuple(
         substitute(each, names)

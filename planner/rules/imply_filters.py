@@ -61,7 +61,7 @@ def _under(plan: Plan, known: Sequence[Expression]) -> Plan:
     """
     match plan:
         case OuterJoin(kind="left", left=left, right=right, conditions=conditions):
-            own = frozenset(right.columns)
+            own = right.column_set
             implied = [e for e in _of_constants([*known, *conditions]) if columns_of(e) <= own]
             return replace(
                 plan, left=_under(left, known), conditions=_together(conditions, implied)
@@ -78,7 +78,7 @@ def _together(
 
 def _of_disjunctions(join: InnerJoin) -> Iterator[Expression]:
     """Yield, for each OR over several sources, what it says of one source in every branch."""
-    outputs = [frozenset(source.columns) for source in join.sources]
+    outputs = [source.column_set for source in join.sources]
     for condition in join.conditions:
         match condition:
             case Call(function="or", arguments=branches) if not may_raise(condition):

@@ -104,17 +104,19 @@ def _is_cheap(plan: Plan, catalog: CatalogInfo) -> bool:
             return is_simple and _is_cheap(source, catalog)
         case InnerJoin(sources=sources):
             with_bvh = {bvh.definition.table for bvh in catalog.bvhs.values()}
-            return bool(with_bvh & _scanned(plan)) and all(
-                _is_cheap(source, catalog) for source in sources
-            )
+            facts = [table for table in _scanned(plan) if table in with_bvh]
+            # One that is joined with itself is no star.
+            is_star = 0 < len(facts) == len(set(facts))
+            return is_star and all(_is_cheap(source, catalog) for source in sources)
         case _:
             return False
 
 
-def _scanned(plan: Plan) -> set[str]:
+def _scanned(plan: Plan) -> list[str]:
+    """Return the tables that a plan scans, each as often as it does."""
     if isinstance(plan, Scan):
-        return {plan.table}
-    return {table for source in plan.sources for table in _scanned(source)}
+        return [plan.table]
+    return [table for source in plan.sources for table in _scanned(source)]
 
 
 def _with_queries(plan: Plan, kept: dict[int, Plan]) -> Plan:

@@ -38,7 +38,7 @@ def inline_projects(plan: Plan, catalog: CatalogInfo) -> Plan:
 
 def _is_stable(items: Sequence[tuple[Column, Expression]]) -> bool:
     """Tell whether expressions have the same value wherever and however often they stand."""
-    return not any(is_volatile(expression) for _, expression in items)
+    return not any(map(is_volatile, [value for _, value in items if type(value) is not Column]))
 
 
 def _is_lifted(plan: Plan) -> bool:

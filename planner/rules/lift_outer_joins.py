@@ -56,7 +56,7 @@ def _lift(
 
     filters: what that source is filtered by.
     """
-    right = frozenset(outer.right.columns)
+    right = outer.right.column_set
     below = tuple(
         each
         for each in join.conditions

@@ -96,7 +96,7 @@ def _part(
     source: Plan, classes: Sequence[Sequence[Column]], class_of: Mapping[Column, int]
 ) -> _Part:
     """Return a source as a part, whose columns of one class are equal."""
-    columns = frozenset(source.columns)
+    columns = source.column_set
     numbers = sorted({class_of[column] for column in columns if column in class_of})
     own = {number: [each for each in classes[number] if each in columns] for number in numbers}
     within = [_equal(a, b) for each in own.values() for a, b in pairwise(each)]
@@ -175,6 +175,7 @@ def _is_equality(condition: Expression) -> bool:
     """Whether a condition compares the columns of two sides, so that one can be hashed."""
     match condition:
         case Call(function="equal" | "not_distinct", arguments=(left, right)):
-            return bool(columns_of(left)) and bool(columns_of(right))
+            plain = type(left) is Column and type(right) is Column
+            return plain or (bool(columns_of(left)) and bool(columns_of(right)))
         case _:
             return False

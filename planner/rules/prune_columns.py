@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def prune_columns(plan: Plan, _: CatalogInfo) -> Plan:
     """Drop the columns that nothing needs; the plan's own output stays."""
-    return plan.prune(frozenset(plan.columns))
+    return plan.prune(plan.column_set)
 
 
 def prune_common_tables(plan: Plan) -> Plan:

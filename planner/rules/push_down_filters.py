@@ -144,7 +144,7 @@ def _distribute(
         return (), tuple(sources)
     owned: list[list[Expression]] = [[] for _ in sources]
     rest = []
-    outputs = [frozenset(source.columns) for source in sources]
+    outputs = [source.column_set for source in sources]
     for predicate in predicates:
         read = columns_of(predicate)
         owner = None

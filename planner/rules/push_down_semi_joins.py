@@ -51,7 +51,7 @@ def _push(join: SemiJoin, source: Plan, statistics: Statistics) -> Plan | None:
 
 def _belongs(join: SemiJoin, source: Plan, statistics: Statistics) -> bool:
     read = {column for condition in join.conditions for column in columns_of(condition)}
-    read -= set(join.right.columns)
-    if not read or not read <= set(source.columns):
+    read -= join.right.column_set
+    if not read or not read <= source.column_set:
         return False
     return statistics.row_count(join.right) < statistics.row_count(source)

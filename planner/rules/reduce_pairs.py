@@ -87,7 +87,7 @@ def _reduce(plan: Plan, needed: frozenset[Column]) -> Plan:
             read = needed | read_by(conditions)
             sources = _reduce(left, read), _reduce(right, read)
             for one, other in (sources, sources[::-1]):
-                if needed <= frozenset(one.columns):
+                if needed <= one.column_set:
                     return SemiJoin("semi", one, other, conditions)
             return replace(plan, sources=sources)
         case _:

@@ -118,7 +118,7 @@ def _of_pairs(
 
     Both are asked for the query's keys.
     """
-    right = frozenset(outer.right.columns)
+    right = outer.right.column_set
     if any(not right.isdisjoint(columns_of(key)) for _, key in parted.star.keys[:key_count]):
         return None
     is_single = is_unique_by(outer.right, _equal_columns(outer), catalog)
@@ -143,7 +143,7 @@ def _of_pairs(
 def _equal_columns(outer: OuterJoin) -> frozenset[Column]:
     """Return the right columns that are equal to something on the left."""
     found = set()
-    left, right = frozenset(outer.left.columns), frozenset(outer.right.columns)
+    left, right = outer.left.column_set, outer.right.column_set
     for condition in (part for whole in outer.conditions for part in conjuncts(whole)):
         match condition:
             case Call(function="equal", arguments=(one, other)):

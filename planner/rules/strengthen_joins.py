@@ -74,5 +74,5 @@ def _strengthen_outer(plan: OuterJoin, required: Sequence[Expression]) -> Plan:
 
 def _rejects(required: Sequence[Expression], plan: Plan) -> bool:
     """Tell whether a row is dropped if it has NULL in every column of a plan."""
-    columns = frozenset(plan.columns)
+    columns = plan.column_set
     return any(rejects_null(predicate, columns) for predicate in required)

@@ -50,6 +50,8 @@ def by_unit(expression: Expression) -> tuple[Expression, Call] | None:
 
     None where it has other columns, or asks for more than the hour.
     """
+    if isinstance(expression, Attribute):
+        return None
     attributes = attributes_of(expression)
     if len(attributes) != 1:
         return None

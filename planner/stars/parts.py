@@ -176,7 +176,7 @@ def _with_side(join: OuterJoin | SemiJoin, left: Plan, right: Plan) -> Parts | N
 
 def _members(join: SemiJoin, parts: Parts) -> tuple[Given, Expression] | None:
     """Return a subquery and that a value is among its values; None where more is compared."""
-    left, right = frozenset(join.left.columns), frozenset(join.right.columns)
+    left, right = join.left.column_set, join.right.column_set
     conditions = [part for condition in join.conditions for part in conjuncts(condition)]
     own = [part for part in conditions if columns_of(part) <= right]
     others = [part for part in conditions if part not in own]

@@ -49,6 +49,14 @@ SELECT sum(amount) FROM j WHERE d_year = 1994 UNION ALL SELECT count(*) FROM j W
 -- 2
 -- 30
 
+-- A fact table that is joined with itself is no star: the join runs once.
+EXPLAIN WITH p AS (SELECT a.day FROM sale a, sale b WHERE a.day = b.day AND a.amount > b.amount)
+SELECT count(*) FROM p x, p y WHERE x.day = y.day;
+-- has: SharedRows: p, as above
+WITH p AS (SELECT a.day FROM sale a, sale b WHERE a.day = b.day AND a.amount > b.amount)
+SELECT count(*) FROM p x, p y WHERE x.day = y.day;
+-- 2
+
 -- In a derived table, under an order that nothing sees, in a subquery, below DISTINCT, windows and set operations.
 EXPLAIN SELECT max(s) FROM (SELECT city, sum(amount) AS s FROM sale GROUP BY city) AS c;
 -- has: path: fused

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 Items: TypeAlias = tuple[tuple[Column, Expression], ...]
 Calls: TypeAlias = tuple[tuple[Column, AggregateCall], ...]
 
+# All columns of a plan, and those that some node of it gives.
+Mentioned: TypeAlias = tuple[frozenset[Column], frozenset[Column]]
+
 
 class Node:
     """A step of a plan: rows made of the rows of its sources.
@@ -43,7 +46,11 @@ class Node:
     column_fields: fields that hold other columns of which the node is the origin.
     """
 
-    __slots__ = ()
+    # What was found of the node, as every rule asks: `column_set`, and what `common_tables` tells.
+    __slots__ = ("_column_set", "mentioned", "where_references")
+    _column_set: frozenset[Column]
+    where_references: int
+    mentioned: Mentioned
 
     # What EXPLAIN calls the node.
     explain_name: ClassVar[str]
@@ -55,7 +62,8 @@ class Node:
     @property
     def sources(self) -> tuple[Plan, ...]:
         """The plans whose rows the node reads; the query of a CommonTable is none of them."""
-        return tuple([getattr(self, name) for name in self.source_fields])
+        fields = self.source_fields
+        return tuple([getattr(self, name) for name in fields]) if fields else ()
 
     @property
     def children(self) -> tuple[Plan, ...]:
@@ -66,6 +74,19 @@ class Node:
     def columns(self) -> tuple[Column, ...]:
         """The columns of the node's rows, in order."""
         return (*[c for source in self.sources for c in source.columns], *self.defined)
+
+    @property
+    def column_set(self) -> frozenset[Column]:
+        """The columns of the node's rows as a set, which is made once."""
+        known: frozenset[Column] | None = getattr(self, "_column_set", None)
+        if known is None:
+            if self.source_fields and type(self).columns is Node.columns and not self.defined:
+                # To unite sets takes less than to hash columns.
+                known = frozenset[Column]().union(*[source.column_set for source in self.sources])
+            else:
+                known = frozenset(self.columns)
+            object.__setattr__(self, "_column_set", known)
+        return known
 
     @property
     def defined(self) -> tuple[Column, ...]:
@@ -82,6 +103,8 @@ class Node:
     @property
     def expressions(self) -> tuple[Expression, ...]:
         """The expressions of the node itself."""
+        if not self.definition_fields and not self.expression_fields:
+            return ()
         held = [value for name in self.definition_fields for _, value in getattr(self, name)]
         held += [getattr(self, name) for name in self.expression_fields]
         return tuple(_expressions_in(held)) if held else ()
@@ -111,7 +134,7 @@ class Node:
         changes = {}
         for name in self.source_fields:
             held = getattr(self, name)
-            if isinstance(held, tuple):
+            if type(held) is tuple:
                 changed: Any = tuple(
                     [
                         change(source) if leaves or source.source_fields else source
