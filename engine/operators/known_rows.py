@@ -30,7 +30,7 @@ from raydb.planner.expressions.nodes import Column
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -87,18 +87,17 @@ class KnownRows:
         Raises OperationalError for too many rows with lists or structs.
         """
         if rows.row_count <= _FEW_ROWS or not self._is_hashed:
-            return self._new_of(rows)
+            _, new = self._note(rows)
+            self._sort_where_many()
+            return new
         collector = Collector(self._memory, self._columns)
         for piece in pieces_of(rows, self._memory):
-            collector.add(self._new_of(piece))
+            before = self.count
+            places, firsts = np.unique(self._places(piece), return_index=True)
+            is_new = np.zeros(piece.row_count, np.bool_)
+            is_new[firsts[places >= before]] = True
+            collector.add(piece.filter(pa.array(is_new), self.count - before))
         return collector.relation()
-
-    def _new_of(self, rows: Relation) -> Relation:
-        before = self.count
-        places, firsts = np.unique(self._places(rows), return_index=True)
-        is_new = np.zeros(rows.row_count, np.bool_)
-        is_new[firsts[places >= before]] = True
-        return rows.filter(pa.array(is_new), self.count - before)
 
     def places(self, rows: Relation) -> NDArray[np.int64]:
         """Return the place of each row, which is known from now on; errors as in `add`."""
@@ -108,49 +107,67 @@ class KnownRows:
 
     def _places(self, rows: Relation) -> NDArray[np.int64]:
         if rows.row_count <= _FEW_ROWS or not self._is_hashed:
-            return self._places_of_few(rows)
+            tuples, _ = self._note(rows)
+            found = np.array([self._seen[row] for row in tuples], np.int64)
+            self._sort_where_many()
+            return found
         self._sort_last()
         groups = group_rows(list(rows.columns.values()), rows.row_count)
         order = np.argsort(groups.rows)
         distinct = rows.take(pa.array(groups.rows[order])).combined()
-        found = self._find(distinct)
-        is_new = found < 0
-        found[is_new] = self.count + np.arange(np.count_nonzero(is_new))
-        self._keep(_with_places(distinct, found, is_new))
-        self.count += int(np.count_nonzero(is_new))
+        found, is_new = self._numbered(distinct)
+        numbered = Relation({**distinct.columns, _PLACE: pa.array(found)}, distinct.row_count)
+        self._keep(numbered.filter(pa.array(is_new), int(np.count_nonzero(is_new))).combined())
         places = np.empty_like(found)
         places[order] = found
         return places[groups.members.numbers]
 
-    def _places_of_few(self, rows: Relation) -> NDArray[np.int64]:
+    def _numbered(self, rows: Relation) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the places of rows that differ, and which of them are in no part: they are new."""
+        found = self._find(rows)
+        is_new = found < 0
+        count = int(np.count_nonzero(is_new))
+        found[is_new] = self.count + np.arange(count)
+        self.count += count
+        return found, is_new
+
+    def _note(self, rows: Relation) -> tuple[list[tuple[Any, ...]], Relation]:
+        """Note few rows in the dict; return them as it knows them, and those that are new."""
         columns = [_comparable(values) for values in rows.columns.values()]
         tuples = list(zip(*columns, strict=True)) if columns else [()] * rows.row_count
-        # The first of each that the dict does not know, which a part may.
-        firsts = {row: place for place, row in reversed([*enumerate(tuples)])}
-        unseen = sorted(firsts[row] for row in firsts.keys() - self._seen.keys())
-        if unseen:
-            some = rows.take(pa.array(unseen, pa.int64())).combined()
-            found = self._find(some) if self._parts else np.full(len(unseen), -1)
-            is_new = found < 0
-            found[is_new] = self.count + np.arange(np.count_nonzero(is_new))
-            self.count += int(np.count_nonzero(is_new))
-            self._seen.update(zip((tuples[n] for n in unseen), found.tolist(), strict=True))
-            if self._is_hashed:
-                self._last.append(_with_places(some, found, is_new))
-        places = np.array([self._seen[row] for row in tuples], np.int64)
+        unseen: dict[tuple[Any, ...], int] = {}
+        for number, row in enumerate(tuples):
+            if row not in self._seen and row not in unseen:
+                unseen[row] = number
+        new = rows
+        if len(unseen) < rows.row_count:
+            new = rows.take(pa.array(list(unseen.values()), pa.int64()))
+        places: Iterable[int] = range(self.count, self.count + len(unseen))
+        if self._parts and unseen:
+            found, is_new = self._numbered(new.combined())
+            places = found.tolist()
+            new = new.filter(pa.array(is_new), int(np.count_nonzero(is_new)))
+        else:
+            self.count += len(unseen)
+        self._seen.update(zip(unseen, places, strict=True))
+        if self._is_hashed and new.row_count:
+            self._last.append(new)
+        return tuples, new
+
+    def _sort_where_many(self) -> None:
         need = len(self._seen) * (_SEEN_BYTES + _SEEN_VALUE_BYTES * len(self._columns))
         if not self._is_hashed:
             self._memory.check(need, "WITH RECURSIVE ... UNION, to know rows again,")
         is_large = need > self._memory.room() // _PART_SHARE
         if is_large or len(self._seen) > _MOST_IN_DICT:
             self._sort_last()
-        return places
 
     def _sort_last(self) -> None:
-        """Make a part of the rows that the dict knows."""
+        """Make a part of the rows that the dict knows, whose places are the last ones."""
         if self._is_hashed:
-            if self._last:
-                self._keep(concatenate(self._last, (*self._columns, _PLACE)).combined())
+            rows = concatenate(self._last, self._columns).combined()
+            places = pa.array(np.arange(self.count - rows.row_count, self.count))
+            self._keep(Relation({**rows.columns, _PLACE: places}, rows.row_count))
             self._last.clear()
             self._seen.clear()
 
@@ -201,12 +218,6 @@ def equal_rows(some: Relation, others: Relation) -> NDArray[np.bool_]:
     numbers = group_rows(list(both.columns.values()), both.row_count).members.numbers
     equal: NDArray[np.bool_] = numbers[: some.row_count] == numbers[some.row_count :]
     return equal
-
-
-def _with_places(rows: Relation, places: NDArray[np.int64], chosen: NDArray[np.bool_]) -> Relation:
-    """Return the chosen rows with a column of their places."""
-    numbered = Relation({**rows.columns, _PLACE: pa.array(places)}, rows.row_count)
-    return numbered.filter(pa.array(chosen), int(np.count_nonzero(chosen))).combined()
 
 
 def _sorted(rows: Relation) -> _Part:
