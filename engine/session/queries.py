@@ -26,13 +26,14 @@ from raydb.engine.plans.template_cache import MAX_PREPARED
 from raydb.engine.session import plan_runner
 from raydb.engine.session.plan_runner import Stream
 from raydb.engine.session.result import Result
-from raydb.engine.session.settings import PLAN_CACHE, check_file
+from raydb.engine.session.settings import PLAN_CACHE, TIME_ZONE, check_file
 from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.names import table_called
 from raydb.engine.statements.write import bind_write
 from raydb.errors import ProgrammingError
 from raydb.kernels.stored.deferred import Deferred
 from raydb.planner import choose_plan, plan_query
+from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.plan.common_tables import contents
 from raydb.planner.plan.nodes import Aggregate, Plan, SearchRows
 from raydb.sql import ast
@@ -259,8 +260,9 @@ class Queries:
         result = self.run(statement.select, context)
         assert result.rows is not None
         rows = result.rows.rename_columns(list(result.names))
+        cast = partial(cast_values, zone=context.settings[TIME_ZONE])
         with context.keeping_rows():
-            write_rows(statement.path, rows, statement.options)
+            write_rows(statement.path, rows, statement.options, cast)
         return Result(None, (), rows.num_rows)
 
     # -- plans ----------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ apply, all or none.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 from raydb import sql
 from raydb.engine.context.progress import report
 from raydb.engine.session.rejects import keep_rejects
-from raydb.engine.session.settings import check_file
+from raydb.engine.session.settings import TIME_ZONE, check_file
 from raydb.engine.session.statement_sources import open_sources
 from raydb.engine.statements.load import append_batches, are_read, rows_of_query, waited_for
 from raydb.engine.statements.row_changes import (
@@ -35,6 +36,7 @@ from raydb.engine.statements.upsert import (
 from raydb.errors import ProgrammingError
 from raydb.interrupts import beside
 from raydb.names import fold
+from raydb.planner.expressions.casts.cast import cast_values
 from raydb.sql import ast
 from raydb.storage.formats.copy import read_batches
 from raydb.storage.formats.format import copied
@@ -128,7 +130,8 @@ def _copy(
     check_file(statement.path, context.settings, may_be_object=True)
     counted = _count_bytes(statement, context)
     columns, options = statement.columns, statement.options
-    batches = read_batches(statement.path, definition, columns, options, counted)
+    cast = partial(cast_values, zone=context.settings[TIME_ZONE])
+    batches = read_batches(statement.path, definition, columns, options, counted, cast)
     complete = _completed(waited_for(batches), columns, definition, context)
     changed = append_batches(_checked(complete, definition, context), definition, context)
     keep_rejects(context)

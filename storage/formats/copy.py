@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.errors import OperationalError, ProgrammingError
+from raydb.errors import DataError, OperationalError, ProgrammingError
 from raydb.names import known_name
 from raydb.storage.enums import stored_table, typed_schema, with_labels
 from raydb.storage.formats import check_options, find_format
@@ -25,9 +25,13 @@ from raydb.storage.tables.table import check_given
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from raydb.storage.formats.format import Format
     from raydb.storage.formats.hive import Found
     from raydb.storage.formats.options import Options
     from raydb.storage.tables.table import TableDefinition
+
+    # Values as another type; raises DataError for one that is none of it.
+    Cast = Callable[[pa.ChunkedArray, pa.DataType], pa.ChunkedArray]
 
 
 def read_batches(
@@ -36,13 +40,15 @@ def read_batches(
     columns: tuple[str, ...] | None,
     options: Options,
     report: Callable[[int], None] | None = None,
+    cast: Cast | None = None,
 ) -> Iterator[pa.Table]:
     """Yield the rows of a file in the table's schema, some at a time; no constraint is checked.
 
     The pattern may stand for several files, which are read one after the other. `columns` are those
     that the files hold, in their order (None: all); the others are NULL. The extension tells the
     format, unless options["format"] does. `report` is called now and then with the number of bytes
-    read of a file, perhaps from another thread.
+    read of a file, perhaps from another thread. `cast` makes the values of types that a format has
+    as text, such as lists in .csv; without it they are refused.
 
     Raises ProgrammingError for unknown columns, options, extensions and types that do not match;
     OperationalError for a file that cannot be read; DataError for what is wrong inside of it,
@@ -55,12 +61,14 @@ def read_batches(
     for path in expand(pattern):
         chosen = find_format(path, given_format(settings), Use.READ)
         check_options(chosen, settings, Use.READ)
-        read = chosen.reader(shown(path), schema, columns is None, settings, report)
+        in_file = schema if cast is None else _as_in_file(schema, chosen, Use.READ)
+        read = chosen.reader(shown(path), in_file, columns is None, settings, report)
         file = open_file(path, chosen)
         try:
             is_empty = file.check(None if chosen.is_text else chosen.empty)
             for rows in () if is_empty else read(file):
-                yield _fill(stored_table(rows), definition.schema)
+                typed = _converted(rows, schema, cast, f"file '{shown(path)}', ")
+                yield _fill(stored_table(typed), definition.schema)
         except OSError as error:
             raise OperationalError(describe_failure(path, error)) from None
 
@@ -77,10 +85,11 @@ def read_rows(
     return pa.concat_tables([definition.schema.empty_table(), *found])
 
 
-def write_rows(path: str, rows: pa.Table, options: Options) -> None:
+def write_rows(path: str, rows: pa.Table, options: Options, cast: Cast | None = None) -> None:
     """Write rows to a file, which appears complete and synced to disk, or not at all.
 
-    With options["partition_by"] they are files in folders of the columns that it names.
+    With options["partition_by"] they are files in folders of the columns that it names. `cast`
+    makes texts of types that the format has as text; without it they are refused.
     The extension tells the format, unless options["format"] does. Raises ProgrammingError for
     unknown options and extensions and for columns of the same name, NotSupportedError for types
     that the format lacks, DataError for values that it lacks, OperationalError where the disk
@@ -92,6 +101,7 @@ def write_rows(path: str, rows: pa.Table, options: Options) -> None:
     _refuse_doubles(path, rows)
     if not chosen.has_dictionaries:
         rows = with_labels(rows)
+    rows = _converted(rows, _as_in_file(rows.schema, chosen, Use.WRITE), cast)
     keys = settings.get("partition_by")
     if keys is None:
         write_file(path, chosen.writer(shown(path), rows, settings))
@@ -110,6 +120,29 @@ def write_rows(path: str, rows: pa.Table, options: Options) -> None:
         found = "removed"
     keeps_keys = switch(settings, "write_partition_columns") is True
     write_folders(path, rows, names, write, found=found, keeps_keys=keeps_keys)
+
+
+def _as_in_file(schema: pa.Schema, chosen: Format, use: Use) -> pa.Schema:
+    """Return the columns as a format has them: some types as text."""
+    for place, field in enumerate(schema):
+        if chosen.is_text_of(field.type, use):
+            schema = schema.set(place, field.with_type(pa.string()))
+    return schema
+
+
+def _converted(rows: pa.Table, schema: pa.Schema, cast: Cast | None, whose: str = "") -> pa.Table:
+    """Return rows with the columns of a schema, of which a format has some as text.
+
+    whose: what errors say before the column.
+    """
+    for place, field in enumerate(schema):
+        if cast is not None and field.type != rows.schema.field(place).type:
+            try:
+                column = cast(rows.column(place), field.type)
+            except DataError as error:
+                raise DataError(f"{whose}column '{field.name}': {error}") from None
+            rows = rows.set_column(place, field, column)
+    return rows
 
 
 def _file_name(settings: Options) -> str:

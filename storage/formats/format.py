@@ -82,6 +82,10 @@ class Format:
     has_dictionaries = False
     options: Mapping[str, Setting] = {}
 
+    def is_text_of(self, kind: pa.DataType, use: Use) -> bool:
+        """Tell whether files have values of a type as the text that casts give and read."""
+        return False
+
     def options_of(self, use: Use) -> list[str]:
         """Return the names of the options that a statement may give."""
         known = {**_COMMON, **self.options}

@@ -68,6 +68,11 @@ def test_an_export_as_csv_is_read_again(con, tmp_path):
         first.execute("EXPORT DATABASE 'saved' (FORMAT csv)")
         second.execute("IMPORT DATABASE 'saved'")
         assert second.execute("FROM kept").fetchall() == [(1, None), (2, ""), (3, "b")]
+    con.execute("EXPORT DATABASE 'lists' (FORMAT csv)")
+    with raydb.connect() as other:
+        other.execute("IMPORT DATABASE 'lists'")
+        assert state(other) == state(con)
+    con.execute("CREATE TABLE bytes AS SELECT ['x'::BLOB] AS b")
     with pytest.raises(raydb.NotSupportedError, match="cannot be written to a"):
         con.execute("EXPORT DATABASE 'other' (FORMAT csv)")
     assert not list(tmp_path.glob("*other*"))

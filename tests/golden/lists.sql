@@ -197,8 +197,43 @@ SELECT * FROM '$TMP/lists.flat' ORDER BY id;
 -- 4 | [1, None, 1] | ['x', None] | (1.0, 1.0, 1.0)
 -- 5 | [7] | ["it's"] | (1.0, 0.0, 0.0)
 
+-- In .csv they are the texts that casts give, and COPY reads them again.
 COPY t TO '$TMP/lists.csv';
--- error: NotSupportedError: column 'a' is INTEGER[], which cannot be written to a .csv file
+
+SELECT * FROM '$TMP/lists.csv' ORDER BY id;
+-- 1 | '[3, 1, 2, 100]' | '[x, y]' | '[1.0, 2.0, 3.0]'
+-- 2 | '[]' | '[]' | '[0.5, 0.0, -0.5]'
+-- 3 | NULL | NULL | NULL
+-- 4 | '[1, NULL, 1]' | '[x, NULL]' | '[1.0, 1.0, 1.0]'
+-- 5 | '[7]' | '[''it\''s'']' | '[1.0, 0.0, 0.0]'
+
+CREATE TABLE again AS SELECT * FROM t LIMIT 0;
+
+COPY again FROM '$TMP/lists.csv';
+
+SELECT * FROM again ORDER BY id;
+-- 1 | [3, 1, 2, 100] | ['x', 'y'] | (1.0, 2.0, 3.0)
+-- 2 | [] | [] | (0.5, 0.0, -0.5)
+-- 3 | NULL | NULL | NULL
+-- 4 | [1, None, 1] | ['x', None] | (1.0, 1.0, 1.0)
+-- 5 | [7] | ["it's"] | (1.0, 0.0, 0.0)
+
+COPY (SELECT [{'a': 1, 'b': 'x, y'}] AS s, map {'k': [NULL, '']} AS m, INTERVAL '1 day 2 hours' AS i) TO '$TMP/nested.csv';
+
+CREATE TABLE nested (s STRUCT(a INTEGER, b VARCHAR)[], m MAP(VARCHAR, VARCHAR[]), i INTERVAL);
+
+COPY nested FROM '$TMP/nested.csv';
+
+SELECT * FROM nested;
+-- [{'a': 1, 'b': 'x, y'}] | {'k': [None, '']} | datetime.timedelta(days=1, seconds=7200)
+
+COPY (SELECT '[1, x]' AS s, '{}' AS m, '1 day' AS i) TO '$TMP/odd.csv';
+
+COPY nested FROM '$TMP/odd.csv';
+-- error: DataError: file '$TMP/odd.csv', column 's': '1' is not a valid STRUCT(a INTEGER, b VARCHAR)
+
+COPY (SELECT ['x'::BLOB] AS b) TO '$TMP/blobs.csv';
+-- error: NotSupportedError: column 'b' is BLOB[], which cannot be written to a .csv file
 
 SELECT flatten([[1, 2], [3], NULL, []]), flatten([[1], [NULL]]), flatten([[[1]], [[2], NULL]]);
 -- [1, 2, 3] | [1, None] | [[1], [2], None]

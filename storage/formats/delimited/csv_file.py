@@ -6,7 +6,10 @@ import codecs
 from pathlib import PurePath
 from typing import TYPE_CHECKING, BinaryIO
 
+import pyarrow.types as pt
+
 from raydb.errors import ProgrammingError
+from raydb.storage.enums import has_enums
 from raydb.storage.formats.delimited.infer import (
     Columns,
     Inferred,
@@ -15,6 +18,7 @@ from raydb.storage.formats.delimited.infer import (
 )
 from raydb.storage.formats.delimited.read import open_delimited, read_whole_tables
 from raydb.storage.formats.delimited.records import Layout
+from raydb.storage.formats.delimited.vectors import is_vector
 from raydb.storage.formats.format import ANY, Format, Setting, Use
 from raydb.storage.formats.options import (
     columns_of,
@@ -26,6 +30,7 @@ from raydb.storage.formats.options import (
 )
 from raydb.storage.formats.text_file import TextFile
 from raydb.storage.formats.write_lines import compressed, write_delimited
+from raydb.storage.nested import leaf_types
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -81,6 +86,13 @@ class Csv(Format):
     }
     layout = Layout(",", quotes=True, nulls=("",), null_strings=True)
     header: bool | None = None
+
+    def is_text_of(self, kind: pa.DataType, use: Use) -> bool:
+        """Tell whether a type is that of intervals or of values with parts, but for bytes."""
+        is_read_as_it_is = use is Use.READ and is_vector(kind)
+        if is_read_as_it_is or has_enums(kind) or any(map(pt.is_binary, leaf_types(kind))):
+            return False
+        return bool(pt.is_nested(kind) or pt.is_interval(kind))
 
     def text_settings(self, path: str, settings: Options) -> TextSettings:
         """Return what the options say of a file. Raises ProgrammingError for a bad one."""
