@@ -88,6 +88,18 @@ SELECT id, array_to_string(a, '-'), array_to_string(s, ', '), list_aggregate(s, 
 SELECT string_split('a,b,,c', ','), str_split('abc', '-'), split(NULL, ','), list_value(1, 2), list_value();
 -- ['a', 'b', '', 'c'] | ['abc'] | NULL | [1, 2] | []
 
+SELECT string_split(t, s), s FROM (VALUES ('a-b', '-'), ('héa', ''), ('', ''), (NULL, ''), ('a+-b', '+-'), ('a', NULL), ('', '-')) AS v (t, s);
+-- NULL | ''
+-- NULL | NULL
+-- [''] | '-'
+-- ['a', 'b'] | '+-'
+-- ['a', 'b'] | '-'
+-- ['h', 'é', 'a'] | ''
+-- [] | ''
+
+SELECT string_split('a', 1);
+-- error: ProgrammingError: string_split() needs a string, not 1 (INTEGER) (line 1, column 8)
+
 SELECT id, array_distance(v, [1, 2, 3]::FLOAT[3]), list_distance(v, [1, 1, 1]), array_inner_product(v, [1, 2, 3]),
   round(array_cosine_distance(v, [1, 2, 3]::FLOAT[3]), 6) FROM t ORDER BY id;
 -- 1 | 0.0 | 2.23606797749979 | 14.0 | 0.0

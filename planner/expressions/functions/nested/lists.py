@@ -12,7 +12,7 @@ import pyarrow.types as pt
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
 from raydb.planner.expressions.casts.cast import cast_values
-from raydb.planner.expressions.columns.adapters import of_columns
+from raydb.planner.expressions.columns.adapters import of_columns, row_by_row, with_constants
 from raydb.planner.expressions.columns.lists import (
     Lists,
     array_of_lists,
@@ -479,21 +479,19 @@ def _to_string(_: Call, array: pa.Array, separator: pa.Array) -> pa.Array:
 
 
 def _bind_split(name: str, text: Expression, separator: Expression) -> Expression:
-    separator = require_text(name, separator)
-    if not isinstance(separator, Literal):
-        raise NotSupportedError(f"{name}() needs a constant separator, not {describe(separator)}")
-    return Call("string_split", (require_text(name, text), separator), pa.list_(TEXT))
+    texts = require_text(name, text), require_text(name, separator)
+    return Call("string_split", texts, pa.list_(TEXT))
 
 
 @scalar(
     "string_split(text, separator), str_split(text, separator), split(text, separator),"
     " string_to_array(text, separator)",
-    "the parts of a text: string_split('a-b', '-') -> ['a', 'b']",
+    "the parts of a text, its characters where the separator is empty:"
+    " string_split('a-b', '-') -> ['a', 'b']",
     bind=_bind_split,
-    can_fail=True,
 )
-def _split(_: Call, text: Values, separator: Values) -> Values:
-    assert isinstance(separator, pa.Scalar), "the separator is constant"
-    if not separator.as_py():
-        raise DataError("the separator of string_split() must not be empty")
-    return pc.split_pattern(text, separator.as_py())
+@with_constants
+def _split(call: Call, text: Values, separator: str) -> Values:
+    if separator:
+        return pc.split_pattern(text, separator)
+    return row_by_row(list, call.type, text)
