@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary, ref
+from weakref import WeakSet, WeakValueDictionary, ref
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +33,17 @@ _RECENT_PLANS = 3
 _MOST_ASKED = 4096
 
 
+_caches: WeakSet[DerivedCache] = WeakSet()
+
+
+def _renew_locks() -> None:
+    for cache in _caches:
+        cache._renew_locks()  # noqa: SLF001
+
+
+os.register_at_fork(after_in_child=_renew_locks)
+
+
 class DerivedCache:
     """Arrays made from rows that do not change, the least recently used of them dropped.
 
@@ -48,6 +60,11 @@ class DerivedCache:
         # was dropped is among them.
         self._plan = 0
         self._asked: OrderedDict[object, tuple[int, bool]] = OrderedDict()
+        self._renew_locks()
+        _caches.add(self)
+
+    def _renew_locks(self) -> None:
+        """Let nobody have a lock: in a child of a fork those that had one are no threads."""
         self._lock = threading.Lock()
         self._makers: WeakValueDictionary[object, Any] = WeakValueDictionary()
 

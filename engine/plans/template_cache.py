@@ -8,6 +8,7 @@ may be made twice, and is the same; which ones are kept changes under a lock.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
@@ -59,11 +60,22 @@ class Preparing:
     size_bytes: int = 0
 
 
+# One for all, that a child of a fork gets anew: whoever held it is no thread of the child.
+_lock = threading.Lock()
+
+
+def _renew_lock() -> None:
+    global _lock  # noqa: PLW0603
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
+
 class TemplateCache:
     """The templates of a snapshot, and what is prepared of them; the least recently used go."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._shapes: OrderedDict[int, None] = OrderedDict()  # by their hashes
         self._templates: OrderedDict[str, tuple[sql.Template, ...]] = OrderedDict()
         self._queries: WeakKeyDictionary[sql.OpenPlan, dict[PlannerOptions, Preparing]]
@@ -88,7 +100,7 @@ class TemplateCache:
         for template in self._templates.get(shape.key, ()):
             filled = template.fill(shape.constants, parameters)
             if filled is not None:
-                with self._lock:
+                with _lock:
                     if shape.key in self._templates:
                         self._templates.move_to_end(shape.key)
                 return filled
@@ -102,14 +114,14 @@ class TemplateCache:
     def knows(self, shape: sql.Shape) -> bool:
         """Tell whether a text of a shape was there before: the first one makes no template."""
         key = hash(shape.key)
-        with self._lock:
+        with _lock:
             is_known = key in self._shapes
             note(self._shapes, key, MAX_KNOWN)
         return is_known
 
     def keep_template(self, shape: sql.Shape, template: sql.Template) -> None:
         """Keep a template; of a shape that has many already, for a while."""
-        with self._lock:
+        with _lock:
             known = self._templates.get(shape.key, ())
             self._templates[shape.key] = (template, *known[: MAX_TEMPLATES - 1])
             if len(self._templates) > MAX_SHAPES:
@@ -117,20 +129,20 @@ class TemplateCache:
 
     def preparing(self, filling: sql.Filling, options: PlannerOptions) -> Preparing:
         """Return what was prepared of a plan with holes, to be changed."""
-        with self._lock:
+        with _lock:
             known = self._queries.setdefault(filling.open_plan, {})
             return known.setdefault(options, Preparing())
 
     def keep_first(self, kept: Preparing, filling: sql.Filling, prepared: PreparedPlan) -> None:
         """Keep a plan with some literals, before it runs, to prepare a query of it."""
         size = kept.size_bytes + PLAN_BYTES + job_bytes(prepared.plan)
-        with self._lock:
+        with _lock:
             if self._make_room(kept, size):
                 kept.first = filling, replace(prepared, jobs={}, scans={}, deltas={}, deferred={})
 
     def keep_query(self, kept: Preparing, query: AnyPrepared | OpenSearch | None) -> None:
         """Keep what was prepared of the first plan; others go where all are too much."""
-        with self._lock:
+        with _lock:
             count = kept.count + 1
             kept.first = kept.query = None
             if self._make_room(kept, PLAN_BYTES if query is None else query.size_bytes):

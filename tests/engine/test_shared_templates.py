@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import threading
+import time
 import weakref
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -12,6 +15,8 @@ import pyarrow as pa
 import pytest
 
 import raydb
+from raydb.engine.context.turns import turns
+from raydb.engine.plans import template_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,3 +155,24 @@ def test_threads_share_templates_while_tables_change(con: raydb.Connection) -> N
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_child_waits_for_no_thread_of_its_parent(con: raydb.Connection) -> None:
+    for end in (3, 4):
+        con.execute(SHAPE.format(end)).fetchall()
+    with turns, template_cache._lock:
+        child = os.fork()
+        if child == 0:
+            try:
+                assert con.execute(SHAPE.format(5)).fetchall() == [(5, 0)]
+            except BaseException:  # noqa: BLE001  (no test goes on in the child)
+                os._exit(1)
+            os._exit(0)
+        until = time.monotonic() + 20
+        while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < until:
+            time.sleep(0.01)
+        if ended == (0, 0):
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+    assert ended == (child, 0)

@@ -226,3 +226,29 @@ SELECT year, count(*) FROM sale GROUP BY GROUPING SETS (year, amount > 20, (), (
 -- NULL | 2
 -- NULL | 3
 -- NULL | 5
+
+-- A key with a subquery is the one of the select list, and NULL in the sets without it.
+SELECT (SELECT max(v) FROM (VALUES (7)) AS m (v)) + x AS a, x AS b, count(*) FROM (VALUES (1), (2), (NULL)) AS t (x) GROUP BY CUBE ((SELECT max(v) FROM (VALUES (7)) AS m (v)) + x, x);
+-- 8 | 1 | 1
+-- 8 | NULL | 1
+-- 9 | 2 | 1
+-- 9 | NULL | 1
+-- NULL | 1 | 1
+-- NULL | 2 | 1
+-- NULL | NULL | 1
+-- NULL | NULL | 1
+-- NULL | NULL | 1
+-- NULL | NULL | 3
+
+SELECT x IN (SELECT v FROM (VALUES (2), (3)) AS m (v)) AS a, count(*) FROM (VALUES (1), (2), (NULL)) AS t (x) GROUP BY ROLLUP (x IN (SELECT v FROM (VALUES (2), (3)) AS m (v)));
+-- NULL | 1
+-- NULL | 3
+-- false | 1
+-- true | 1
+
+SELECT (SELECT max(v) FROM (VALUES (7)) AS m (v)) + x, count(*) FROM (VALUES (1), (2)) AS t (x) GROUP BY (SELECT max(v) FROM (VALUES (7)) AS m (v)) + x;
+-- 8 | 1
+-- 9 | 1
+
+SELECT (SELECT max(v) FROM (VALUES (7)) AS m (v)) + x + 1 FROM (VALUES (1), (2)) AS t (x) GROUP BY ROLLUP ((SELECT max(v) FROM (VALUES (7)) AS m (v)) + x, x);
+-- error: NotSupportedError: a subquery beside GROUPING SETS with one is not supported, but as in GROUP BY

@@ -25,6 +25,7 @@ from raydb.planner.expressions.nodes import (
     Literal,
     Subquery,
     columns_of,
+    has_subquery,
 )
 from raydb.planner.expressions.types import BOOLEAN
 from raydb.planner.expressions.typing_rules import choose, is_in
@@ -167,12 +168,19 @@ def _key(node: exp.Expr, names: _Names, texts: dict[Expression, str]) -> Express
     if isinstance(node, exp.Column):
         item = _named_item(node, names)
     else:
-        item = item_at(node, names.items, context.clause)
+        item = item_at(node, names.items, context.clause) or _same_query(node, names.items)
     key = typed(bind_key(node, context) if item is None else item.expression)
     if found := columns_of(key) & names.results.keys():
         raise ProgrammingError(f"GROUP BY cannot contain {names.results[next(iter(found))]}")
     texts.setdefault(key, name_of(node))
     return key
+
+
+def _same_query(node: exp.Expr, items: Sequence[Item]) -> Item | None:
+    """Return the select item that an entry with a subquery in it is: bound again it is another."""
+    if node.find(exp.Query) is None:
+        return None
+    return next((item for item in items if item.node == node), None)
 
 
 def _named_item(node: exp.Expr, names: _Names) -> Item | None:
@@ -247,6 +255,11 @@ class _Seen:
                 return expression
             case Call(arguments=arguments):
                 return replace(expression, arguments=tuple(map(self.change, arguments)))
+            case Subquery() if self.groups.grouping and any(map(has_subquery, keys)):
+                # It could be a part of a key, which has NULL where the key is no one's.
+                raise NotSupportedError(
+                    "a subquery beside GROUPING SETS with one is not supported, but as in GROUP BY"
+                )
             case Subquery(arguments=given):
                 changed = tuple((column, self.change(each)) for column, each in given)
                 return replace(expression, arguments=changed)
