@@ -144,6 +144,8 @@ def _keep_unchanged(step: Plan, number: int, lowering: Lowering) -> Plan:
     if not step.sources:
         return step
     if reads_working_table(step, number):
+        if isinstance(step, Recursive):  # What its steps read changes with each of these.
+            return replace(step, base=_keep_unchanged(step.base, number, lowering))
         return step.map_sources(lambda source: _keep_unchanged(source, number, lowering))
     number = next(lowering.numbers)
     return CommonTable(number, "the same in every step", step, step.columns)

@@ -74,8 +74,9 @@ class KeyedRows:
 
     def _made_again(self, rows: Relation) -> Relation:
         """Return the new row of each key that rows came for, of all that ever did."""
-        keys = [self.columns[place] for place in self._plan.keys]
-        places = self._known.places(rows.select(keys))
+        keys = (rows.columns[self.columns[place]] for place in self._plan.keys)
+        named = dict(zip(self._keys, keys, strict=True))
+        places = self._known.places(Relation(named, rows.row_count))
         numbered = {**rows.columns, _PLACE: pa.array(places)}
         self._came.add(Relation(numbered, rows.row_count))
         is_asked = np.zeros(self._known.count, np.bool_)

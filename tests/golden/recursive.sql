@@ -153,3 +153,17 @@ WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t LIMIT 5) SELECT n
 -- error: ProgrammingError: the recursive query 't' cannot have LIMIT; the query that reads it can (line 1, column 16)
 WITH t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT n FROM t;
 -- error: ProgrammingError: table 't' does not exist (line 1, column 52)
+
+-- A recursion with keys in the step of another one goes through its own steps each time.
+WITH RECURSIVE r (m) AS (SELECT 2 UNION ALL (WITH RECURSIVE s (x) USING KEY (x) AS (SELECT 7 FROM r WHERE m = 2 UNION SELECT x + 1 FROM s WHERE x < 9) SELECT x FROM s)) SELECT * FROM r ORDER BY m;
+-- 2
+-- 7
+-- 8
+-- 9
+
+WITH RECURSIVE r (m) AS (SELECT 1 UNION ALL (WITH RECURSIVE s (x) USING KEY (x) AS (SELECT m + 1 FROM r WHERE m < 4 UNION SELECT s.x + r.m FROM s, r WHERE x < 6) SELECT x FROM s)) SELECT count(*), sum(m) FROM r;
+-- 25 | 187
+
+-- What is not folded is made again of all rows, many of them too.
+WITH RECURSIVE r (k, d) USING KEY (k, avg(d)) AS (SELECT i, 1.0::DOUBLE FROM range(1000) AS x (i) UNION ALL SELECT k + 1000, d FROM r WHERE k < 20000) SELECT count(*), sum(d) FROM r;
+-- 21000 | 21000.0
