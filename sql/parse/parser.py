@@ -173,7 +173,7 @@ def _rows_of_file(reader: TokenReader) -> ast.Select | None:
     token = reader.peek()
     if token is None or token.token_type is not TokenType.STRING:
         return None
-    tokens = (at_token(token, TokenType.FROM, "FROM"), *reader.rest())
+    tokens = (at_token(token, TokenType.FROM, "FROM"), reader.take())
     return query_of(reader.text, tokens)
 
 
@@ -208,6 +208,8 @@ def _show(reader: TokenReader) -> ast.Catalog | ast.Select:
         return _catalog_query(ALL_TABLES)
     if reader.at_any(*QUERY_WORDS):
         return _describe(reader)
+    if (file := _rows_of_file(reader)) is not None:
+        return ast.Describe(None, file)
     if reader.accept("TABLES"):
         if not reader.accept_any("FROM", "IN"):
             return ast.ShowTables()

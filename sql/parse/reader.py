@@ -215,13 +215,14 @@ def _parse(
     last = tokens[-1] if tokens else None
     try:
         tree = parse_tokens(tokens, text, into)
+        if tree is None:
+            raise UnexpectedToken("", None)
+        nodes = settle(tree, text)
     except UnexpectedToken as error:
         expecting = re.search(r"Expecting ([^\s.]+)", str(error))
         expected = f"'{expecting[1]}'" if expecting else ""
         raise syntax_error(text, error.token or after, expected, last) from error
-    if tree is None:
-        raise syntax_error(text, after, last=last)
-    note_words(tree, tokens, text, settle(tree, text))
+    note_words(tree, tokens, text, nodes)
     if (placed := null_order()) is not None:
         _place_nulls(tree, parse_tokens(tokens, text, into, nulls_are_small=True), placed)
     return tree

@@ -136,7 +136,7 @@ def without_generated(tokens: list[Token]) -> tuple[list[Token], list[Token] | N
 def key_lists(tokens: list[Token]) -> list[Token]:
     """Return tokens in which the list of USING KEY (...) AS, aggregates and all, is one name.
 
-    sqlglot expects names in it; `settle` reads it again.
+    sqlglot expects names in it; `settle` reads it again, with its parentheses.
     """
     prepared: list[Token] = []
     stop = 0
@@ -152,14 +152,13 @@ def key_lists(tokens: list[Token]) -> list[Token]:
             kind = tokens[stop].token_type
             depth += (kind in OPENING) - (kind in CLOSING)
             stop += 1
-        first, last = tokens[place + 1], tokens[stop - 2]
-        if stop == place + 2 or [each.token_type for each in tokens[stop : stop + 1]] != [
-            TokenType.ALIAS
-        ]:
+        following = [each.token_type for each in tokens[stop : stop + 1]]
+        if stop == place + 2 or following != [TokenType.ALIAS]:
             stop = 0
             continue
-        whole = Token(TokenType.IDENTIFIER, "keys", first.line, first.col, first.start, last.end)
-        prepared += [whole, tokens[stop - 1]]
+        closing = tokens[stop - 1]
+        place_of_list = token.line, token.col, token.start, closing.end
+        prepared += [Token(TokenType.IDENTIFIER, "keys", *place_of_list), closing]
     return prepared
 
 

@@ -6,7 +6,9 @@ import re
 
 from sqlglot import exp
 
-from raydb.sql.parse.dialect import parse_tokens, split_tokens
+from raydb.errors import ProgrammingError
+from raydb.sql.parse.dialect import parse_tokens
+from raydb.sql.parse.dollar_quotes import split
 from raydb.sql.parse.nodes import walk
 from raydb.sql.parse.schema_names import resolve_schema
 from raydb.sql.parse.searched_tables import name_searched_tables
@@ -15,7 +17,8 @@ from raydb.sql.parse.searched_tables import name_searched_tables
 def settle(tree: exp.Expr, text: str) -> list[exp.Expr]:
     """Let a tree say what sqlglot leaves as it was written: words, paths, tables and schemas.
 
-    Return its nodes as `walk` does, where tables that a search is of come last.
+    Return its nodes as `walk` does, where tables that a search is of come last. Raises
+    UnexpectedToken for a list of USING KEY that is no SQL.
     """
     nodes = walk(tree)
     for node in tuple(nodes):
@@ -49,11 +52,12 @@ def _read_keys(query: exp.CTE, text: str) -> list[exp.Expr]:
     """Read the list of USING KEY, which stands as one name in the tree; return its nodes."""
     (whole,) = query.args["key_expressions"]
     start, end = whole.meta["start"], whole.meta["end"]
-    select = "SELECT "
     # What is before it are spaces, so that names and constants have their places.
-    before = re.sub(r"[^\n]", " ", text[: start - len(select)])
-    part = before + select + text[start : end + 1]
-    tree = parse_tokens(split_tokens(part), part)
+    part = re.sub(r"[^\n]", " ", text[:start]) + text[start : end + 1]
+    tree = parse_tokens(split(part), part, exp.Condition)
     assert tree is not None
-    query.set("key_expressions", tree.expressions)
-    return [node for each in tree.expressions for node in walk(each)]
+    if tree.find(exp.Parameter, exp.Placeholder):
+        raise ProgrammingError("USING KEY can't have parameters")
+    keys = [tree.this] if isinstance(tree, exp.Paren) else tree.expressions or [tree]
+    query.set("key_expressions", keys)
+    return [node for each in keys for node in walk(each)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlglot import TokenType
+from sqlglot import TokenType, exp
 
 from raydb.sql.parse.dialect import split_tokens
 from raydb.sql.parse.rewritten_tokens import CLOSING, OPENING, at_token
@@ -46,6 +46,7 @@ _QUERIES = {
 
 _BEFORE = (TokenType.FROM, TokenType.JOIN, TokenType.COMMA, TokenType.ALIAS)
 _NAMES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
+_QUOTED = (TokenType.IDENTIFIER, TokenType.STRING)
 _QUERY = (TokenType.SELECT, TokenType.FROM, TokenType.WITH, TokenType.VALUES)
 _SHOWING = ("SHOW", "DESC", "DESCRIBE", "SUMMARIZE")
 
@@ -80,7 +81,7 @@ def _end(tokens: Sequence[Token], place: int) -> int:
         or tokens[place - 1].token_type not in _BEFORE
         or len(tokens) < place + 4
         or tokens[place + 1].text.upper() not in _SHOWING
-        or tokens[place + 1].token_type is TokenType.IDENTIFIER
+        or tokens[place + 1].token_type in _QUOTED
     ):
         return 0
     depth, stop = 1, place + 1
@@ -102,7 +103,8 @@ def _end(tokens: Sequence[Token], place: int) -> int:
 
 
 def _key(inner: Sequence[Token]) -> tuple[str, ...]:
-    return tuple(token.text.upper() for token in inner)
+    """Return the words of tokens; quoted names and strings are none."""
+    return tuple("" if each.token_type in _QUOTED else each.text.upper() for each in inner)
 
 
 def _query(word: Token, inner: list[Token]) -> list[Token]:
@@ -112,6 +114,8 @@ def _query(word: Token, inner: list[Token]) -> list[Token]:
         return [at_token(word, each.token_type, each.text) for each in split_tokens(text)]
     if shown in ("SHOW", "DESC"):
         return [at_token(word, TokenType.DESCRIBE, "DESCRIBE"), *inner]
+    if inner[0].token_type is TokenType.STRING:  # SUMMARIZE 'a.csv'
+        return [word, at_token(word, TokenType.FROM, "FROM"), *inner]
     return [word, *inner]
 
 
@@ -120,7 +124,7 @@ def _text(inner: Sequence[Token]) -> str | None:
     key = _key(inner)
     if key[:2] not in (("TABLES", "FROM"), ("TABLES", "IN")):
         return _QUERIES.get(key)
-    names = ", ".join(f"'{each.text.lower()}'" for each in inner[2::2])
+    names = ", ".join(exp.Literal.string(each.text.lower()).sql() for each in inner[2::2])
     found = "lower(table_catalog), lower(table_schema)"
     inside = f"({names}) = ({found})" if len(inner) > 3 else f"{names} IN ({found})"
     return _TABLES.format(inside)

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 def stored_text(node: exp.Expr, owner: str) -> str:
     """Return an expression as text that reads back as the same expression.
 
-    Raises ProgrammingError for a query, a parameter or a window function in it.
+    Raises ProgrammingError for a query, a parameter, a window function or #1 in it.
     """
     refuse_queries(node, owner)
     refuse_parameters(node, owner)
     if node.find(exp.Window):
         raise ProgrammingError(f"{owner} can't have a window function in it")
+    if place := node.find(exp.PositionalColumn):
+        raise ProgrammingError(f"{owner} can't have #{place.name} in it; name the column")
     text = text_of(node)
     if stored_tree(text) != node:
         raise NotSupportedError(f"{owner}: the expression {text} is not supported here")

@@ -104,3 +104,9 @@ CALL nothing(1);
 
 CALL 1 + 1;
 -- error: ProgrammingError: CALL needs a table function, as in CALL pragma_table_info('t')
+
+DESCRIBE 'a.csv' WHERE x = 1;
+-- error: ProgrammingError: syntax error at line 1, column 18: unexpected 'WHERE', expected the end of the statement
+
+SUMMARIZE 'a.csv' ORDER BY 1;
+-- error: ProgrammingError: syntax error at line 1, column 19: unexpected 'ORDER BY', expected the end of the statement

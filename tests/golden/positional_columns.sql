@@ -42,3 +42,15 @@ SELECT #a FROM t;
 -- error: ProgrammingError: syntax error at line 1, column 9: unexpected 'a'
 SELECT #1.5 FROM t;
 -- error: ProgrammingError: syntax error at line 1, column 13: unexpected 'FROM'
+CREATE TABLE c (x INTEGER, a INTEGER, b INTEGER CHECK (#2 > 0));
+-- error: ProgrammingError: a CHECK of table 'c' can't have #2 in it; name the column (line 1, column 14)
+CREATE TABLE c (x INTEGER, CHECK (#1 > 0));
+-- error: ProgrammingError: a CHECK of table 'c' can't have #1 in it; name the column (line 1, column 14)
+CREATE TABLE c (x INTEGER DEFAULT (#1));
+-- error: ProgrammingError: the default of column 'x' can't have #1 in it; name the column (line 1, column 17)
+CREATE TABLE c (x INTEGER, y INTEGER GENERATED ALWAYS AS (#1 + 1));
+-- error: ProgrammingError: the generated column 'y' can't have #1 in it; name the column (line 1, column 28)
+ALTER TABLE t ADD CHECK (#1 > 0);
+-- error: ProgrammingError: a CHECK of table 't' can't have #1 in it; name the column (line 1, column 13)
+ALTER TABLE t ALTER COLUMN a SET DEFAULT #1;
+-- error: ProgrammingError: the default of column 'a' can't have #1 in it; name the column (line 1, column 28)

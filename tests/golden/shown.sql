@@ -62,3 +62,22 @@ CREATE TABLE show (show INTEGER, describe INTEGER);
 INSERT INTO show VALUES (1, 2);
 SELECT (show + 1), (show), (show IS NULL) FROM (show);
 -- 2 | 1 | false
+CREATE SCHEMA "o'x";
+CREATE TABLE "o'x".y AS SELECT 1 AS c;
+FROM (SHOW TABLES FROM "o'x");
+-- 'y'
+FROM (SHOW "tables");
+-- error: ProgrammingError: table 'tables' does not exist (line 1, column 12)
+CREATE TABLE "tables" (k INTEGER);
+FROM (SHOW "tables");
+-- 'k' | 'INTEGER' | 'YES' | NULL | NULL | NULL
+SHOW "tables";
+-- 'k' | 'INTEGER' | 'YES' | NULL | NULL | NULL
+FROM (SHOW 'tables.csv');
+-- error: OperationalError: file 'tables.csv' does not exist
+SHOW 'tables.csv';
+-- error: OperationalError: file 'tables.csv' does not exist
+FROM (SUMMARIZE 'nothing.csv');
+-- error: OperationalError: file 'nothing.csv' does not exist
+SELECT 1, ('show' 'a');
+-- 1 | 'showa'

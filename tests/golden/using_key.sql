@@ -132,3 +132,31 @@ WITH t(a, b) USING KEY (a) AS (SELECT 1, 3 UNION SELECT 1, 4) SELECT * FROM t;
 -- error: ProgrammingError: 't' has USING KEY, but WITH is not RECURSIVE (line 1, column 6)
 SELECT * FROM recurring.t;
 -- error: ProgrammingError: schema 'recurring' does not exist, and no database is attached as 'recurring' (line 1, column 15)
+WITH RECURSIVE r(n, m) USING KEY (not) AS (SELECT 1, 2 UNION SELECT n, m FROM r) SELECT * FROM r;
+-- error: ProgrammingError: syntax error at line 1, column 38: unexpected ')'
+WITH RECURSIVE r(n, m) USING KEY (n, from) AS (SELECT 1, 2 UNION SELECT n, m FROM r) SELECT * FROM r;
+-- error: ProgrammingError: syntax error at line 1, column 38: unexpected 'from', expected ')'
+WITH RECURSIVE r(n, m) USING KEY (lambda x: x) AS (SELECT 1, 2 UNION SELECT n, m FROM r) SELECT * FROM r;
+-- error: ProgrammingError: syntax error at line 1, column 43: unexpected ':', expected ')'
+WITH RECURSIVE r(n, m) USING KEY (n, [ x) AS (SELECT 1, 2 UNION SELECT n, m FROM r) SELECT * FROM r;
+-- error: ProgrammingError: syntax error at line 1, column 38: unexpected '[', expected ')'
+WITH RECURSIVE r(n, m) USING KEY (n, case) AS (SELECT 1, 2 UNION SELECT n, m FROM r) SELECT * FROM r;
+-- error: ProgrammingError: syntax error at line 1, column 38: unexpected 'case'
+WITH RECURSIVE r(n, m) USING KEY (n, extract(year int)) AS (SELECT 1, 2 UNION SELECT n, m FROM r) SELECT * FROM r;
+-- error: ProgrammingError: syntax error at line 1, column 46: unexpected 'year'
+WITH RECURSIVE r(n, m) USING KEY (n FROM e) AS (SELECT 1, 2 UNION SELECT n, m FROM r) SELECT * FROM r;
+-- error: ProgrammingError: syntax error at line 1, column 37: unexpected 'FROM', expected ')'
+WITH RECURSIVE r(n, m) USING KEY (DISTINCT n) AS (SELECT 1, 2 UNION SELECT n, m FROM r) SELECT * FROM r;
+-- error: ProgrammingError: syntax error at line 1, column 35: unexpected 'DISTINCT'
+WITH RECURSIVE r(n, m) USING KEY (?) AS (SELECT 1, 2 UNION SELECT n, m FROM r) SELECT * FROM r;
+-- error: ProgrammingError: USING KEY can't have parameters
+WITH RECURSIVE r(n, m) USING KEY ($1) AS (SELECT 1, 2 UNION SELECT n, m FROM r) SELECT * FROM r;
+-- error: ProgrammingError: USING KEY can't have parameters
+WITH RECURSIVE r(n, m) USING KEY (n, max($x) AS m) AS (SELECT 1, 2 UNION SELECT n, m FROM r) SELECT * FROM r;
+-- error: ProgrammingError: USING KEY can't have parameters
+WITH RECURSIVE r(n, m) USING KEY (SELECT 1) AS (SELECT 1, 2 UNION SELECT n, m FROM r) SELECT * FROM r;
+-- error: ProgrammingError: USING KEY takes columns and calls of aggregates, which alone can have an alias, not '(SELECT 1)'
+WITH RECURSIVE r(n, m) USING KEY (;
+-- error: ProgrammingError: syntax error at line 1, column 35: the statement ends too early, expected ')'
+WITH RECURSIVE r(n, m) USING KEY (n, max(coalesce(m, len($$a$$))) AS m) AS (SELECT 1, 2 UNION SELECT n, m FROM r) SELECT * FROM r;
+-- 1 | 2
