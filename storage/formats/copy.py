@@ -101,17 +101,20 @@ def write_rows(path: str, rows: pa.Table, options: Options, cast: Cast | None = 
     _refuse_doubles(path, rows)
     if not chosen.has_dictionaries:
         rows = with_labels(rows)
-    rows = _converted(rows, _as_in_file(rows.schema, chosen, Use.WRITE), cast)
+
+    def in_file(part: pa.Table) -> pa.Table:
+        return _converted(part, _as_in_file(part.schema, chosen, Use.WRITE), cast)
+
     keys = settings.get("partition_by")
     if keys is None:
-        write_file(path, chosen.writer(shown(path), rows, settings))
+        write_file(path, chosen.writer(shown(path), in_file(rows), settings))
         return
     compression = settings.get("compression") if chosen.is_text else None
     ending = {"gzip": ".gz", "zstd": ".zst"}.get(str(compression), "")
 
     def write(folder: str, part: pa.Table) -> str:
         file = f"{folder}/{_file_name(settings)}.{chosen.extensions[0]}{ending}"
-        write_file(file, chosen.writer(file, part, settings))
+        write_file(file, chosen.writer(file, in_file(part), settings))
         return file
 
     names = tuple(map(str, keys)) if isinstance(keys, tuple) else (str(keys),)
