@@ -34,8 +34,8 @@ FROM (DESC SELECT 1 AS z);
 FROM (SHOW t);
 -- 'a' | 'INTEGER' | 'YES' | NULL | NULL | NULL
 -- 'b' | 'VARCHAR' | 'YES' | NULL | NULL | NULL
-SELECT column_name, name FROM (SHOW SELECT 42 AS v) JOIN (SHOW TABLES) ON name = column_name;
--- 'v' | 'v'
+SELECT count(*) FROM (SHOW SELECT 42 AS v) JOIN (SHOW TABLES) ON lower(name) = lower(column_name);
+-- 1
 WITH names AS (SHOW TABLES), columns AS (DESCRIBE s.q), both AS (SUMMARIZE t) SELECT count(*), any_value(columns.column_name) FROM names, columns, both;
 -- 6 | 'c'
 CREATE VIEW w AS FROM (SHOW TABLES FROM s);

@@ -13,6 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
+from raydb.names import fold
 from raydb.planner.expressions.aggregates import bind_aggregate
 from raydb.planner.expressions.collations import collated_key
 from raydb.planner.expressions.describe import describe
@@ -180,7 +181,16 @@ def _same_query(node: exp.Expr, items: Sequence[Item]) -> Item | None:
     """Return the select item that an entry with a subquery in it is: bound again it is another."""
     if node.find(exp.Query) is None:
         return None
-    return next((item for item in items if item.node == node), None)
+    wanted = _without_case(node)
+    return next((item for item in items if _without_case(item.node) == wanted), None)
+
+
+def _without_case(node: exp.Expr) -> exp.Expr:
+    """Return a copy of a tree whose names are in lower case; texts are as they were."""
+    copy = node.copy()
+    for each in copy.find_all(exp.Identifier, exp.Anonymous):
+        each.set("this", fold(each.name))
+    return copy
 
 
 def _named_item(node: exp.Expr, names: _Names) -> Item | None:
