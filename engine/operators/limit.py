@@ -345,6 +345,8 @@ def _passing(plan: TopRows, places: NDArray[np.int64], table: Table) -> NDArray[
     passing = np.ones(len(places), np.bool_)
     for predicate in _filters_of(plan.source, columns_of(plan.value)) or ():
         read = sorted(columns_of(predicate), key=lambda column: column.number)
+        if not is_decoded(table, read):
+            continue  # A sample is not worth a column of a file.
         whole = table.rows.columns([column.name for column in read])
         taken = [values.take(pa.array(places)) for values in whole]
         mask = evaluate(predicate, dict(zip(read, taken, strict=True)), len(places))

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow.types as pt
-
 from raydb.planner.expressions.nodes import Column, Expression, columns_of, has_subquery, substitute
 from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.plan.nodes import Aggregate, Plan, Project
+from raydb.storage.tables.key_index import is_searchable
 from raydb.values import replace
 
 if TYPE_CHECKING:
@@ -31,8 +30,11 @@ def lift_computed_keys(plan: Plan, catalog: CatalogInfo) -> Plan:
 
 
 def _lift(plan: Aggregate) -> Plan:
+    # Equal doubles may differ, 0.0 and -0.0, and intervals, 1 month and 30 days.
     named: dict[Column, Expression] = {
-        key: column for column, key in plan.keys if isinstance(key, Column) and _is_exact(key)
+        key: column
+        for column, key in plan.keys
+        if isinstance(key, Column) and is_searchable(key.type)
     }
     computed = {
         column: substitute(key, named)
@@ -49,16 +51,3 @@ def _lift(plan: Aggregate) -> Plan:
 def _depends_on(key: Expression, columns: dict[Column, Expression]) -> bool:
     """Tell whether rows that are equal in some columns have the same value of a key."""
     return columns_of(key) <= columns.keys() and not (is_volatile(key) or has_subquery(key))
-
-
-def _is_exact(column: Column) -> bool:
-    """Tell whether equal values are the same: 0.0 and -0.0 are not, nor 1 month and 30 days."""
-    kind = column.type
-    return bool(
-        pt.is_integer(kind)
-        or pt.is_string(kind)
-        or pt.is_date32(kind)
-        or pt.is_timestamp(kind)
-        or pt.is_boolean(kind)
-        or pt.is_decimal(kind)
-    )
