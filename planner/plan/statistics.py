@@ -55,24 +55,6 @@ class Statistics:
             known = self._rows[id(plan)] = (plan, max(plan.estimate(self), 1e-3))
         return known[1]
 
-    def joined_row_count(self, one: Plan, other: Plan, conditions: Iterable[Expression]) -> float:
-        """Return about how many rows an inner join of two plans gives."""
-        sizes = self.row_count(one), self.row_count(other)
-        equalities = 1.0
-        rest = 1.0
-        for condition in conditions:
-            match condition:
-                case Call(function="equal" | "not_distinct", arguments=(left, right)):
-                    values = (
-                        self._distinct_in((one, other), left),
-                        self._distinct_in((one, other), right),
-                    )
-                    equalities *= max(*values, 1.0)
-                case _:
-                    rest *= CONDITION_SHARE
-        # The columns of a key of several are not independent: they tell at most all rows apart.
-        return sizes[0] * sizes[1] / min(equalities, max(*sizes, 1.0)) * rest
-
     def distinct_count(self, plan: Plan, column: Column) -> float:
         """Return about how many values a column of a plan's has."""
         return min(self.row_count(plan), self.value_count(plan, column))
@@ -93,17 +75,14 @@ class Statistics:
 
     def _distinct_in(self, plans: Sequence[Plan], expression: Expression) -> float:
         """Return about how many values an expression over one of the plans has."""
-        if type(expression) is Column:
-            for plan in plans:
-                if expression in plan.column_set:
-                    return self.distinct_count(plan, expression)
+        place = _place(plans, expression)
+        if place < 0:
             return 1.0
-        columns = columns_of(expression)
-        for plan in plans:
-            if columns and columns <= plan.column_set:
-                each = (self.distinct_count(plan, column) for column in columns)
-                return min(prod(each), self.row_count(plan))
-        return 1.0
+        plan = plans[place]
+        if type(expression) is Column:
+            return self.distinct_count(plan, expression)
+        each = (self.distinct_count(plan, column) for column in columns_of(expression))
+        return min(prod(each), self.row_count(plan))
 
     def largest_table(self, plan: Plan) -> int:
         """Return how many rows the largest table has that a plan reads, 0 where it reads none."""
@@ -123,23 +102,22 @@ class Statistics:
             self._origins[column] = found
         return found
 
-    def combined_row_count(
-        self, sources: Sequence[Plan], conditions: Sequence[Expression]
-    ) -> float:
+    def joined_row_count(self, sources: Sequence[Plan], conditions: Iterable[Expression]) -> float:
         """Return about how many rows an inner join of any number of plans gives."""
-        if not sources:
-            return 1.0
-        first, *rest = sources
-        rows = self.row_count(first)
-        for source in rest:
-            rows *= self.row_count(source)
+        rows = prod(map(self.row_count, sources))
+        told_apart: dict[tuple[int, ...], float] = {}
         for condition in (part for whole in conditions for part in conjuncts(whole)):
             match condition:
-                case Call(function="equal" | "not_distinct", arguments=(left, right)):
-                    values = (self._distinct_in(sources, left), self._distinct_in(sources, right))
-                    rows /= max(*values, 1.0)
+                case Call(function="equal" | "not_distinct", arguments=sides):
+                    places = tuple(sorted({_place(sources, side) for side in sides}))
+                    values = max(self._distinct_in(sources, side) for side in sides)
+                    told_apart[places] = told_apart.get(places, 1.0) * max(values, 1.0)
                 case _:
                     rows *= CONDITION_SHARE
+        # The columns of a key of several are not independent: they tell at most all rows apart.
+        for places, values in told_apart.items():
+            counts = [self.row_count(sources[place]) for place in places if place >= 0]
+            rows /= min(values, max(1.0, *counts))
         return rows
 
     def share_kept(self, source: Plan, predicate: Expression) -> float:
@@ -159,6 +137,12 @@ class Statistics:
         for table, parts in by_table.items():
             share *= _sampled_share(self.catalog.tables[table], parts)
         return share
+
+
+def _place(plans: Sequence[Plan], expression: Expression) -> int:
+    """Return the place of the plan whose columns an expression reads, -1 where there is none."""
+    read = columns_of(expression)
+    return next((i for i, plan in enumerate(plans) if read and read <= plan.column_set), -1)
 
 
 def _origin(plan: Plan, column: Column) -> tuple[str, str] | None:

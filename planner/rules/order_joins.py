@@ -120,7 +120,7 @@ def _steps(
         here = _between(one, other, conditions)
         connected = any(map(_is_equality, here))
         if connected or has_all:
-            rows = statistics.joined_row_count(one.plan, other.plan, here)
+            rows = statistics.joined_row_count((one.plan, other.plan), here)
             # Of equals the one with less to read, so that small tables meet first.
             read = statistics.row_count(one.plan) + statistics.row_count(other.plan)
             steps.append(_Step(one, other, tuple(here), (not connected, rows, read)))

@@ -3,11 +3,12 @@
 (a JOIN b) SEMI JOIN c ON a.x = c.x   ->  (a SEMI JOIN c ON a.x = c.x) JOIN b
 
 It does where the right side is the smaller one; a large one had better meet the few rows that the
-join leaves.
+join leaves. Joins that it stood between become one, whose sources are ordered together.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import columns_of
@@ -27,9 +28,21 @@ def push_down_semi_joins(plan: Plan, catalog: CatalogInfo) -> Plan:
 
 def _push_all(plan: Plan, statistics: Statistics) -> Plan:
     plan = map_unfused_sources(plan, lambda source: _push_all(source, statistics))
-    if isinstance(plan, SemiJoin) and plan.kind != "mark":
-        return _push(plan, plan.left, statistics) or plan
-    return plan
+    match plan:
+        case SemiJoin(kind="semi" | "anti"):
+            return _push(plan, plan.left, statistics) or plan
+        case InnerJoin() if any(isinstance(source, InnerJoin) for source in plan.sources):
+            return _merge(plan)
+        case _:
+            return plan
+
+
+def _merge(join: InnerJoin) -> InnerJoin:
+    """Return an inner join with the sources and the conditions of those that are its sources."""
+    inner = [source for source in join.sources if isinstance(source, InnerJoin)]
+    sources = [each.sources if isinstance(each, InnerJoin) else (each,) for each in join.sources]
+    conditions = [condition for each in (*inner, join) for condition in each.conditions]
+    return InnerJoin(tuple(chain.from_iterable(sources)), tuple(dict.fromkeys(conditions)))
 
 
 def _push(join: SemiJoin, source: Plan, statistics: Statistics) -> Plan | None:

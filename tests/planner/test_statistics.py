@@ -89,6 +89,13 @@ def test_a_foreign_key_joins_each_row_once(connection: Connection) -> None:
     assert statistics.row_count(node) == pytest.approx(5000, rel=0.5)
 
 
+def test_keys_of_several_columns_tell_at_most_all_rows_apart(connection: Connection) -> None:
+    tables = "sale a JOIN sale b USING (city_id, day, item) JOIN city ON a.city_id = id"
+    plan, statistics = planned(connection, f"SELECT a.price FROM {tables}")
+    counts = [statistics.row_count(node) for node in nodes(plan, InnerJoin)]
+    assert counts == pytest.approx([100_000] * len(counts), rel=0.5)
+
+
 def test_an_empty_table_has_estimates(connection: Connection) -> None:
     connection.execute("CREATE TABLE nothing (a INTEGER)")
     plan, statistics = planned(connection, "SELECT a, count(*) FROM nothing WHERE a > 3 GROUP BY a")

@@ -28,7 +28,7 @@ class InnerJoin(Node):
     conditions: tuple[Expression, ...]
 
     def estimate(self, statistics: Statistics) -> float:
-        return statistics.combined_row_count(self.sources, self.conditions)
+        return statistics.joined_row_count(self.sources, self.conditions)
 
     def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
         known = frozenset(c for source in self.sources for c in source.never_null(catalog))
@@ -48,7 +48,7 @@ class OuterJoin(Node):
     conditions: tuple[Expression, ...]
 
     def estimate(self, statistics: Statistics) -> float:
-        joined = statistics.joined_row_count(self.left, self.right, self.conditions)
+        joined = statistics.joined_row_count(self.sources, self.conditions)
         return max(joined, statistics.row_count(self.left), statistics.row_count(self.right))
 
     def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
@@ -83,7 +83,7 @@ class SemiJoin(Node):
         size = statistics.row_count(self.left)
         if self.kind == "mark":
             return size
-        kept = min(size, statistics.joined_row_count(self.left, self.right, self.conditions))
+        kept = min(size, statistics.joined_row_count(self.sources, self.conditions))
         return kept if self.kind == "semi" else max(size - kept, size / 10)
 
     def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:

@@ -67,3 +67,27 @@ SELECT few.x FROM few JOIN b USING (z) WHERE few.x IN (SELECT x FROM a);
 --         Scan b (y, z)
 --       Project x
 --         Scan a (x, y)
+
+-- A join that it stood between is ordered with the others.
+SELECT a.x FROM a JOIN b USING (y) WHERE a.x IN (SELECT x FROM few) AND z = (SELECT max(z) FROM few);
+-- before:
+--   Project x
+--     InnerJoin (z = max)
+--       SemiJoin semi (x = x)
+--         InnerJoin (y = y)
+--           Scan a (x, y)
+--           Scan b (y, z)
+--         Project x
+--           Scan few (x, z)
+--       Aggregate max(z) [star of few]
+--         Scan few (x, z)
+-- after:
+--   Project x
+--     InnerJoin (y = y) AND (z = max)
+--       SemiJoin semi (x = x)
+--         Scan a (x, y)
+--         Project x
+--           Scan few (x, z)
+--       Scan b (y, z)
+--       Aggregate max(z) [star of few]
+--         Scan few (x, z)
