@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from raydb.engine.fused.derived_cache import owned_bytes
 from raydb.engine.operators.relation import joined
 from raydb.interrupts import check_interrupt
-from raydb.kernels.bvh.encode import BLOCK_ROWS, encode_blocks, encode_column
+from raydb.kernels.bvh.encode import BLOCK_ROWS, Hierarchy, encode_blocks, encode_column
 from raydb.kernels.codecs.arrow_numbers import is_whole, words_of
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Attribute, Call, Literal, conjuncts, rewrite
@@ -63,6 +63,21 @@ class Coded:
     def size_bytes(self) -> int:
         """The bytes of what is not a view of a table's column."""
         return owned_bytes((self.codes, *self.values))
+
+
+def hierarchy_of_codes(coded: Sequence[Coded]) -> Hierarchy:
+    """Return the values of all codes of one source, or of all pairs of two, in one cell."""
+    counts = [each.code_count for each in coded]
+    levels: list[pa.Array] = []
+    for place, each in enumerate(coded):
+        if len(coded) == 1:
+            levels += each.values
+        else:
+            inner = int(np.prod(counts[place + 1 :]))
+            pairs = pa.array(np.arange(int(np.prod(counts))) // inner % counts[place])
+            levels += [column.take(pairs) for column in each.values]
+    codes = np.zeros(len(levels[0]), np.int32)
+    return Hierarchy(tuple(range(len(levels))), tuple(levels), codes, 1)
 
 
 def column_codes(column: pa.ChunkedArray) -> Coded:

@@ -71,7 +71,8 @@ class DerivedCache:
     @property
     def size_bytes(self) -> int:
         """The bytes of all arrays; added up anew, for an interrupt may come between two steps."""
-        return sum([size for *_, size in list(self._items.values())]) if self._items else 0
+        # The values of an OrderedDict are looked up key by key, a hash of an expression each.
+        return sum([item[2] for item in list(dict.values(self._items))])
 
     def begin(self, limit: int | None) -> None:
         """Begin a plan under a memory limit; None for no limit."""

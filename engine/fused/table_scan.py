@@ -29,6 +29,7 @@ from raydb.engine.fused.column_codes import (
     CodedPart,
     branches_of,
     column_codes,
+    hierarchy_of_codes,
     narrow_codes,
     renamed,
     rows_of_any,
@@ -54,6 +55,7 @@ from raydb.planner.expressions.nodes import (
     Literal,
     attributes_of,
 )
+from raydb.planner.expressions.registry import may_raise
 from raydb.planner.stars.instants import CODED_UNITS, MOMENT, by_unit
 from raydb.planner.stars.table_scan import has_codes, is_small, key_of
 from raydb.values import dataclass, replace
@@ -82,7 +84,7 @@ class ImageHierarchy:
     sources: tuple[Source, ...]
     code_counts: tuple[int, ...]
     names: dict[Expression, Attribute]
-    values: tuple[pa.Array, ...]
+    encoded: Hierarchy
 
 
 @dataclass(eq=False, slots=True)
@@ -116,9 +118,11 @@ class Image:
             coded = self._coded(expression)
             return expression if coded is None else self._place((expression,), expression)
         encoded = self._place(sources, whole)
+        if not may_raise(whole):
+            return encoded
         (number,) = {self._number_of(attribute) for attribute in attributes_of(encoded)}
         hierarchy = self.hierarchies[number]
-        inputs = dict(zip(hierarchy.names.values(), hierarchy.values, strict=True))
+        inputs = dict(zip(hierarchy.names.values(), hierarchy.encoded.levels, strict=True))
         try:
             evaluate(encoded, dict(inputs), int(np.prod(hierarchy.code_counts)))
         except DataError:
@@ -224,15 +228,12 @@ class Image:
 
         All rows are in its one cell. It has no arrays of theirs, of measures the bounds alone.
         """
-        hierarchies: list[Hierarchy] = []
+        hierarchies = tuple([each.encoded for each in self.hierarchies])
         levels: dict[Attribute, tuple[int, int]] = {}
         for number, each in enumerate(self.hierarchies):
-            scan_codes = np.zeros(len(each.values[0]), np.int32)
-            places = tuple(range(len(each.values)))
-            hierarchies.append(Hierarchy(places, each.values, scan_codes, 1))
             levels |= {name: (number, level) for level, name in enumerate(each.names.values())}
         index = Bvh(
-            tuple(hierarchies),
+            hierarchies,
             1,
             None,
             np.array([0, self.row_count]),
@@ -341,15 +342,8 @@ class Image:
                 return renamed(expression, known.names)
         coded = [each for source in sources if (each := self._coded(source)) is not None]
         counts = tuple(each.code_count for each in coded)
-        values: list[pa.Array] = []
         originals: list[Expression] = []
-        for place, (source, each) in enumerate(zip(sources, coded, strict=True)):
-            inner = int(np.prod(counts[place + 1 :]))
-            if len(coded) == 1:
-                values += each.values
-            else:
-                pairs = pa.array(np.arange(int(np.prod(counts))) // inner % counts[place])
-                values += [column.take(pairs) for column in each.values]
+        for source in sources:
             match source:
                 case tuple():
                     originals += source
@@ -362,7 +356,13 @@ class Image:
             original: Attribute((), f"code {number} level {level}", original.type)
             for level, original in enumerate(originals)
         }
-        self.hierarchies.append(ImageHierarchy(sources, counts, names, tuple(values)))
+        # Kept, for what is known of its levels is kept with it.
+        encoded: Hierarchy = self.cache.get(
+            tuple(each.codes for each in coded),
+            self._what("hierarchy", sources),
+            lambda: hierarchy_of_codes(coded),
+        )
+        self.hierarchies.append(ImageHierarchy(sources, counts, names, encoded))
         return renamed(expression, names)
 
     def _number_of(self, attribute: Attribute) -> int:

@@ -55,6 +55,11 @@ DIRECT_SPAN_A_ROW = 2
 # of few rows no two columns have many tuples.
 CORRELATION = 4
 
+# What a value takes in Python. A list of more of them takes as long to make as many predicates to
+# evaluate, so none is kept.
+_VALUE_BYTES = 48
+MOST_VALUES = 2**16
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EncodedColumn:
@@ -93,6 +98,12 @@ class Hierarchy:
     def code_count(self) -> int:
         """The number of distinct tuples."""
         return len(self.scan_codes)
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of its arrays, with about what is kept of its levels: ranks and values."""
+        kept = 4 * self.code_count + _VALUE_BYTES * min(self.code_count, MOST_VALUES)
+        return int(sum(level.nbytes + kept for level in self.levels))
 
     @property
     def is_scan_only(self) -> bool:

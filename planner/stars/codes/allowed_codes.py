@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from raydb.kernels.bvh.encode import EncodedColumn, Hierarchy, encode_column
+from raydb.kernels.bvh.encode import MOST_VALUES, EncodedColumn, Hierarchy, encode_column
 from raydb.planner.expressions.nodes import Attribute, Call, Expression, Literal
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# A list of more values takes as long to make as many predicates to evaluate.
-MOST_VALUES = 2**16
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 
 _MIRRORED = {

@@ -213,7 +213,8 @@ def find_by_loop(star: Star, bvh: BvhInfo) -> JobCells | None:
     """Return the cells and groups of a star; None where the BVH does not encode it all."""
     if star_loops() is None:
         return None
-    keyed, conditions = keyed_bvh(star.keys, bvh), split_conditions(star.predicates, bvh)
+    keyed = keyed_bvh(star.keys, bvh)
+    conditions = None if keyed is None else split_conditions(star.predicates, bvh)
     if keyed is None or conditions is None:
         return None
     allowed = np.ones(keyed.code_count, np.bool_)
