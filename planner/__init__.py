@@ -20,7 +20,7 @@ class PlannerOptions:
     """The settings that a plan depends on (`SET backend`, `SET fused_path` and so on).
 
     memory_limit: in bytes, None for any number. time_zone: that of constants and casts, which
-    binding makes part of the plan. null_order: see `raydb.running.null_order`.
+    binding makes part of the plan. null_order, collation: see `raydb.running`.
     nprobe: the lists that a vector search scans which does not say; None for what the index says.
     ef: the vectors that a walk along a graph keeps which does not say; None as well.
     segment_rows: the rows of a segment that a worker of a cluster scans, None without a cluster.
@@ -35,6 +35,7 @@ class PlannerOptions:
     memory_limit: int | None = None
     time_zone: str = "UTC"
     null_order: tuple[bool, bool] | None = None
+    collation: str = ""
     nprobe: int | None = None
     ef: int | None = None
     segment_rows: int | None = None

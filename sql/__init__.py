@@ -12,7 +12,7 @@ from raydb.sql.bind.statements.constraint import bind_check as bind_check
 from raydb.sql.bind.statements.constraint import bind_conversion as bind_conversion
 from raydb.sql.bind.statements.constraint import bind_default as bind_default
 from raydb.sql.bind.statements.constraint import check_texts as check_texts
-from raydb.sql.bind.statements.constraint import table_columns as table_columns
+from raydb.sql.bind.statements.constraint import row_columns as row_columns
 from raydb.sql.bind.statements.create_bvh import BvhNames as BvhNames
 from raydb.sql.bind.statements.create_bvh import bind_bvh as bind_bvh
 from raydb.sql.bind.statements.create_bvh import bvh_text as bvh_text
@@ -78,5 +78,6 @@ from raydb.sql.template.template import bind_template as bind_template
 from raydb.sql.types import is_type_name as is_type_name
 from raydb.sql.types import resolved as resolved
 from raydb.sql.types import resolved_definition as resolved_definition
+from raydb.sql.types import resolved_field as resolved_field
 
 make_callable(__name__)

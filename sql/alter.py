@@ -63,10 +63,9 @@ class SetNotNull:
 
 @dataclass(frozen=True, slots=True)
 class SetType:
-    """ALTER COLUMN column TYPE type [USING expression]."""
+    """ALTER COLUMN column TYPE type [COLLATE collation] [USING expression]."""
 
-    column: str
-    type: pa.DataType
+    field: pa.Field
     using: exp.Expr | None
 
 

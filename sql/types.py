@@ -10,6 +10,7 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import find_object, is_same
 from raydb.planner.catalog import MAIN
+from raydb.planner.expressions.collations import known_collation
 from raydb.planner.expressions.types import (
     HALF,
     HUGEINT,
@@ -28,7 +29,8 @@ from raydb.sql.named_types import NamedType
 from raydb.sql.parse.reader import name_in
 from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ
-from raydb.storage.enums import enum_of, stored_schema
+from raydb.storage.enums import enum_of
+from raydb.storage.fields import field_collation, stored_schema, with_collation
 from raydb.storage.integers import UHUGEINT
 from raydb.storage.nested import leaf_types, map_leaves
 from raydb.storage.type_names import sql_type_name
@@ -199,8 +201,24 @@ def _named(kind: NamedType, types: Mapping[str, pa.DataType]) -> pa.DataType:
 
 def resolved_definition(definition: TableDefinition) -> TableDefinition:
     """Return the definition of a new table, or of one more column, as the table has it."""
-    fields = [field.with_type(resolved(field.type)) for field in definition.schema]
-    return replace(definition, schema=stored_schema(pa.schema(fields)))
+    schema = pa.schema(map(resolved_field, definition.schema))
+    return replace(definition, schema=stored_schema(schema))
+
+
+def resolved_field(field: pa.Field) -> pa.Field:
+    """Return a new column with its type, see `resolved`, and its collation.
+
+    Raises ProgrammingError for one of no text, and for an unknown one.
+    """
+    field = field.with_type(resolved(field.type))
+    written = field_collation(field)
+    if not written:
+        return field
+    if field.type != pa.string():
+        raise ProgrammingError(
+            f"column '{field.name}' is {sql_type_name(field.type)}; only VARCHAR has a collation"
+        )
+    return with_collation(field, known_collation(written))
 
 
 def is_type_name(name: str) -> bool:

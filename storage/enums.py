@@ -3,8 +3,8 @@
     CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')        'ok' is 1
 
 Tables, files and operators hold the numbers, which compare, group and join as they are. The type is
-a matter of the binder, and of what leaves the database: a column of a table says in its metadata of
-which type the numbers are.
+a matter of the binder, and of what leaves the database: the field of a table's column says of which
+type the numbers are (fields.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from raydb.storage.nested import leaf_types, map_leaves, rebuild
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-_KEY = b"raydb.type"
 # A message shows so many labels of a type without a name.
 _SHOWN_LABELS = 8
 _MAX_LABELS = 2**31
@@ -135,7 +134,7 @@ def has_enums(kind: pa.DataType) -> bool:
     return kind.num_fields > 0 and any(map(is_enum, leaf_types(kind)))
 
 
-# -- types, and the columns of tables
+# -- types
 
 
 def stored_type(kind: pa.DataType) -> pa.DataType:
@@ -143,46 +142,6 @@ def stored_type(kind: pa.DataType) -> pa.DataType:
     if not has_enums(kind):
         return kind
     return map_leaves(kind, lambda leaf: leaf.storage_type if is_enum(leaf) else leaf)
-
-
-def stored_field(name: str, kind: pa.DataType, *, nullable: bool = True) -> pa.Field:
-    """Return the column of a table that holds values of a type."""
-    if not has_enums(kind):
-        return pa.field(name, kind, nullable)
-    said = pa.schema([("", kind)]).serialize().to_pybytes()
-    return pa.field(name, stored_type(kind), nullable, {_KEY: said})
-
-
-def field_type(field: pa.Field) -> pa.DataType:
-    """Return the type of the values of a table's column."""
-    said = None if field.metadata is None else field.metadata.get(_KEY)
-    return field.type if said is None else _read_type(said)
-
-
-@lru_cache(256)
-def _read_type(said: bytes) -> pa.DataType:
-    return pa.ipc.read_schema(pa.py_buffer(said)).field(0).type
-
-
-def typed_schema(schema: pa.Schema) -> pa.Schema:
-    """Return a table's columns with the types of their values."""
-    if all(field.metadata is None for field in schema):
-        return schema
-    return pa.schema([pa.field(each.name, field_type(each), each.nullable) for each in schema])
-
-
-def stored_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the columns of a table that holds values of some types."""
-    if not any(has_enums(kind) for kind in schema.types):
-        return schema
-    return pa.schema(
-        [
-            stored_field(each.name, each.type, nullable=each.nullable)
-            if has_enums(each.type)
-            else each
-            for each in schema
-        ]
-    )
 
 
 # -- values

@@ -134,8 +134,8 @@ class Running:
     keep_rows: moves rows that wait to a file where they would fill the memory, None where they
     stay. sequences: those that nextval() knows. types: those of CREATE TYPE. variables: those of
     SET VARIABLE. place: the current database and schema. setting: what SHOW says of a name.
-    null_order: see `null_order()`. access: how object stores are reached. traffic: what was asked
-    of them.
+    null_order: see `null_order()`. collation: see `default_collation()`. access: how object stores
+    are reached. traffic: what was asked of them.
     At the end an Interrupt becomes an OperationalError.
     """
 
@@ -148,6 +148,7 @@ class Running:
         "_start",
         "_too_late",
         "access",
+        "collation",
         "cuts_nanoseconds",
         "device_memory",
         "is_over",
@@ -192,6 +193,7 @@ class Running:
         self.variables: Mapping[str, pa.Scalar] = {}
         self.place: tuple[str, str] | None = None
         self.null_order: tuple[bool, bool] | None = None
+        self.collation = ""
         self.setting: Callable[[str], str] | None = None
         self.access: Access | None = None
         self.traffic = Traffic()
@@ -362,17 +364,20 @@ def variable(name: str) -> pa.Scalar | None:
 
 @contextmanager
 def without_variables(what: str) -> Iterator[None]:
-    """Refuse what reads variables for a while: `what` is kept, and others have other variables."""
+    """Refuse what reads variables for a while: `what` is kept, and others have other variables.
+
+    Texts are compared letter by letter if they have no collation, whatever the connection says.
+    """
     running = current.get()
     if running is None:
         yield
         return
-    before = running.variables
-    running.variables = _NoVariables(what)
+    before = running.variables, running.collation
+    running.variables, running.collation = _NoVariables(what), ""
     try:
         yield
     finally:
-        running.variables = before
+        running.variables, running.collation = before
 
 
 class _NoVariables(dict[str, "pa.Scalar"]):
@@ -403,6 +408,12 @@ def null_order() -> tuple[bool, bool] | None:
     """
     running = current.get()
     return None if running is None else running.null_order
+
+
+def default_collation() -> str:
+    """Return the collation of texts that have none in that statement, '' for letter by letter."""
+    running = current.get()
+    return "" if running is None else running.collation
 
 
 def user_types() -> Mapping[str, pa.DataType]:

@@ -13,7 +13,7 @@ from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.zones import session_zone
 from raydb.running import Running
 from raydb.sql import assigned_values
-from raydb.storage.enums import typed_schema
+from raydb.storage.fields import typed_schema
 from raydb.storage.tables.table import check_given
 
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ def _evaluated(
     from raydb.planner.expressions.evaluator import evaluate  # noqa: PLC0415
     from raydb.planner.plan.enum_codes import coded  # noqa: PLC0415
 
-    inputs = dict(zip(sql.table_columns(definition.schema), rows.columns, strict=True))
+    inputs = dict(zip(sql.row_columns(definition.schema), rows.columns, strict=True))
     return [evaluate(each, inputs, count) for each in coded(tuple(expressions))]
 
 

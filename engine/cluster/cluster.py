@@ -57,7 +57,10 @@ if TYPE_CHECKING:
     Segmented = SegmentScan | SegmentRows
 
 # Settings that a text is bound with.
-_SENT = ("timezone", "default_null_order", "nanoseconds", "nprobe", "ef_search")
+_SENT = (
+    *("timezone", "default_null_order", "default_collation"),
+    *("nanoseconds", "nprobe", "ef_search"),
+)
 
 # A worker is asked for a sign of life where a call takes longer.
 _QUIET_S = 1.0

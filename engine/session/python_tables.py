@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError
 from raydb.names import Names, find_object
-from raydb.storage.enums import enum_of_categories, stored_schema
+from raydb.storage.enums import enum_of_categories
+from raydb.storage.fields import stored_schema
 from raydb.storage.formats.arrow.object_columns import named_array, unreadable
 from raydb.storage.formats.arrow.sql_types import sql_type
 from raydb.storage.formats.file_parts import cast_part

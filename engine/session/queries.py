@@ -366,7 +366,8 @@ class Queries:
 
 def _meaning(context: StatementContext) -> Hashable:
     """Return what tells how the session reads a text; None where no other one reads it so."""
-    return None if context.running.variables else ("nulls", context.settings.planner.null_order)
+    options = context.settings.planner
+    return None if context.running.variables else (options.null_order, options.collation)
 
 
 def _prepare_search(

@@ -46,7 +46,8 @@ from raydb.planner.catalog import CATALOG, TEMP
 from raydb.remote import Traffic
 from raydb.running import Remarks, Running
 from raydb.sql import ast
-from raydb.storage.enums import stored_schema, stored_table
+from raydb.storage.enums import stored_table
+from raydb.storage.fields import stored_schema
 from raydb.values import replace
 
 if TYPE_CHECKING:
@@ -285,6 +286,7 @@ class Session:
         running.variables = self._variables
         running.place, running.setting = self.databases.place_of_names, settings.text
         running.null_order = settings.planner.null_order
+        running.collation = settings.planner.collation
         if not self.database.in_transaction:
             self._moment = None
         elif self._moment is None:

@@ -45,6 +45,7 @@ from raydb.kernels.backends.choice import SETTINGS as BACKENDS
 from raydb.kernels.backends.cpu.threads import machine_processors
 from raydb.kernels.vector.graph import MOST_EF
 from raydb.planner import PlannerOptions
+from raydb.planner.expressions.collations import known_collation
 from raydb.planner.expressions.columns.zones import LOCAL, find_zone, zone_name
 from raydb.sql import ast
 from raydb.storage.objects.urls import is_url, shown
@@ -85,6 +86,7 @@ class Settings:
             whole_limit(self[MEMORY_LIMIT]),
             self[TIME_ZONE],
             NULL_ORDERS[self[NULL_ORDER]],
+            self[COLLATION],
             None if self[NPROBE] == "auto" else _lists(self[NPROBE]),
             ef=None if self[EF_SEARCH] == "auto" else int(self[EF_SEARCH]),
         )
@@ -418,6 +420,16 @@ NULL_ORDER = register(
         ", ".join(f"`'{name}'`" for name in NULL_ORDERS),
         "where ORDER BY has NULLs if it does not say; large ones are last in ascending and first in"
         " descending order",
+    )
+)
+COLLATION = register(
+    Setting(
+        "default_collation",
+        "",
+        lambda text, _: known_collation(text) if text else "",
+        "`'NOCASE'`, `'NOACCENT'`, `'NFC'`, such as `'NOCASE.NOACCENT'`, `'BINARY'`, `''`",
+        "the collation of texts that have none, wherever they are compared but in CHECK and in"
+        " generated columns",
     )
 )
 NPROBE = register(

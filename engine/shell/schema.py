@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 # A table with its schema, as messages name it.
 _TABLE = "CASE table_schema WHEN 'main' THEN '' ELSE table_schema || '.' END || table_name"
 _COLUMNS = f"""
-SELECT {_TABLE}, column_name, declared_type, is_nullable = 'YES', coalesce(
+SELECT {_TABLE}, column_name,
+    declared_type || coalesce(' COLLATE ' || collation_name, ''), is_nullable = 'YES', coalesce(
     'DEFAULT ' || column_default,
     'GENERATED ALWAYS AS (' || generation_expression || ')',
     'GENERATED ' || identity_generation || ' AS IDENTITY (START WITH ' || identity_start

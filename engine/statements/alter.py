@@ -25,7 +25,7 @@ from raydb.errors import (
 )
 from raydb.names import find_name, find_object, known_name
 from raydb.sql import alter, ast
-from raydb.storage.enums import field_type, stored_field
+from raydb.storage.fields import field_collation, field_type, stored_field
 from raydb.storage.tables.alter import (
     add_column,
     drop_column,
@@ -307,7 +307,7 @@ def _set_not_null(alteration: alter.SetNotNull, table: Table, snapshot: Snapshot
 def _set_type(alteration: alter.SetType, table: Table, context: StatementContext) -> Snapshot:
     """Convert a column; its keys and all checks are verified on the new values."""
     definition, snapshot = table.definition, context.snapshot
-    name = _column(alteration.column, definition)
+    name = _column(alteration.field.name, definition)
     for index in (*definition.ivf_indexes, *definition.text_indexes):
         if name in index.columns:
             raise NotSupportedError(
@@ -319,7 +319,8 @@ def _set_type(alteration: alter.SetType, table: Table, context: StatementContext
         raise NotSupportedError(
             f"the type of column '{name}' cannot be changed: column '{reader}' is generated of it"
         )
-    old, kind = definition.schema.field(name), sql.resolved(alteration.type)
+    old, wanted = definition.schema.field(name), sql.resolved_field(alteration.field)
+    kind = wanted.type
     if not pa.types.is_integer(kind):
         _refuse_identity(name, definition, "the type")
     widens = pa.types.is_integer(field_type(old)) and pa.types.is_integer(kind)
@@ -330,7 +331,7 @@ def _set_type(alteration: alter.SetType, table: Table, context: StatementContext
     bare = _without_constraints(
         definition, lambda each: isinstance(each, UniqueKey | Index) and name in each.columns
     )
-    field = stored_field(name, kind, nullable=old.nullable)
+    field = stored_field(name, kind, nullable=old.nullable, collation=field_collation(wanted))
     after = set_column(redefine(table, bare, snapshot.tables), field, values)
     schema = after.definition.schema
     converted = replace(definition, schema=schema)

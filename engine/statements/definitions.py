@@ -54,7 +54,7 @@ from raydb.planner.expressions.types import closed
 from raydb.planner.stars.star import canonical_definition
 from raydb.running import without_variables
 from raydb.sql import ast
-from raydb.storage.enums import stored_field
+from raydb.storage.fields import stored_field
 from raydb.storage.formats.format import copied
 from raydb.storage.tables.alter import redefine
 from raydb.storage.tables.changes import apply_change
@@ -193,7 +193,7 @@ def _create_table_as(
     names = [*named, *(column.name for column in output[len(named) :])]
     schema = pa.schema(
         [
-            stored_field(each, closed(column.type))
+            stored_field(each, closed(column.type), collation=column.collation)
             for each, column in zip(names, output, strict=True)
         ]
     )

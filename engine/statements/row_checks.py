@@ -51,7 +51,7 @@ def compute_visible(
         (Column(width + number, f"value {number}", expression.type), expression)
         for number, expression in enumerate(coded(tuple(expressions)))
     )
-    plan = Project(Scan(_ROWS, sql.table_columns(schema)), items)
+    plan = Project(Scan(_ROWS, sql.row_columns(schema)), items)
     found: list[pa.ChunkedArray] = context.run(plan, {_ROWS: table}).columns
     return found
 

@@ -12,7 +12,8 @@ from raydb.engine.statements.names import names_to_drop
 from raydb.errors import ProgrammingError
 from raydb.names import find_object, is_same
 from raydb.sql import ast
-from raydb.storage.enums import EnumType, enum_of, field_type
+from raydb.storage.enums import EnumType, enum_of
+from raydb.storage.fields import field_type
 from raydb.storage.nested import leaf_types
 from raydb.values import replace
 

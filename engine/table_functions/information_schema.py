@@ -19,7 +19,8 @@ from raydb.planner.postgres_types import postgres_type
 from raydb.running import current
 from raydb.sql.parse.schema_names import INFORMATION
 from raydb.storage.clocks import TIMETZ
-from raydb.storage.enums import EnumType, typed_schema
+from raydb.storage.enums import EnumType
+from raydb.storage.fields import field_collation, typed_schema
 from raydb.storage.nested import leaf_types
 from raydb.storage.tables.table import Check, ForeignKey, UniqueKey, constraint_names
 from raydb.storage.type_names import sql_type_name
@@ -134,20 +135,22 @@ def columns_with_types(call: FunctionCall) -> Iterator[tuple[Row, pa.DataType]]:
                 sql_type_name(field.type, _same_types(field.type, types[database])),
                 "ALWAYS" if field.name in texts else "NEVER",
                 texts.get(field.name),
-                *_in_postgres(field.type, database, types[database]),
+                *_in_postgres(field, database, types[database]),
                 "NO" if known is None or field.name in texts else "YES",
                 call.catalog.comments.get(("column", key, field.name)),
             )
             yield row, field.type
 
 
-def _in_postgres(kind: pa.DataType, database: str, types: Mapping[str, pa.DataType]) -> Row:
+def _in_postgres(field: pa.Field, database: str, types: Mapping[str, pa.DataType]) -> Row:
     """Return what tools for PostgreSQL ask of a type: lengths that it has not, and its name."""
+    kind = field.type
     is_own = isinstance(kind, EnumType) and types.get(kind.type_name) == kind
     _, name, _ = postgres_type(kind, database if is_own else "")
     is_moment = pa.types.is_timestamp(kind) or pa.types.is_time(kind)
     digits = 6 if kind == TIMETZ else _DIGITS[kind.unit] if is_moment else None
-    return None, digits, None, None, database, MAIN if is_own else "pg_catalog", name
+    collation = field_collation(field).upper() or None
+    return None, digits, collation, None, database, MAIN if is_own else "pg_catalog", name
 
 
 def _types_of(call: FunctionCall) -> Mapping[str, Mapping[str, pa.DataType]]:

@@ -4,7 +4,8 @@
     COLLATE NOACCENT    without regard to accents      COLLATE BINARY    letter by letter
 
 A collation is a property of an expression, known while a query is bound: COLLATE gives it, columns
-have it, and functions of texts hand it on. What compares texts compares their keys instead:
+have it, and functions of texts hand it on; texts of none have that of SET default_collation. What
+compares texts compares their keys instead:
 
     name COLLATE NOACCENT.NOCASE = 'Ångström'   ->   lower(strip_accents(name)) = ...
 """
@@ -13,9 +14,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.planner.expressions.nodes import Call, Column, Expression, Literal, Subquery
 from raydb.planner.expressions.types import TEXT
+from raydb.running import default_collation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,11 +86,24 @@ def common_collation(operands: Sequence[Expression]) -> str:
     return next(iter(found), "")
 
 
+def compared_by(operands: Sequence[Expression]) -> str:
+    """Return the collation by which texts beside each other are compared, '' for letter by letter.
+
+    That of SET default_collation is for what is text alone.
+    """
+    if all(operand.type != TEXT for operand in operands):
+        return ""
+    found = common_collation(operands)
+    if not found and all(each.type == TEXT or pa.types.is_null(each.type) for each in operands):
+        found = default_collation()
+    return "" if found == BINARY else found
+
+
 def collated_key(expression: Expression, collation: str | None = None) -> Expression:
     """Return what a text is compared by; an expression of no collation is returned unchanged."""
     if collation is None:
-        collation = collation_of(expression)
-    if collation in ("", BINARY) or expression.type != TEXT:
+        collation = compared_by((expression,))
+    if not collation or expression.type != TEXT:
         return expression
     for part in collation.split("."):
         expression = Call(_KEYS[part], (expression,), TEXT)
@@ -95,7 +112,5 @@ def collated_key(expression: Expression, collation: str | None = None) -> Expres
 
 def collated_keys(operands: Sequence[Expression]) -> tuple[Expression, ...]:
     """Return what texts beside each other are compared by."""
-    if all(operand.type != TEXT for operand in operands):
-        return tuple(operands)
-    collation = common_collation(operands)
+    collation = compared_by(operands)
     return tuple(collated_key(operand, collation) for operand in operands)

@@ -35,7 +35,7 @@ class Column:
     number: int
     name: str
     type: pa.DataType
-    collation: str = ""
+    collation: str = field(default="", compare=False)
 
     def __hash__(self) -> int:
         # Types are hashed by their names, which takes longer than all of the rest.

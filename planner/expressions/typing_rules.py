@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.planner.expressions.collations import collated_keys, common_collation
+from raydb.planner.expressions.collations import collated_keys, compared_by
 from raydb.planner.expressions.columns.nested_order import has_order
 from raydb.planner.expressions.columns.zones import session_zone
 from raydb.planner.expressions.describe import describe
@@ -273,7 +273,7 @@ def logical(function: str, operands: Sequence[Expression]) -> Call:
 
 def is_in(operand: Expression, items: Sequence[Expression]) -> Expression:
     """Return `operand IN (items)`; an item that is no constant becomes a comparison."""
-    if common_collation((operand, *items)):
+    if compared_by((operand, *items)):
         return logical("or", [compare("equal", operand, item) for item in items])
     operand, *rest = comparable(*_with_members((operand, *items)))
     constants = [item for item in rest if isinstance(item, Literal) and not item.is_null]

@@ -10,10 +10,11 @@ from raydb.planner.expressions.collations import collation_of
 from raydb.planner.expressions.nodes import Column, Expression
 from raydb.sql.bind.expression.expression import AggregateList, Context, Resolve
 from raydb.sql.bind.scope import Outer, Scope, find, resolve, whole_row
-from raydb.values import dataclass
+from raydb.storage.fields import field_collation
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import pyarrow as pa
     from sqlglot import exp
@@ -86,6 +87,22 @@ class OwnQuery:
 def new_column(binding: Binding, name: str, data_type: pa.DataType, collation: str = "") -> Column:
     """Return a column with a number that no other column of the plan has."""
     return Column(next(binding.numbers), name, data_type, collation)
+
+
+def table_columns(numbers: Iterable[int], schema: Iterable[pa.Field]) -> tuple[Column, ...]:
+    """Return the columns of a table under some numbers, with their collations.
+
+    schema: with the types of the values, see `typed_schema`.
+    """
+    return tuple(
+        Column(number, field.name, field.type, field_collation(field))
+        for field, number in zip(schema, numbers, strict=False)
+    )
+
+
+def renumbered(columns: Iterable[Column], binding: Binding) -> tuple[Column, ...]:
+    """Return columns like others, with numbers of their own."""
+    return tuple(replace(column, number=next(binding.numbers)) for column in columns)
 
 
 def column_for(binding: Binding, name: str, value: Expression) -> Column:

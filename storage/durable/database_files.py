@@ -15,7 +15,6 @@ from xxhash import xxh3_64
 
 from raydb.errors import OperationalError
 from raydb.interrupts import check_interrupt
-from raydb.storage.damage import damaged
 from raydb.storage.durable.filesystem import reported
 from raydb.storage.durable.manifest import (
     DataFile,
@@ -24,6 +23,7 @@ from raydb.storage.durable.manifest import (
     is_data_name,
 )
 from raydb.storage.durable.wal import Tail, decode_frames, decode_log
+from raydb.storage.flat.metadata.damage import damaged
 from raydb.values import dataclass
 
 if TYPE_CHECKING:

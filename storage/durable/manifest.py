@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from xxhash import xxh3_64_intdigest
 
 from raydb.errors import NotSupportedError
-from raydb.storage.damage import damaged
+from raydb.storage.flat.metadata.damage import damaged
 from raydb.values import dataclass
 
 if TYPE_CHECKING:

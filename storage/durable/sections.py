@@ -23,7 +23,7 @@ from raydb.errors import OperationalError
 from raydb.kernels.stored.described import Described
 from raydb.kernels.stored.pieces import Pieces
 from raydb.kernels.stored.stored_arrays import StoredArrays
-from raydb.storage.damage import damaged
+from raydb.storage.flat.metadata.damage import damaged
 from raydb.storage.mapped import Source, open_source
 from raydb.values import dataclass
 

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.kernels.codecs.rows.entries import Places, are_loops_loaded, text_loops
-from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings import ENCODINGS
 from raydb.storage.flat.encodings.bits import unpack
 from raydb.storage.flat.encodings.encoding import Chunk, Piece, Sections, bad_chunk
@@ -23,6 +22,7 @@ from raydb.storage.flat.encodings.runs import runs_bytes
 from raydb.storage.flat.encodings.validity import open_validity
 from raydb.storage.flat.kinds import array_of, pooled
 from raydb.storage.flat.layout import CHUNK_ENTRY, MAX_PAYLOAD_BYTES, ChunkEntry, Flags, Kind
+from raydb.storage.flat.metadata.damage import damaged
 from raydb.storage.flat.metadata.flatbuffer import RootTable
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from raydb.errors import (
     ProgrammingError,
     did_you_mean,
 )
-from raydb.storage.damage import damaged
 from raydb.storage.flat.bring import bring_tables
 from raydb.storage.flat.column_reader import (
     ColumnReader,
@@ -45,6 +44,7 @@ from raydb.storage.flat.metadata.column import (
     read_column,
     read_header,
 )
+from raydb.storage.flat.metadata.damage import damaged
 from raydb.storage.flat.metadata.description import TableMetadata, describe_column
 from raydb.storage.flat.metadata.flatbuffer import RootTable
 from raydb.storage.flat.metadata.table import (

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from raydb.errors import DataError, OperationalError, ProgrammingError
 from raydb.names import known_name
-from raydb.storage.enums import stored_table, typed_schema, with_labels
+from raydb.storage.enums import stored_table, with_labels
+from raydb.storage.fields import typed_schema
 from raydb.storage.formats import check_options, find_format
 from raydb.storage.formats.files.input_file import open_file
 from raydb.storage.formats.files.output_file import write_file

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb.errors import DataError, NotSupportedError
-from raydb.storage.enums import field_type, stored_column
+from raydb.storage.enums import stored_column
+from raydb.storage.fields import field_type
 from raydb.storage.formats.arrow.sql_types import is_sql_type
 from raydb.storage.formats.cast_columns import cast_column
 from raydb.storage.tables.decoded import value_bytes

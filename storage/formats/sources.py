@@ -15,7 +15,7 @@ import pyarrow as pa
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError, did_you_mean
 from raydb.interrupts import check_interrupt
 from raydb.names import Names, fold, is_same
-from raydb.storage.enums import stored_schema
+from raydb.storage.fields import stored_schema
 from raydb.storage.formats import check_options, find_format
 from raydb.storage.formats.arrow.sql_types import check_names, sql_type
 from raydb.storage.formats.file_parts import cast_part

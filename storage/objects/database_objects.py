@@ -24,13 +24,13 @@ from xxhash import xxh3_64_intdigest
 
 from raydb.errors import InternalError, OperationalError
 from raydb.running import current
-from raydb.storage.damage import damaged
 from raydb.storage.durable.database_files import DatabaseFiles
 from raydb.storage.durable.durable_database import DurableDatabase
 from raydb.storage.durable.filesystem import LOCAL
 from raydb.storage.durable.manifest import Manifest, encode_manifest, is_data_name
 from raydb.storage.durable.version import Place
 from raydb.storage.durable.wal import HEADER_SIZE, Tail, encode_header
+from raydb.storage.flat.metadata.damage import damaged
 from raydb.storage.mapped import open_source
 from raydb.storage.objects.cache import ObjectCache, temporary_backing
 from raydb.storage.objects.early_parts import chosen_parts, early_parts

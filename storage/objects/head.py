@@ -29,9 +29,9 @@ from xxhash import xxh3_64_intdigest
 
 from raydb.errors import NotSupportedError
 from raydb.kernels.stored.described import Described
-from raydb.storage.damage import damaged
 from raydb.storage.durable.manifest import decode_manifest
 from raydb.storage.durable.wal import decode_log
+from raydb.storage.flat.metadata.damage import damaged
 from raydb.values import dataclass
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from raydb.kernels.codecs.arrow_numbers import integer_type
 from raydb.names import find_object, fold, is_same, known_name, known_object
 from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ, timetz_texts
-from raydb.storage.enums import EnumType, field_type
+from raydb.storage.enums import EnumType
+from raydb.storage.fields import field_type
 from raydb.storage.flat.column_plan import plan_columns
 from raydb.storage.moments import is_moment, moment_texts
 from raydb.storage.tables.key_index import find_few

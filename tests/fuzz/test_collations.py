@@ -30,6 +30,10 @@ _QUERIES = (
     "SELECT list(id ORDER BY {c} NULLS FIRST, id) FROM s",
     "SELECT min({c}) = {text}, max({c}) < {text} FROM s",
     "SELECT CASE {c} WHEN {text} THEN 1 ELSE 0 END FROM s ORDER BY id",
+    "SELECT count(*) FROM (SELECT {c} FROM s UNION SELECT {d} FROM s)",
+    "SELECT count(*) FROM (SELECT {c} FROM s WHERE id < 40 EXCEPT SELECT {d} FROM s WHERE id > 30)",
+    "SELECT count(*) FROM (SELECT {d} FROM s WHERE id < 9 INTERSECT ALL SELECT {c} FROM s)",
+    "SELECT count(*) FROM (SELECT {c} FROM s EXCEPT ALL SELECT {d} FROM s WHERE id > 30)",
 )
 
 
@@ -43,9 +47,17 @@ def test_collations_are_as_in_duckdb(seed: int) -> None:
     for connection in (ours, theirs):
         connection.execute("CREATE TABLE plain (id INTEGER, d VARCHAR)")
         connection.executemany("INSERT INTO plain VALUES (?, ?)", rows)
-    for _ in range(120):
+        for place, collation in enumerate(_COLLATIONS):
+            kept = (
+                f"CREATE TABLE kept{place} (id INTEGER, d VARCHAR, c VARCHAR COLLATE {collation})"
+            )
+            connection.execute(kept)
+            connection.execute(f"INSERT INTO kept{place} SELECT id, d, d FROM plain")
+    for _ in range(200):
         collation = rng.choice(_COLLATIONS)
         source = f"WITH s AS (SELECT id, d, d COLLATE {collation} AS c FROM plain) "
+        if rng.random() < 0.5:
+            source = f"WITH s AS (FROM kept{_COLLATIONS.index(collation)}) "
         query = source + rng.choice(_QUERIES).format(
             c="c", d="d", text=f"'{rng.choice(texts)}'", sign=rng.choice(("=", "<", ">=", "<>"))
         )

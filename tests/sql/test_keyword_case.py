@@ -41,8 +41,9 @@ def differences(one, other, where=""):
             if one.keys() != other.keys():
                 return [where]
             pairs = [("", value, other[key]) for key, value in one.items()]
-        case pa.Schema():
-            pairs = [("", [str(field) for field in one], [str(field) for field in other])]
+        case pa.Schema() | pa.Field():
+            fields = (one, other) if isinstance(one, pa.Schema) else ([one], [other])
+            pairs = [("", *([str(field) for field in each] for each in fields))]
         case str() if one.lower() == other.lower():
             return []  # the name of something
         case NamedType():

@@ -221,7 +221,7 @@ def test_alter_table() -> None:
     assert drop == alter.DropColumn("b", if_exists=False, cascade=True)
     assert rename == alter.RenameColumn("c", "d")
     assert isinstance(set_type, alter.SetType)
-    assert set_type.type == pa.string()
+    assert set_type.field == pa.field("e", pa.string())
     assert set_null == alter.SetNotNull("g", required=False)
     assert isinstance(check, alter.AddConstraint)
     assert check.definition.checks == (Check("a > 1", ("a",)),)

@@ -20,7 +20,7 @@ from raydb.planner.expressions.aggregates import (
     bind_aggregate,
     bind_within_group,
 )
-from raydb.planner.expressions.collations import collated_key, collation_of
+from raydb.planner.expressions.collations import collated_key, compared_by
 from raydb.planner.expressions.functions.bits import bits_of_values
 from raydb.planner.expressions.functions.nested.list_statistics import mad_of
 from raydb.planner.expressions.functions.nested.lists import list_of, list_slice
@@ -326,7 +326,7 @@ def _collated(
     min(x), max(x)       ->  arg_min(x, key), arg_max(x, key)
     count(DISTINCT x)    ->  count(DISTINCT key)
     """
-    if len(arguments) != 1 or not collation_of(arguments[0]):
+    if len(arguments) != 1 or not compared_by(arguments):
         return name, arguments
     (argument,) = arguments
     if name in ("min", "max"):

@@ -13,7 +13,7 @@ from raydb.planner.plan.table_function import constant_rows
 from raydb.sql.bind.binding import new_column
 from raydb.sql.parse.query import qualifiers_of
 from raydb.sql.parse.reader import name_in
-from raydb.storage.enums import typed_schema
+from raydb.storage.fields import typed_schema
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

@@ -204,7 +204,7 @@ def _items(order: Sequence[SortKey]) -> tuple[OrderItem, ...]:
 
 
 def numbered_rows(
-    plan: Plan, partition: Sequence[Column], order: Sequence[OrderItem], binding: Binding
+    plan: Plan, partition: Sequence[Expression], order: Sequence[OrderItem], binding: Binding
 ) -> tuple[Column, Plan]:
     """Return a plan with one column more, which numbers the rows of each partition from 1."""
     number = new_column(binding, "row_number", pa.int64())

@@ -11,10 +11,9 @@ import pyarrow as pa
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.names import fold, is_same
 from raydb.planner.catalog import CATALOG, MAIN, TEMP
-from raydb.planner.expressions.nodes import Column
 from raydb.planner.plan.nodes import Plan, Scan
 from raydb.sql.ast import Select
-from raydb.sql.bind.binding import OwnQuery, new_column
+from raydb.sql.bind.binding import OwnQuery, new_column, table_columns
 from raydb.sql.bind.query.with_clause import name_query, refer
 from raydb.sql.bind.scope import table_scope
 from raydb.sql.macros import expand_tree
@@ -23,7 +22,7 @@ from raydb.sql.parse.parser import parse
 from raydb.sql.parse.query import qualifiers_of
 from raydb.sql.parse.reader import ROW_ID, name_in
 from raydb.sql.parse.schema_names import PG_CATALOG, unknown_place
-from raydb.storage.enums import typed_schema
+from raydb.storage.fields import typed_schema
 from raydb.storage.tables.table import ROW_NUMBER
 from raydb.values import dataclass, replace
 
@@ -170,7 +169,7 @@ def _bound_table(table: str, binding: Binding) -> BoundTable:
     if found is None:
         schema = typed_schema(schema)
         _make_room(made)
-        columns = tuple(map(Column, numbers, schema.names, schema.types))
+        columns = table_columns(numbers, schema)
         found = made[table, *numbers] = BoundTable(Scan(table, columns))
     return found
 

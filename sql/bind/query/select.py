@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from raydb.errors import ProgrammingError
 from raydb.names import fold
-from raydb.planner.expressions.collations import collated_key, collation_of
+from raydb.planner.expressions.collations import collated_key
 from raydb.planner.expressions.nodes import (
     AggregateCall,
     Column,
@@ -210,7 +210,8 @@ def _bind_distinct_on(
     on = distinct.args.get("on")
     if on is None:
         values = [item.expression for item in items]
-        return [*map(collated_key, values)] if any(map(collation_of, values)) else []
+        keys = [*map(collated_key, values)]
+        return [] if keys == values else keys
     require_only(on, "expressions")
     within = context("DISTINCT ON")
     return [collated_key(bind_output_key(key, items, within)) for key in on.expressions]

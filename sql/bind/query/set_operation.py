@@ -1,6 +1,7 @@
 """UNION, INTERSECT and EXCEPT: columns meet by position, and NULL equals NULL.
 
 a UNION b          ->  Aggregate(keys: all columns, Union(a, b))
+a UNION b          ->  any_value of the texts of a collation, whose keys are its keys
 a INTERSECT b      ->  the groups of Union(a with tag 0, b with tag 1) that have both tags
 a EXCEPT b         ->  those that have the tag 0 only
 a EXCEPT ALL b     ->  the same, where the copies of a row are numbered and so differ
@@ -15,18 +16,21 @@ from sqlglot import exp
 
 from raydb.errors import ProgrammingError
 from raydb.names import fold
+from raydb.planner.expressions.aggregates import bind_aggregate
+from raydb.planner.expressions.collations import collated_key, common_collation, compared_by
 from raydb.planner.expressions.nodes import AggregateCall, Column, Expression, Literal
 from raydb.planner.expressions.typing_rules import compare, unify
 from raydb.planner.plan.nodes import Aggregate, Filter, Plan, Project, Union
-from raydb.sql.bind.binding import column_for, new_column
+from raydb.sql.bind.binding import column_for, new_column, renumbered
 from raydb.sql.bind.query.output import MODIFIERS, numbered_rows, typed
 from raydb.sql.parse.nodes import require_only
-from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raydb.sql.bind.binding import Binding
+
+    _Items = tuple[tuple[Column, Expression], ...]
 
 _TAG = pa.int32()
 UNTYPED = Literal(None, pa.null())
@@ -81,20 +85,45 @@ def union_of(
 ) -> Plan:
     """Return UNION [ALL] [BY NAME] of some plans; the first one names the columns."""
     aligned = _aligned_by_name(plans, binding) if by_name else _aligned(plans, "UNION", binding)
-    columns = _renumbered(aligned[0].columns, binding)
-    plan: Plan = Union(tuple(aligned), columns)
+    plan: Plan = Union(tuple(aligned), _columns_of(aligned, binding))
     return distinct_rows(plan, binding) if distinct else plan
 
 
 def distinct_rows(plan: Plan, binding: Binding) -> Plan:
-    """Return the plan's rows, each once."""
-    columns = plan.columns
-    keys = tuple(zip(_renumbered(columns, binding), columns, strict=True))
-    return Aggregate(plan, keys, ())
+    """Return the plan's rows, each once: of texts that a collation has for the same, any one."""
+    keys, shown, texts = _grouped(plan.columns, "any_value", (), binding)
+    groups = Aggregate(plan, keys, texts)
+    return Project(groups, tuple((column, column) for column in shown)) if texts else groups
 
 
-def _renumbered(columns: Sequence[Column], binding: Binding) -> tuple[Column, ...]:
-    return tuple(replace(column, number=next(binding.numbers)) for column in columns)
+def _grouped(
+    columns: Sequence[Column], which: str, by: Sequence[Column], binding: Binding
+) -> tuple[_Items, list[Column], tuple[tuple[Column, AggregateCall], ...]]:
+    """Return the keys that group rows by their columns, columns for these, and the texts of some.
+
+    Texts of a collation are grouped by their keys. which, by: the aggregate that chooses one.
+    """
+    keys: list[tuple[Column, Expression]] = []
+    shown: list[Column] = []
+    texts: list[tuple[Column, AggregateCall]] = []
+    for column in columns:
+        (own,) = renumbered((column,), binding)
+        key = collated_key(column)
+        shown.append(own)
+        if key is column:
+            keys.append((own, column))
+            continue
+        keys.append((new_column(binding, column.name, column.type), key))
+        texts.append((own, bind_aggregate(which, [column, *by], False)))
+    return tuple(keys), shown, tuple(texts)
+
+
+def _columns_of(plans: Sequence[Plan], binding: Binding) -> tuple[Column, ...]:
+    """Return the columns of several plans in one, which the first one names."""
+    return tuple(
+        new_column(binding, each[0].name, each[0].type, common_collation(each))
+        for each in zip(*(plan.columns for plan in plans), strict=True)
+    )
 
 
 def _aligned(plans: Sequence[Plan], word: str, binding: Binding) -> list[Plan]:
@@ -168,30 +197,35 @@ def _unified(
 
 def _matched(left: Plan, right: Plan, binding: Binding, *, both: bool, distinct: bool) -> Plan:
     """Return the rows that both plans have, or those that only the left one has."""
-    tagged = [_tagged(plan, tag, binding, distinct) for tag, plan in enumerate((left, right))]
-    columns = _renumbered(tagged[0].columns, binding)
+    if not distinct:
+        # A text of no collation is compared as the one beside it.
+        by = [compared_by(pair) for pair in zip(left.columns, right.columns, strict=True)]
+        left, right = (_with_copies(plan, by, binding) for plan in (left, right))
+    tagged = [_tagged(plan, tag, binding) for tag, plan in enumerate((left, right))]
+    columns = _columns_of(tagged, binding)
     *compared, tag = columns
-    keys = tuple(zip(_renumbered(compared, binding), compared, strict=True))
+    keys, found, texts = _grouped(compared, "arg_min", (tag,), binding)
     first = new_column(binding, "first", _TAG), AggregateCall("min", (tag,), _TAG)
     last = new_column(binding, "last", _TAG), AggregateCall("max", (tag,), _TAG)
-    groups = Aggregate(Union(tuple(tagged), columns), keys, (first, last))
+    groups = Aggregate(Union(tuple(tagged), columns), keys, (first, last, *texts))
     condition = (
         compare("less", first[0], last[0]) if both else compare("equal", last[0], Literal(0, _TAG))
     )
-    found = [column for column, _ in keys]
     if not distinct:
         found.pop()  # the number of the copy
     return Project(Filter(groups, condition), tuple((column, column) for column in found))
 
 
-def _tagged(plan: Plan, tag: int, binding: Binding, distinct: bool) -> Plan:
-    """Return the plan's rows, the number of the copy where copies count, and the tag."""
-    columns: tuple[Column, ...] = plan.columns
-    if not distinct:
-        number, plan = numbered_rows(plan, columns, (), binding)
-        columns = (*columns, number)
+def _with_copies(plan: Plan, collations: Sequence[str], binding: Binding) -> Plan:
+    """Return the plan's rows with the number of the copy that each is."""
+    keys = [collated_key(*pair) for pair in zip(plan.columns, collations, strict=True)]
+    return numbered_rows(plan, keys, (), binding)[1]
+
+
+def _tagged(plan: Plan, tag: int, binding: Binding) -> Plan:
+    """Return the plan's rows with the tag."""
     items: list[tuple[Column, Expression]] = [
-        *zip(_renumbered(columns, binding), columns, strict=True),
+        *zip(renumbered(plan.columns, binding), plan.columns, strict=True),
         (new_column(binding, "tag", _TAG), Literal(tag, _TAG)),
     ]
     return Project(plan, tuple(items))

@@ -14,7 +14,7 @@ from raydb.planner.expressions.nodes import Expression, Literal
 from raydb.planner.expressions.types import TEXT, can_assign, is_list
 from raydb.planner.expressions.typing_rules import cast
 from raydb.sql.parse.written import text_of
-from raydb.storage.enums import typed_schema
+from raydb.storage.fields import typed_schema
 from raydb.storage.tables.table import check_given
 from raydb.storage.type_names import sql_type_name
 from raydb.values import replace

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from raydb.errors import ProgrammingError
 from raydb.planner.catalog import CatalogInfo
 from raydb.planner.expressions.nodes import Column, Expression, Literal
 from raydb.running import without_variables
-from raydb.sql.bind.binding import Binding, context_of
+from raydb.sql.bind.binding import Binding, context_of, table_columns
 from raydb.sql.bind.expression.expression import bind_condition, bind_expression
 from raydb.sql.bind.query.query import bind_query
 from raydb.sql.bind.scope import Scope, table_scope
 from raydb.sql.bind.statements.assignment import assign
 from raydb.sql.parse.stored_expressions import stored_tree
-from raydb.storage.enums import field_type, typed_schema
+from raydb.storage.fields import field_type, typed_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,7 +29,7 @@ def bind_check(check: Check, definition: TableDefinition) -> Expression:
 
     Raises ProgrammingError for an unknown column, for what is no condition and for a variable.
     """
-    columns = table_columns(typed_schema(definition.schema))
+    columns = row_columns(typed_schema(definition.schema))
     context = context_of(_binding(), table_scope(definition.name, columns), "CHECK")
     with without_variables("CHECK"):
         return bind_condition(stored_tree(check.text), context)
@@ -55,7 +56,7 @@ def bind_conversion(
 
     Raises ProgrammingError if there is no cast that an INSERT would make too, and no USING.
     """
-    columns = table_columns(typed_schema(definition.schema))
+    columns = row_columns(typed_schema(definition.schema))
     old = columns[definition.schema.get_field_index(field.name)]
     if using is None:
         return assign(old, field)
@@ -73,9 +74,9 @@ def check_texts(definition: TableDefinition) -> None:
         bind_check(check, definition)
 
 
-def table_columns(schema: pa.Schema) -> tuple[Column, ...]:
+def row_columns(schema: pa.Schema) -> tuple[Column, ...]:
     """Return a table's columns, numbered in order."""
-    return tuple(Column(n, field.name, field.type) for n, field in enumerate(schema))
+    return table_columns(itertools.count(), schema)
 
 
 def _binding() -> Binding:

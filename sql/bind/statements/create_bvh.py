@@ -29,7 +29,7 @@ from raydb.sql.bind.expression.expression import Context, bind_expression
 from raydb.sql.parse.nodes import refuse_deep_nesting, require_only
 from raydb.sql.parse.reader import name_in, parse_scalar, tokenize
 from raydb.sql.parse.written import text_of
-from raydb.storage.enums import typed_schema
+from raydb.storage.fields import typed_schema
 from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
 

@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING
 from raydb.errors import ProgrammingError
 from raydb.names import known_name
 from raydb.planner.catalog import CatalogInfo
+from raydb.planner.expressions.collations import collation_of
 from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.expressions.types import closed
 from raydb.planner.expressions.typing_rules import explicit_cast
 from raydb.planner.plan.nodes import Plan, Project
 from raydb.planner.rules.fix_clock import calls_clock
 from raydb.running import in_zone, without_variables
-from raydb.sql.bind.binding import Binding, context_of, new_column
+from raydb.sql.bind.binding import Binding, context_of
 from raydb.sql.bind.expression.expression import bind_expression
 from raydb.sql.bind.query.output import typed
 from raydb.sql.bind.query.query import bind_query
 from raydb.sql.bind.scope import table_scope
-from raydb.sql.bind.statements.constraint import table_columns
+from raydb.sql.bind.statements.constraint import row_columns
 from raydb.sql.parse.stored_expressions import stored_tree
-from raydb.storage.enums import field_type, stored_field, typed_schema
+from raydb.storage.fields import field_type, stored_field, typed_schema
 from raydb.storage.tables.table import UNTYPED
 from raydb.values import replace
 
@@ -55,7 +56,8 @@ def typed_generated(definition: TableDefinition) -> TableDefinition:
             position = definition.schema.get_field_index(each.column)
             field = definition.schema.field(position)
             if field.type == UNTYPED:
-                made = stored_field(each.column, closed(typed(value).type), nullable=field.nullable)
+                kind, collation = closed(typed(value).type), collation_of(value)
+                made = stored_field(each.column, kind, nullable=field.nullable, collation=collation)
                 definition = replace(definition, schema=definition.schema.set(position, made))
     return definition
 
@@ -70,7 +72,7 @@ def generated_value(
 
     Without columns that numbered n is the table's n-th.
     """
-    columns = columns or table_columns(typed_schema(definition.schema))
+    columns = columns or row_columns(typed_schema(definition.schema))
     scope = table_scope(definition.name, columns, definition.schema.names)
     alone = Binding(CatalogInfo({}), {}, bind_query)
     if binding is not None:
@@ -121,7 +123,7 @@ def with_generated(
                 continue
             old = after[each.column]
             value = generated_value(each, definition, tuple(after.values()), binding)
-            computed[old] = new_column(binding, old.name, old.type), value
+            computed[old] = replace(old, number=next(binding.numbers)), value
             if stale is not None:
                 stale.add(each.column)
         plan = Project(plan, tuple(computed.get(each, (each, each)) for each in plan.columns))

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from raydb.errors import ProgrammingError
 from raydb.planner.plan.nodes import Plan, Project, Values
-from raydb.sql.bind.binding import Binding, context_of, new_column
+from raydb.sql.bind.binding import Binding, context_of, table_columns
 from raydb.sql.bind.query.query import bind_query, statement_binding
 from raydb.sql.bind.query.set_operation import adapting_cells
 from raydb.sql.bind.query.with_clause import with_queries
@@ -132,9 +132,9 @@ def _insert_values(target: _Target, tree: exp.Expr, binding: Binding) -> Plan:
     if not isinstance(binding.parameters, ParameterRows):
         return _values(target, rows, binding)
     assert len(rows) == 1, "each run has one row"
-    values = zip(target.definition.schema, _in_table_order(target, rows[0]), strict=True)
-    items = tuple((new_column(binding, field.name, field.type), value) for field, value in values)
-    return Project(binding.parameters.scan(), items)
+    columns = table_columns(binding.numbers, target.definition.schema)
+    values = _in_table_order(target, rows[0])
+    return Project(binding.parameters.scan(), tuple(zip(columns, values, strict=True)))
 
 
 def _cells(target: _Target, row: exp.Expr, what: str, context: Context) -> tuple[Expression, ...]:
@@ -178,7 +178,7 @@ def _chosen(target: _Target, node: exp.Expr, field: pa.Field, context: Context) 
 
 def _values(target: _Target, rows: Sequence[Sequence[Expression]], binding: Binding) -> Values:
     schema = target.definition.schema
-    columns = tuple(new_column(binding, field.name, field.type) for field in schema)
+    columns = table_columns(binding.numbers, schema)
     return Values(columns, tuple(_in_table_order(target, cells) for cells in rows))
 
 
@@ -189,10 +189,8 @@ def _insert_query(target: _Target, plan: Plan, binding: Binding) -> Plan:
         check_chosen(target.definition, field.name)
     # A constant of the select list adapts to the column as it would in VALUES.
     values = _in_table_order(target, adapting_cells(plan))
-    items = zip(target.definition.schema, values, strict=True)
-    return Project(
-        plan, tuple((new_column(binding, field.name, field.type), value) for field, value in items)
-    )
+    columns = table_columns(binding.numbers, target.definition.schema)
+    return Project(plan, tuple(zip(columns, values, strict=True)))
 
 
 def _check_width(target: _Target, found: str, values: Sequence[object]) -> None:

@@ -27,7 +27,7 @@ from raydb.planner.plan.nodes import (
     Scan,
     Union,
 )
-from raydb.sql.bind.binding import Binding, context_of, new_column
+from raydb.sql.bind.binding import Binding, context_of, new_column, renumbered, table_columns
 from raydb.sql.bind.expression.expression import bind_condition, bind_expression
 from raydb.sql.bind.query.from_clause import bind_from
 from raydb.sql.bind.query.query import statement_binding
@@ -140,7 +140,7 @@ def bind_merge(merge: Merge, catalog: CatalogInfo, parameters: Parameters = ()) 
         actions = []
         # Where none writes there are no rows, but their columns are the same.
         for place, when in acting or [(-1, whens[0])]:
-            columns = tuple(new_column(binding, each.name, each.type) for each in decided.columns)
+            columns = renumbered(decided.columns, binding)
             shared = CommonTable(number, "merge", decided, columns, materialized=True)
             renamed = dict(zip(decided.columns, columns, strict=True))
             taken = compare("equal", renamed[decision], Constant(place, decision.type))
@@ -148,7 +148,7 @@ def bind_merge(merge: Merge, catalog: CatalogInfo, parameters: Parameters = ()) 
             there = sides.over(renamed)
             actions.append(_act(when, tree, _Rows(rows, there, definition), binding))
         first = actions[0].columns
-        return Union(tuple(actions), tuple(new_column(binding, c.name, c.type) for c in first))
+        return Union(tuple(actions), renumbered(first, binding))
 
 
 def _check_whens(whens: Sequence[exp.Expr]) -> None:
@@ -198,7 +198,7 @@ def action_words(tree: exp.Expr) -> Mapping[str, str]:
 def _bind_sides(merge: Merge, definition: TableDefinition, binding: Binding) -> tuple[Plan, _Sides]:
     """Return the rows of both sides beside each other, as far as a WHEN is for them."""
     tree = merge.tree
-    columns = tuple(new_column(binding, each.name, each.type) for each in definition.schema)
+    columns = table_columns(binding.numbers, definition.schema)
     number = new_column(binding, ROW_NUMBER, pa.int32())
     target = Scan(merge.table, (*columns, number))
     name, own_key = written_name(tree.this, merge.table), own_name(tree.this, merge.table)
@@ -272,7 +272,7 @@ def _act(when: exp.Expr, tree: exp.Expr, rows: _Rows, binding: Binding) -> Plan:
         case "ERROR":
             context = context_of(binding, sides.scope(_case(when)), "WHEN")
             action = cast(bind_expression(when.args["then"], context), TEXT)
-    after = tuple(new_column(binding, each.name, each.type) for each in rows.definition.schema)
+    after = table_columns(binding.numbers, rows.definition.schema)
     done = new_column(binding, ACTION, TEXT)
     written = new_column(binding, ROW_NUMBER, sides.number.type)
     items = ((done, action), (written, number), *zip(after, values, strict=True))

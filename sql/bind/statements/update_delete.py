@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.plan.nodes import Filter, InnerJoin, Plan, Project, Scan
-from raydb.sql.bind.binding import Binding, context_of, new_column
+from raydb.sql.bind.binding import Binding, context_of, new_column, table_columns
 from raydb.sql.bind.expression.expression import bind_condition
 from raydb.sql.bind.expression.row_values import row_nodes
 from raydb.sql.bind.query.from_clause import bind_from
@@ -107,7 +107,7 @@ def bind_matching(
 ) -> Matching:
     """Return the rows of a statement's table that its WHERE keeps, joined with those of FROM."""
     definition = target_definition(statement.table, binding.catalog)
-    columns = tuple(new_column(binding, each.name, each.type) for each in definition.schema)
+    columns = table_columns(binding.numbers, definition.schema)
     number = new_column(binding, ROW_NUMBER, pa.int32())
     plan: Plan = Scan(statement.table, (*columns, number))
     others = Scope()
@@ -184,7 +184,7 @@ def changed_rows(
     for column in matching.columns:
         value = values.get(column.name, column)
         kept = value is column
-        items.append((column if kept else new_column(binding, column.name, column.type), value))
+        items.append((column if kept else replace(column, number=next(binding.numbers)), value))
     known = {column for column, _ in items}
     returns = tree.args.get("returning") is not None
     others = [each for each in matching.plan.columns if each not in known] if returns else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -10,7 +9,7 @@ from sqlglot import exp
 from raydb.errors import ProgrammingError
 from raydb.names import is_same
 from raydb.planner.plan.nodes import Filter, Plan, Scan
-from raydb.sql.bind.binding import context_of, new_column
+from raydb.sql.bind.binding import context_of, new_column, table_columns
 from raydb.sql.bind.expression.expression import bind_condition
 from raydb.sql.bind.query.query import statement_binding
 from raydb.sql.bind.scope import Scope, table_scope
@@ -20,7 +19,7 @@ from raydb.sql.bind.statements.update_delete import Matching, bind_assignments, 
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import name_in
 from raydb.storage.tables.table import UniqueKey, constraint_names
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
@@ -116,12 +115,14 @@ def bind_upsert(
     definition = target_definition(insert.table, catalog)
     with statement_binding(tree, catalog, parameters) as binding:
         fields = catalog.tables[source].definition.schema
-        kinds = (fields.types[0], *definition.schema.types, *definition.schema.types)
-        scanned = tuple(map(partial(new_column, binding), fields.names, kinds))
+        number = new_column(binding, fields.names[0], fields.types[0])
+        both = table_columns(binding.numbers, [*definition.schema, *definition.schema])
+        pairs = zip(both, fields.names[1:], strict=True)
+        scanned = (number, *(replace(column, name=name) for column, name in pairs))
         width = len(definition.schema)
-        columns = tuple(new_column(binding, field.name, field.type) for field in definition.schema)
+        columns = table_columns(binding.numbers, definition.schema)
         name = written_name(tree.this, insert.table)
-        number, old, new = scanned[0], scanned[1 : 1 + width], scanned[1 + width :]
+        old, new = scanned[1 : 1 + width], scanned[1 + width :]
         names = definition.schema.names
         own = table_scope(name, old, names, written=own_name(tree.this, insert.table))
         excluded = table_scope(EXCLUDED, new, names)

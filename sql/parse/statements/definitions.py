@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError
@@ -21,6 +22,7 @@ from raydb.sql.parse.stored_expressions import stored_text
 from raydb.sql.parse.written import text_of
 from raydb.sql.types import data_type_of
 from raydb.storage.enums import enum_of
+from raydb.storage.fields import with_collation
 from raydb.storage.tables.table import Index, IvfOptions, TextOptions
 
 _DROPPED: dict[str, tuple[ast.DropKind, str]] = {
@@ -409,9 +411,11 @@ def _alter_column(column: str, reader: TokenReader) -> alter.Alteration:
             return alter.SetNotNull(column, action == "SET")
     reader.accept("SET", "DATA")
     reader.expect("TYPE")
-    data_type = data_type_of(reader.data_type("USING"))
+    field = pa.field(column, data_type_of(reader.data_type("COLLATE", "USING")))
+    if reader.accept("COLLATE"):
+        field = with_collation(field, ".".join(reader.dotted("the name of a collation", 3)))
     using = reader.scalar() if reader.accept("USING") else None
     if using is not None:
         refuse_queries(using, "USING")
         refuse_parameters(using, "USING")
-    return alter.SetType(column, data_type, using)
+    return alter.SetType(field, using)

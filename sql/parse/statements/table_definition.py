@@ -9,11 +9,12 @@ from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import Qualified, fold, known_name
-from raydb.sql.parse.nodes import require_only
+from raydb.sql.parse.nodes import collation_name, require_only
 from raydb.sql.parse.query import qualifiers_of
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.statements.sequence import column_type, identity, is_serial
 from raydb.sql.parse.stored_expressions import stored_check, stored_generated, stored_text
+from raydb.storage.fields import field_collation, with_collation
 from raydb.storage.tables.constraints import check_different
 from raydb.storage.tables.following import ACTIONS
 from raydb.storage.tables.table import (
@@ -38,7 +39,6 @@ _LAYOUT_OPTIONS = ("chunk_rows", "encoding", "offset_index")
 _SWITCH = {"on": True, "true": True, "off": False, "false": False}
 
 _CONSTRAINT_NAMES: dict[type[exp.Expr], str] = {
-    exp.CollateColumnConstraint: "COLLATE",
     exp.CommentColumnConstraint: "COMMENT",
     exp.LikeProperty: "LIKE",
 }
@@ -49,7 +49,7 @@ _PLAIN_OPTIONS = ("NO ACTION", "RESTRICT", "NOT DEFERRABLE", "INITIALLY IMMEDIAT
 def read_table(name: str, reader: TokenReader) -> TableDefinition:
     """Read what follows CREATE TABLE name: `(column or constraint, ...) [WITH (option, ...)]`.
 
-    Raises NotSupportedError for what is not kept (COLLATE, ...) and ProgrammingError for a column
+    Raises NotSupportedError for what is not kept (COMMENT, ...) and ProgrammingError for a column
     that is defined twice, a second primary key, and a DEFAULT or CHECK with a query.
     """
     reader.expect("(")
@@ -89,6 +89,8 @@ def define(name: str, entries: Sequence[exp.Expr]) -> TableDefinition:
             case exp.DefaultColumnConstraint():
                 require_only(kind, "this")
                 defaults[own[0]] = stored_text(kind.this, f"the default of column '{own[0]}'")
+            case exp.CollateColumnConstraint():
+                fields = _collated(fields, own[0], kind)
             case exp.ComputedColumnConstraint():
                 require_only(kind, "this")
                 generated.append(stored_generated(name, own[0], kind.this))
@@ -153,6 +155,14 @@ def _fields(table: str, columns: list[exp.ColumnDef]) -> list[pa.Field]:
         fields.append(pa.field(column.this.name, UNTYPED if kind is None else column_type(kind)))
     check_different(table, [field.name for field in fields])
     return fields
+
+
+def _collated(fields: list[pa.Field], column: str, kind: exp.Expr) -> list[pa.Field]:
+    """Return the fields with the collation of one, as it is written."""
+    if any(field.name == column and field_collation(field) for field in fields):
+        raise ProgrammingError(f"column '{column}' has two collations")
+    written = collation_name(kind.this)
+    return [with_collation(each, written) if each.name == column else each for each in fields]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,6 @@ from raydb.kernels.codecs.rows.entries import (
     text_loops,
 )
 from raydb.room import check_room
-from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.alp import bits_a_value
 from raydb.storage.flat.encodings.bits import (
     bits_for,
@@ -54,6 +53,7 @@ from raydb.storage.flat.kinds import (
     values_of,
 )
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Flags, Kind, Tier
+from raydb.storage.flat.metadata.damage import damaged
 from raydb.values import dataclass
 
 if TYPE_CHECKING:

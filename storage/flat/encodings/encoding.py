@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from raydb.kernels.codecs.rows.entries import Slices
-from raydb.storage.damage import damaged
 from raydb.storage.flat.kinds import array_of, python_reader, text_parts
 from raydb.storage.flat.layout import Kind
+from raydb.storage.flat.metadata.damage import damaged
 from raydb.values import dataclass
 
 if TYPE_CHECKING:

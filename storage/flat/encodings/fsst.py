@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from raydb.kernels.codecs import fsst
 from raydb.kernels.codecs.rows.entries import text_loops
 from raydb.room import check_room
-from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.constant import CONSTANT
 from raydb.storage.flat.encodings.encoding import Encoded, Needle, bad_chunk, unreadable
 from raydb.storage.flat.encodings.gather import text_gather
@@ -28,6 +27,7 @@ from raydb.storage.flat.encodings.texts import (
 )
 from raydb.storage.flat.kinds import text_parts
 from raydb.storage.flat.layout import Kind
+from raydb.storage.flat.metadata.damage import damaged
 from raydb.storage.take_rows import take_rows
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.kernels.codecs.rows.entries import ByAddress
-from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.bits import load_words, loops_for
 from raydb.storage.flat.encodings.texts import NARROW_HEAD
 from raydb.storage.flat.kinds import array_of
 from raydb.storage.flat.layout import Flags, Kind
+from raydb.storage.flat.metadata.damage import damaged
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,7 +25,6 @@ from raydb.kernels.codecs.rows.entries import (
     text_loops,
 )
 from raydb.room import check_room
-from raydb.storage.damage import damaged
 from raydb.storage.flat.encodings.bits import load_words, pack, packed_bytes, unpack
 from raydb.storage.flat.encodings.constant import CONSTANT
 from raydb.storage.flat.encodings.encoding import (
@@ -54,6 +53,7 @@ from raydb.storage.flat.encodings.texts import (
 )
 from raydb.storage.flat.kinds import has_large_offsets, text_parts, valid_mask
 from raydb.storage.flat.layout import MAX_PAYLOAD_BYTES, Flags, Kind
+from raydb.storage.flat.metadata.damage import damaged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

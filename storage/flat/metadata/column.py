@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raydb.kernels.codecs.rows.entries import read_only
-from raydb.storage.damage import damaged
 from raydb.storage.flat import bloom
 from raydb.storage.flat.encodings import encodings_of
 from raydb.storage.flat.encodings.all_null import ALL_NULL
@@ -38,6 +37,7 @@ from raydb.storage.flat.layout import (
     Section,
     Tier,
 )
+from raydb.storage.flat.metadata.damage import damaged
 from raydb.storage.flat.metadata.flatbuffer import RootTable
 from raydb.storage.flat.modality import MAX_NAME, is_name
 from raydb.storage.flat.zone_map import Bounds, unpack_range, unpack_texts

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import struct
 
-from raydb.storage.damage import damaged
+from raydb.storage.flat.metadata.damage import damaged
 
 _ROOT = struct.Struct("<I")
 _BACK = struct.Struct("<i")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from xxhash import xxh3_64_intdigest
 
 from raydb.errors import NotSupportedError
-from raydb.storage.damage import damaged
 from raydb.storage.flat.layout import (
     FORMAT_VERSION,
     HEADER,
@@ -18,6 +17,7 @@ from raydb.storage.flat.layout import (
     Section,
 )
 from raydb.storage.flat.metadata.column import File, SharedDictionary
+from raydb.storage.flat.metadata.damage import damaged
 from raydb.storage.flat.metadata.flatbuffer import RootTable
 
 
