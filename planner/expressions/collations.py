@@ -113,4 +113,13 @@ def collated_key(expression: Expression, collation: str | None = None) -> Expres
 def collated_keys(operands: Sequence[Expression]) -> tuple[Expression, ...]:
     """Return what texts beside each other are compared by."""
     collation = compared_by(operands)
-    return tuple(collated_key(operand, collation) for operand in operands)
+    return tuple(collated_key(_bare(operand), collation) for operand in operands)
+
+
+def _bare(expression: Expression) -> Expression:
+    """Return a text without the COLLATE around it."""
+    match expression:
+        case Call(function="collate", arguments=(operand, _)):
+            return operand
+        case _:
+            return expression

@@ -86,7 +86,7 @@ CREATE TABLE bad (n INTEGER COLLATE NOCASE);
 CREATE TABLE bad (n VARCHAR COLLATE NOCAS);
 -- error: ProgrammingError: collation 'nocas' does not exist; did you mean 'nocase'? (line 1, column 37)
 CREATE TABLE bad (n VARCHAR COLLATE NOCASE COLLATE NFC);
--- error: ProgrammingError: column 'n' of 'bad' has two collations (line 1, column 19)
+-- error: ProgrammingError: column 'n' has two collations (line 1, column 19)
 ALTER TABLE keyed ALTER COLUMN n TYPE BIGINT COLLATE NOCASE;
 -- error: ProgrammingError: column 'n' is BIGINT; only VARCHAR has a collation (line 1, column 32)
 SET default_collation = 'NOCASE.NOACCENT';
@@ -110,3 +110,18 @@ SELECT 'a' = 'Ä', (SELECT count(*) FROM plain WHERE s = 'A');
 -- false | 0
 SET default_collation = 'german';
 -- error: ProgrammingError: collation 'german' does not exist (line 1, column 25)
+SELECT name FROM person ORDER BY 1 COLLATE NOCASE DESC, id;
+-- NULL
+-- 'Ann'
+-- 'ANN'
+SELECT lower(note) AS n FROM person ORDER BY n COLLATE NOACCENT, id;
+-- 'z'
+-- 'z'
+-- NULL
+SELECT v FROM (VALUES ('b' COLLATE NOCASE), ('A'), ('B')) t(v) WHERE v = 'B';
+-- 'B'
+-- 'b'
+SELECT 'ANN' BETWEEN (name COLLATE NOCASE) AND 'ann', strpos(name, 'NN'), contains(name, 'N'), starts_with(name, 'aN'), ends_with(name, 'Nn'), name ^@ 'a' FROM person WHERE id = 1;
+-- true | 2 | true | true | true | true
+SELECT 1 ORDER BY 1 COLLATE NOCASE;
+-- error: ProgrammingError: COLLATE needs a text

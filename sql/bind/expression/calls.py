@@ -10,6 +10,7 @@ from sqlglot import exp
 from raydb.errors import DataError, ProgrammingError, did_you_mean
 from raydb.names import fold
 from raydb.planner.expressions.aggregates import AGGREGATES, WINDOW_FUNCTIONS, is_aggregate
+from raydb.planner.expressions.collations import collated_keys
 from raydb.planner.expressions.functions.moments.time import date_part
 from raydb.planner.expressions.functions.moments.zones import at_time_zone, current_moment
 from raydb.planner.expressions.nodes import Literal
@@ -64,6 +65,9 @@ _SYNTAX: dict[type[exp.Expr], tuple[str, tuple[str, ...]]] = {
 }
 
 
+# Functions that look for a text in another, which a collation says how to compare.
+_COMPARING = frozenset({"position", "starts_with", "ends_with", "contains"})
+
 # More levels than a type may have.
 _ALL_LEVELS = 100
 
@@ -73,7 +77,16 @@ def _call(name: str, arguments: Sequence[Expression]) -> Expression:
     if name not in SCALARS:
         known = (*SCALARS, *AGGREGATES, "cast", "extract")
         raise ProgrammingError(f"function '{name}' does not exist{did_you_mean(name, known)}")
-    return SCALARS[name].call(name, arguments)
+    function = SCALARS[name]
+    if function.name in _COMPARING:
+        arguments = collated_keys(arguments)
+    return function.call(name, arguments)
+
+
+@binds(exp.StartsWith, reads="this expression")
+def _starts_with(node: exp.Expr, context: Context) -> Expression:
+    """Return text ^@ part."""
+    return _call("starts_with", bind_all_of((node.this, node.expression), context))
 
 
 @binds(exp.CurrentCatalog, exp.CurrentSchema)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError
-from raydb.planner.expressions.collations import collate, known_collation
+from raydb.planner.expressions.collations import collate, compared_by, known_collation
 from raydb.planner.expressions.functions.nested.json_texts import as_json
 from raydb.planner.expressions.functions.patterns import match
 from raydb.planner.expressions.literals import is_bare_null
@@ -187,6 +187,8 @@ def _between(node: exp.Expr, context: Context) -> Expression:
 
 
 def _lies_between(operand: Expression, low: Expression, high: Expression) -> Expression:
+    if operand.type == TEXT and (collation := compared_by((operand, low, high))):
+        operand = collate(operand, collation)
     bounds = compare("greater_equal", operand, low), compare("less_equal", operand, high)
     return logical("and", bounds)
 
@@ -351,10 +353,3 @@ def _collate(node: exp.Expr, context: Context) -> Expression:
     if is_bare_null(operand):
         operand = Literal(None, TEXT)
     return collate(operand, known_collation(collation_name(node.expression)))
-
-
-@binds(exp.StartsWith, reads="this expression")
-def _starts_with(node: exp.Expr, context: Context) -> Expression:
-    """Return text ^@ part."""
-    operands = bind_all_of((node.this, node.expression), context)
-    return SCALARS["starts_with"].call("starts_with", operands)

@@ -8,7 +8,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
-from raydb.planner.expressions.collations import collated_key
+from raydb.planner.expressions.collations import collate, collated_key, known_collation
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import (
     Bound,
@@ -36,7 +36,7 @@ from raydb.sql.bind.expression.computed import compute_constant
 from raydb.sql.bind.expression.expression import Context, bind_expression
 from raydb.sql.bind.query.select_list import Item, each_column, item_at, only_item
 from raydb.sql.bind.scope import Scope
-from raydb.sql.parse.nodes import require_only, unsupported
+from raydb.sql.parse.nodes import collation_name, require_only, unsupported
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.written import text_of
 from raydb.values import dataclass, replace
@@ -88,7 +88,13 @@ def _is_all(node: exp.Expr) -> bool:
 
 
 def bind_output_key(node: exp.Expr, items: Sequence[Item], context: Context) -> Expression:
-    """Return an entry of ORDER BY or DISTINCT ON: names of the select list win over columns."""
+    """Return an entry of ORDER BY or DISTINCT ON: names of the select list win over columns.
+
+    COLLATE may stand behind any of them.
+    """
+    if isinstance(node, exp.Collate):
+        key = bind_output_key(node.this, items, context)
+        return collate(key, known_collation(collation_name(node.expression)))
     if isinstance(node, exp.PositionalColumn):
         node = exp.Literal.number(node.name)
     if (item := item_at(node, items, context.clause)) is not None:

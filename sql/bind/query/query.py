@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError
+from raydb.planner.expressions.collations import common_collation
 from raydb.planner.expressions.typing_rules import unify
 from raydb.planner.plan.nodes import Plan, Values
 from raydb.sql.bind.binding import Binding, context_of, new_column
@@ -119,7 +120,7 @@ def bind_values(node: exp.Expr, binding: Binding) -> Values:
             )
     unified = [unify(cells, "combine") for cells in zip(*rows, strict=True)]
     columns = tuple(
-        new_column(binding, f"column{number}", cells[0].type)
+        new_column(binding, f"column{number}", cells[0].type, common_collation(cells))
         for number, cells in enumerate(unified, 1)
     )
     return Values(columns, tuple(zip(*unified, strict=True)))
