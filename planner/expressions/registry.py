@@ -145,16 +145,21 @@ def may_raise(expression: Expression) -> bool:
 
 def is_volatile(*expressions: Expression) -> bool:
     """Tell whether one of the expressions may have another value each time it is computed."""
+    return bool(volatile_function(*expressions))
+
+
+def volatile_function(*expressions: Expression) -> str:
+    """Return a function in some expressions that may have another value each time; '' for none."""
     waiting = [*expressions]
     for part in waiting:  # without a call a part, for every rule asks
         if type(part) is Call:
             function = FUNCTIONS.get(part.function)
             if function is not None and function.is_volatile:
-                return True
+                return part.function
             waiting += part.arguments
         elif type(part) is Lambda:
             waiting.append(part.body)
-    return False
+    return ""
 
 
 def constants_fail(call: Call) -> bool:

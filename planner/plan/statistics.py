@@ -117,7 +117,7 @@ class Statistics:
         # The columns of a key of several are not independent: they tell at most all rows apart.
         for places, values in told_apart.items():
             counts = [self.row_count(sources[place]) for place in places if place >= 0]
-            rows /= min(values, max(1.0, *counts))
+            rows /= min(values, max([1.0, *counts]))
         return rows
 
     def share_kept(self, source: Plan, predicate: Expression) -> float:

@@ -25,7 +25,7 @@ from raydb.planner.expressions.nodes import (
     rewrite,
 )
 from raydb.planner.expressions.operators import arithmetic
-from raydb.planner.expressions.registry import SCALARS, is_volatile
+from raydb.planner.expressions.registry import SCALARS, volatile_function
 from raydb.planner.expressions.signature import require_sortable
 from raydb.planner.expressions.slots import Hole, SlotLiteral
 from raydb.planner.expressions.types import BIGINT, BOOLEAN, DOUBLE, is_integer, is_number
@@ -302,8 +302,8 @@ def _row_count(node: exp.Expr, clause: str, binding: Binding) -> int | Expressio
     if isinstance(node, exp.Var) and node.name.upper() == "ALL":
         return None
     count = bind_expression(node, context_of(binding, Scope(), clause))
-    if is_volatile(count):
-        raise NotSupportedError(f"random() in {clause} is not supported")
+    if called := volatile_function(count):
+        raise NotSupportedError(f"{called}() in {clause} is not supported")
     if has_subquery(count):
         if not is_integer(count.type):
             raise ProgrammingError(f"{clause} needs an integer, not {describe(count)}")

@@ -17,7 +17,7 @@ from raydb.names import find_name
 from raydb.planner.catalog import TEMP
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Literal, columns_of, has_subquery
-from raydb.planner.expressions.registry import is_volatile
+from raydb.planner.expressions.registry import is_volatile, volatile_function
 from raydb.planner.expressions.slots import SlotLiteral
 from raydb.planner.plan.function_arguments import COLUMN, NAME, ROWS
 from raydb.planner.plan.table_function import FunctionCall, SearchFunction
@@ -219,8 +219,8 @@ def constant_argument(name: str, argument: exp.Expr, binding: Binding) -> Litera
     expression = bind_expression(argument, context)
     if isinstance(expression, Literal):
         return expression
-    if is_volatile(expression):
-        raise NotSupportedError(f"random() in {name}() is not supported")
+    if called := volatile_function(expression):
+        raise NotSupportedError(f"{called}() in {name}() is not supported")
     if columns_of(expression):
         raise NotSupportedError(f"{name}() of a column is not supported, only of constants")
     return compute_constant(expression, binding)
@@ -246,8 +246,8 @@ def _read_named(
         raise NotSupportedError(
             f"{name} is a constant, the same for all rows, not {describe(expression)}"
         )
-    if is_volatile(expression):
-        raise NotSupportedError(f"random() in {function.name}() is not supported")
+    if called := volatile_function(expression):
+        raise NotSupportedError(f"{called}() in {function.name}() is not supported")
     if is_open:
         return expression
     if not isinstance(expression, Literal):
