@@ -39,10 +39,13 @@ class Turns:
             called.acquire()
             own = thread, called
             self._waiting.append(own)
+            # To ask sooner is in vain: each of those before it may have the turn for so long.
+            patience = PATIENCE_SECONDS * len(self._waiting)
         try:
-            while not called.acquire(timeout=PATIENCE_SECONDS):
+            while not called.acquire(timeout=patience):
                 if self._goes_on(own):
                     return
+                patience = PATIENCE_SECONDS
         except BaseException:
             self._give_up(own)
             raise
