@@ -35,13 +35,15 @@ class Slot:
     """A constant or a parameter.
 
     values: its literal, and what conversions made of that. texts: what replays the slots in it,
-    where it is a text that was bound.
+    where it is a text that was bound. replayed: the values with other literals, by what these are
+    written as, for who replays a text.
     """
 
     def __init__(self, literal: Literal, kind: type[SlotLiteral] | None = None) -> None:
         self.is_pinned = False
         self.values = [literal]
         self.texts: list[Any] = []
+        self.replayed: dict[str, list[Literal]] = {}
         self._kind = SlotLiteral if kind is None else kind
         self._steps: list[tuple[int, Conversion, tuple[Any, ...], pa.DataType]] = []
 
@@ -66,7 +68,9 @@ class Slot:
         """Return the values with another literal, None where the plan would be another one."""
         if self.is_pinned or literal is None:
             return None
-        if literal.type != self.values[0].type or literal.is_null:
+        kind = self.values[0].type
+        # Types are mostly the same objects, and to compare them takes longer than all else.
+        if (literal.type is not kind and literal.type != kind) or literal.is_null:
             return None
         values = [literal]
         for place, conversion, arguments, kind in self._steps:
@@ -74,7 +78,9 @@ class Slot:
                 value = conversion(values[place], *arguments)
             except Error:
                 return None
-            if value is None or value.is_null or value.type != kind:
+            if value is None or value.is_null:
+                return None
+            if value.type is not kind and value.type != kind:
                 return None
             values.append(value)
         return values

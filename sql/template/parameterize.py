@@ -17,15 +17,20 @@ from raydb.sql.parse.searched_tables import named_argument
 from raydb.sql.template.shape import literal_of, shape_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from raydb.planner.expressions.nodes import Literal
     from raydb.sql.template.shape import Shape
 
-    # A slot with its literals; None for the literals where they do not fit, and what has no slot.
-    Replayed: TypeAlias = tuple[Slot | None, Sequence[Literal] | None]
+    # The literals of each slot, as the text has them and as conversions have made them.
+    Literals: TypeAlias = dict[Slot, Sequence[Literal]]
     # The constants of a text as they were written, each with its slot.
     Constants: TypeAlias = Sequence[tuple[Slot | None, str]]
+
+# Of a slot the literals of so many constants of so many characters are kept: years and regions come
+# again, and to read one takes some microseconds.
+MOST_REPLAYED = 32
+LONGEST_REPLAYED = 64
 
 
 class Slots:
@@ -130,13 +135,12 @@ class TextSlots:
     def __init__(self, shape: Shape, slots: Slots) -> None:
         self._shape, self._slots = shape, slots
 
-    def replay(self, text: str) -> Iterator[Replayed]:
-        """Yield them with the literals of another text."""
+    def replay(self, text: str, literals: Literals) -> bool:
+        """Put the literals of another text into `literals`; say whether they fit."""
         shape = shape_of(text)
         if shape is None or shape.key != self._shape.key:
-            yield None, None
-        else:
-            yield from replay_constants(self._slots.of_constants(self._shape), shape.constants)
+            return False
+        return replay_constants(self._slots.of_constants(self._shape), shape.constants, literals)
 
 
 def text_slots(literal: Literal, tree: exp.Expr) -> Slots | None:
@@ -155,21 +159,37 @@ def text_slots(literal: Literal, tree: exp.Expr) -> Slots | None:
     return slots
 
 
-def replay_constants(known: Constants, constants: Sequence[str]) -> Iterator[Replayed]:
-    """Yield the slots of a text with the literals of other constants."""
+def replay_constants(known: Constants, constants: Sequence[str], literals: Literals) -> bool:
+    """Put the literals of other constants into `literals`, by slot; say whether they fit."""
     for (slot, before), text in zip(known, constants, strict=True):
         if slot is None:
-            yield None, () if text == before else None
-        elif text == before:
-            yield from replay_slot(slot, slot.values[0])
-        else:
-            yield from replay_slot(slot, literal_of(text))
+            if text != before:
+                return False
+            continue
+        if text == before:
+            values: Sequence[Literal] | None = slot.values
+        elif slot.is_pinned:
+            return False
+        elif (values := slot.replayed.get(text)) is None:
+            values = slot.replay(literal_of(text))
+            if values is not None and len(text) <= LONGEST_REPLAYED:
+                if len(slot.replayed) >= MOST_REPLAYED:
+                    slot.replayed.clear()
+                slot.replayed[text] = values
+        if values is None or (slot.texts and not _replay_texts(slot, values, literals)):
+            return False
+        literals[slot] = values
+    return True
 
 
-def replay_slot(slot: Slot, literal: Literal | None) -> Iterator[Replayed]:
-    """Yield a slot with another literal, and the slots in that where it is a text."""
+def replay_slot(slot: Slot, literal: Literal | None, literals: Literals) -> bool:
+    """Put a slot with another literal, and the slots in that where it is a text, likewise."""
     values = slot.values if literal is slot.values[0] else slot.replay(literal)
-    yield slot, values
-    if values is not None:
-        for each in slot.texts:
-            yield from each.replay(values[0].value)
+    if values is None or not _replay_texts(slot, values, literals):
+        return False
+    literals[slot] = values
+    return True
+
+
+def _replay_texts(slot: Slot, values: Sequence[Literal], literals: Literals) -> bool:
+    return all(each.replay(values[0].value, literals) for each in slot.texts)

@@ -34,7 +34,7 @@ from raydb.sql.template.shape import literal_of
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.nodes import Plan
@@ -101,11 +101,12 @@ class Template:
         if time_zone() != self._zone:
             return None
         literals: dict[Slot, Sequence[Literal]] = {}
-        for slot, values in self._replay(constants, parameters):
-            if values is None:
+        if not replay_constants(self._constants, constants, literals):
+            return None
+        if self._parameters or parameters or type(parameters) is not tuple:
+            given = bind_values(self._parameters.keys(), parameters)
+            if not self._replay_parameters(given, literals):
                 return None
-            if slot is not None:
-                literals[slot] = values
         return Filled(self, literals)
 
     def bound(self, literals: _Literals) -> Plan:
@@ -145,19 +146,19 @@ class Template:
         value = None if values is None else values[1].value
         return value if isinstance(value, Vector) else None
 
-    def _replay(
-        self, constants: Sequence[str], parameters: Parameters
-    ) -> Iterator[tuple[Slot | None, Sequence[Literal] | None]]:
-        """Yield each slot with its literals; None for the literals where they do not fit."""
-        yield from replay_constants(self._constants, constants)
-        given = bind_values(self._parameters.keys(), parameters)
+    def _replay_parameters(
+        self, given: Mapping[str, Literal], literals: dict[Slot, Sequence[Literal]]
+    ) -> bool:
+        """Put the literals of parameters into `literals`, by slot; say whether they fit."""
         for name, (slot, literal) in self._parameters.items():
             if slot is not None and not slot.is_pinned:
-                yield from replay_slot(slot, given[name])
+                if not replay_slot(slot, given[name], literals):
+                    return False
             elif repr(given[name]) != repr(literal):
-                yield slot, None
-            elif slot is not None:
-                yield from replay_slot(slot, slot.values[0])
+                return False
+            elif slot is not None and not replay_slot(slot, slot.values[0], literals):
+                return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +235,7 @@ class _OptimizedPlan:
         literals: _Literals,
         catalog: CatalogInfo,
     ) -> None:
+        self._first = literals
         self.holes = {
             slot: [Slot(each, Hole) for each in all_of] for slot, all_of in literals.items()
         }
@@ -243,11 +245,16 @@ class _OptimizedPlan:
     def fill(self, literals: _Literals) -> Filling | None:
         filled: dict[Slot, Sequence[Literal]] = {}
         for slot, holes in self.holes.items():
-            for hole, literal in zip(holes, literals[slot], strict=True):
-                values = hole.values if _is_same(literal, hole) else hole.replay(literal)
-                if values is None:
+            values = literals[slot]
+            if values is self._first[slot]:  # as most constants of a text are
+                for hole in holes:
+                    filled[hole] = hole.values
+                continue
+            for hole, literal in zip(holes, values, strict=True):
+                replayed = hole.values if _is_same(literal, hole) else hole.replay(literal)
+                if replayed is None:
                     return None
-                filled[hole] = values
+                filled[hole] = replayed
         return Filling(self._open, filled)
 
 
