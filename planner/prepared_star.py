@@ -25,18 +25,19 @@ from raydb.planner.stars.choose import cost_limit
 from raydb.planner.stars.codes.by_loop import keyed_bvh, split_conditions
 from raydb.planner.stars.codes.encoded import predicate_mask
 from raydb.planner.stars.costs import direct_cost
-from raydb.planner.stars.fused_scan import FusedScanAggregate
+from raydb.planner.stars.fused_scan import FusedScanAggregate, JobCells
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from raydb.planner.catalog import BvhInfo, CatalogInfo
-    from raydb.planner.expressions.nodes import Expression, Literal
+    from raydb.planner.expressions.nodes import Column, Expression, Literal
     from raydb.planner.plan.nodes import Star
     from raydb.planner.stars.codes.by_loop import Conditions, KeyedBvh
+    from raydb.planner.stars.codes.encoded import KeyTuples
 
     # The literals of holes.
     Literals: TypeAlias = Mapping[Slot, Sequence[Literal]]
@@ -84,6 +85,12 @@ class PreparedStar:
         limit: float,
     ) -> None:
         self._accumulators = plan.job.accumulators
+        index = plan.index
+        self._code_bytes = dict(
+            zip(index.stored, [each.itemsize for each in index.codes], strict=True)
+        )
+        by_row = [each.hierarchy for each in plan.job.maps if not each.by_cell]
+        self._measure_bytes = plan.row_bytes - sum([self._code_bytes[each] for each in by_row])
         self._fixed: dict[str, Any] = {
             each.name: getattr(plan, each.name) for each in fields(plan) if each.name not in _FILLED
         }
@@ -106,8 +113,13 @@ class PreparedStar:
         """How many values the key tuples have."""
         return sum(len(values) for each in self._keyed.tuples for values in each.values)
 
-    def fill(self, literals: Literals) -> FusedScanAggregate | None:
-        """Return the job with these literals and its runs; None where it has to be planned."""
+    @property
+    def key_parts(self) -> Iterator[tuple[tuple[Column, ...], KeyTuples]]:
+        """The columns and the key tuples of each part of a group number."""
+        return zip(self._columns, self._keyed.tuples, strict=True)
+
+    def fill(self, literals: Literals) -> JobCells | None:
+        """Return the cells of these literals with their runs; None where it is to be planned."""
         allowed = np.ones(self._keyed.code_count, np.bool_)
         for each in self._masked:
             mask = each.mask(literals, self._bvh)
@@ -121,15 +133,21 @@ class PreparedStar:
         found = self._keyed.find(self._columns, self._conditions.ranks, compared, allowed)
         if found is None:
             return None
-        plan = FusedScanAggregate(
+        read = [self._code_bytes[each.hierarchy] for each in found.maps if not each.by_cell]
+        row_bytes = self._measure_bytes + sum(read)
+        cost = direct_cost(found.row_count, row_bytes, len(read), found.group_count)
+        return found if cost <= self._limit else None
+
+    def plan(self, cells: JobCells) -> FusedScanAggregate:
+        """Return the job over some cells."""
+        return FusedScanAggregate(
             **self._fixed,
-            job=FusedJob(found.intervals, found.maps, found.group_count, self._accumulators),
-            parts=found.parts,
-            key_count=found.key_count,
-            estimated_rows=found.row_count,
-            runs=found.runs,
+            job=FusedJob(cells.intervals, cells.maps, cells.group_count, self._accumulators),
+            parts=cells.parts,
+            key_count=cells.key_count,
+            estimated_rows=cells.row_count,
+            runs=cells.runs,
         )
-        return plan if direct_cost(plan, found.row_count) <= self._limit else None
 
 
 def prepare_star(

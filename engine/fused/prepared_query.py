@@ -13,10 +13,10 @@ from raydb.engine.fused.post_aggregate import PostAggregate
 from raydb.engine.fused.row_fast_path import (
     MAX_GROUPS,
     find_row_steps,
-    part_sources,
     total_sources,
+    tuple_sources,
 )
-from raydb.engine.fused.run import StarJobs
+from raydb.engine.fused.run import StarJobs, decode_groups
 from raydb.engine.plans.prepared_plan import PreparedPlan
 from raydb.planner.expressions.nodes import expressions_of
 from raydb.planner.plan.nodes import Aggregate, Star
@@ -30,11 +30,16 @@ from raydb.values import dataclass, replace
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pyarrow as pa
+
     from raydb import sql
-    from raydb.engine.fused.row_fast_path import RowFastPath, RowSteps
+    from raydb.engine.fused.row_fast_path import RowFastPath
+    from raydb.kernels.backends.backend import FusedResult
+    from raydb.kernels.backends.cpu.cpu_backend import CpuJob
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.nodes import PhysicalPlan, Plan
     from raydb.planner.prepared_star import PreparedStar
+    from raydb.planner.stars.fused_scan import JobCells
 
 
 # A Python object, where it lies, and its rank.
@@ -45,47 +50,97 @@ FETCHED_BYTES = 16
 
 
 class PreparedQuery:
-    """A query over a star with holes that one job answers. first: its plan with some literals."""
+    """A query over a star with holes that one job answers.
+
+    names, types: of its columns. bvh: the one that the job reads. fast_path: how its rows come
+    straight from the job, None where they do not.
+    """
 
     def __init__(self, first: PreparedPlan, star: PreparedStar) -> None:
+        """Prepare a query. first: its plan with some literals."""
         assert first.post_aggregate is not None
         job = first.post_aggregate.job
         assert isinstance(job, FusedScanAggregate)
-        self._first = first
-        self._job = job
-        self._steps = first.post_aggregate.steps
-        self._names = first.post_aggregate.names
-        self._star = star
-        self._jobs = StarJobs(job)
-        self._row_steps: RowSteps | None = None
-        if not any(map(has_enums, first.types)):
-            self._row_steps = find_row_steps(first.plan)
-        self._totals = total_sources(job)
+        self.names, self.types, self.bvh = first.names, first.types, job.bvh
+        self.star, self.jobs = star, StarJobs(job)
+        self._first, self._job = first, job
+        self.fast_path = None if any(map(has_enums, first.types)) else self._row_fast_path()
 
     @property
     def size_bytes(self) -> int:
         """About the bytes that it takes."""
-        return self._star.size_bytes + self._star.value_count * VALUE_BYTES
+        return self.star.size_bytes + self.star.value_count * VALUE_BYTES
 
-    def plan(self, filling: sql.Filling) -> PreparedPlan | None:
-        """Return the plan with other literals, its job prepared; None where it may be another."""
-        job = self._star.fill(filling.literals)
-        if job is None:
-            return None
+    def plan(self, filling: sql.Filling) -> FilledQuery | None:
+        """Return the query with other literals; None where its plan may be another one."""
+        cells = self.star.fill(filling.literals)
+        return None if cells is None else FilledQuery(self, cells)
+
+    def prepared(self, job: FusedScanAggregate) -> PreparedPlan:
+        """Return the plan with another job, as `first_row_path` does."""
+        known = self._first.post_aggregate
+        assert known is not None
         return PreparedPlan(
             _with_jobs(self._first.plan, {self._job: job}),
-            self._first.names,
-            self._first.types,
-            PostAggregate(job, self._steps, self._names),
-            jobs={job: self._jobs.prepare(job)},
-            row_fast_path=self._row_fast_path(job),
+            self.names,
+            self.types,
+            PostAggregate(job, known.steps, known.names),
+            row_fast_path=self.fast_path,
         )
 
-    def _row_fast_path(self, job: FusedScanAggregate) -> RowFastPath | None:
-        """Return how rows come straight from the job, as `first_row_path` does."""
-        if self._row_steps is None or job.job.group_count > MAX_GROUPS:
+    def _row_fast_path(self) -> RowFastPath | None:
+        steps = find_row_steps(self._first.plan)
+        if steps is None:
             return None
-        return self._row_steps.over(job, {**self._totals, **part_sources(job, MAX_CODES)})
+        sources = total_sources(self._job)
+        for place, (columns, tuples) in enumerate(self.star.key_parts):
+            sources |= tuple_sources(tuples, columns, place, MAX_CODES)
+        return steps.over(sources, has_keys=bool(self._job.keys))
+
+
+class FilledQuery:
+    """A query with its literals, ready to run once. cells: those that its job reads."""
+
+    __slots__ = ("_job", "cells", "query")
+
+    def __init__(self, query: PreparedQuery, cells: JobCells) -> None:
+        self.query, self.cells = query, cells
+        self._job: FusedScanAggregate | None = None
+
+    @property
+    def fast_path(self) -> RowFastPath | None:
+        """How its rows come straight from its job, as far as there are few groups."""
+        return self.query.fast_path if self.cells.group_count <= MAX_GROUPS else None
+
+    def launch(self) -> FusedResult:
+        """Run the job."""
+        return self._prepare().launch()
+
+    def table(self, groups: FusedResult) -> pa.Table:
+        """Return the rows of the query from what the job has found."""
+        plan = self.plan()
+        assert plan.post_aggregate is not None
+        return plan.post_aggregate.rows(decode_groups(self._made(), groups))
+
+    def plan(self) -> PreparedPlan:
+        """Return the plan, its job prepared."""
+        job = self._made()
+        prepared = self.query.prepared(job)
+        prepared.jobs[job] = self._prepare()
+        # Where a key has no value there are no keys of all groups, which the next run would take.
+        chosen = [part.chosen for part in self.cells.parts]
+        is_whole = all(each is not None and len(each) for each in chosen)
+        return prepared if self.fast_path and is_whole else replace(prepared, row_fast_path=None)
+
+    def _made(self) -> FusedScanAggregate:
+        if self._job is None:
+            self._job = self.query.star.plan(self.cells)
+        return self._job
+
+    def _prepare(self) -> CpuJob:
+        cells = self.cells
+        assert cells.runs is not None
+        return self.query.jobs.prepare(cells.maps, cells.group_count, cells.runs)
 
 
 class PreparedWithNewer:
@@ -116,9 +171,12 @@ class PreparedWithNewer:
 
     def plan(self, filling: sql.Filling) -> PreparedPlan | None:
         """Return the plan with other literals, its job prepared; None where it may be another."""
-        job, delta = self._star.fill(filling.literals), self._parts.delta
-        if job is None:
+        cells, delta = self._star.fill(filling.literals), self._parts.delta
+        if cells is None:
             return None
+        job = self._star.plan(cells)
+        assert cells.runs is not None
+        prepared = self._jobs.prepare(cells.maps, cells.group_count, cells.runs)
         predicates = filled_predicates(self._open_star, filling.literals)
         star = replace(delta.star, predicates=predicates)
         scan = None if delta.scan is None else replace(delta.scan, star=star)
@@ -128,7 +186,7 @@ class PreparedWithNewer:
             self._first.names,
             self._first.types,
             None,
-            jobs={job: self._jobs.prepare(job)},
+            jobs={job: prepared},
             deltas={newer: self._rows} if self._keeps_rows else {},
         )
 

@@ -30,18 +30,48 @@ from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from raydb.kernels.backends.backend import FusedResult
     from raydb.planner.plan.nodes import PhysicalPlan
     from raydb.planner.stars.codes.encoded import KeyTuples
+    from raydb.planner.stars.fused_scan import GroupPart
 
 # A plan keeps a Python object for each key of so many groups: 32 KiB a column.
 MAX_GROUPS = 4096
 
 _HUGEINT = pa.decimal128(38, 0)
+
+
+class Groups:
+    """Some groups of a job: their numbers, and the key tuples that these are made of."""
+
+    __slots__ = ("_parts", "_tuples", "numbers")
+
+    def __init__(self, numbers: NDArray[np.integer[Any]], parts: Sequence[GroupPart]) -> None:
+        self.numbers = numbers
+        self._parts = parts
+        self._tuples: dict[int, NDArray[np.integer[Any]]] = {}
+
+    def tuples(self, place: int) -> NDArray[np.integer[Any]]:
+        """Return the key tuple that a part stands for in each group, by the place of the part."""
+        found = self._tuples.get(place)
+        if found is None:
+            part = self._parts[place]
+            assert part.chosen is not None
+            found = self.numbers if part.stride == 1 else self.numbers // part.stride
+            if place + 1 < len(self._parts):
+                found = found % part.count
+            found = self._tuples[place] = part.chosen.take(found)
+        return found
+
+    def at(self, places: NDArray[np.integer[Any]] | slice) -> Groups:
+        """Return some of them, in another order."""
+        some = Groups(self.numbers[places], self._parts)
+        some._tuples = {place: tuples[places] for place, tuples in self._tuples.items()}
+        return some
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,46 +85,36 @@ class GroupKey:
         """Return the key of other groups, by the places that its values have here."""
         return GroupKey(self.values[places], None if self.ranks is None else self.ranks[places])
 
-    def values_of(self, groups: NDArray[np.integer[Any]]) -> NDArray[np.object_]:
+    def values_of(self, groups: Groups) -> NDArray[np.object_]:
         """Return its values in some groups."""
-        return self.values.take(groups)
+        return self.values.take(groups.numbers)
 
-    def ranks_of(self, groups: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    def ranks_of(self, groups: Groups) -> NDArray[np.int64]:
         """Return its ranks in some groups."""
         assert self.ranks is not None
-        return self.ranks.take(groups)
+        return self.ranks.take(groups.numbers)
 
 
 @dataclass(frozen=True, slots=True)
 class PartKey:
-    """A group key as a part of the group's number: its values and ranks of all key tuples.
-
-    chosen: which of these occur, so that group g has tuple chosen[g // stride % len(chosen)].
-    """
+    """A group key by a part of the group's number: its values and ranks of all key tuples."""
 
     of_tuples: GroupKey
-    stride: int
-    chosen: NDArray[np.integer[Any]]
+    part: int
 
     @property
     def ranks(self) -> NDArray[np.int64] | None:
         """The ranks of all tuples, None where they have no order."""
         return self.of_tuples.ranks
 
-    def values_of(self, groups: NDArray[np.integer[Any]]) -> NDArray[np.object_]:
+    def values_of(self, groups: Groups) -> NDArray[np.object_]:
         """Return its values in some groups."""
-        return self.of_tuples.values_of(self._tuples_of(groups))
+        return self.of_tuples.values.take(groups.tuples(self.part))
 
-    def ranks_of(self, groups: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    def ranks_of(self, groups: Groups) -> NDArray[np.int64]:
         """Return its ranks in some groups."""
-        return self.of_tuples.ranks_of(self._tuples_of(groups))
-
-    def in_all(self, group_count: int) -> GroupKey:
-        """Return the key of all groups."""
-        return self.of_tuples.at(self._tuples_of(np.arange(group_count)))
-
-    def _tuples_of(self, groups: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
-        return self.chosen.take(groups // self.stride % len(self.chosen))
+        assert self.of_tuples.ranks is not None
+        return self.of_tuples.ranks.take(groups.tuples(self.part))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +133,28 @@ Source: TypeAlias = GroupKey | PartKey | _Total
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RowFastPath:
-    """How the rows of a plan come from its fused job.
+    """How the rows of a plan come from its fused job, whatever its constants are.
 
     columns: of each column its values by group, or its accumulator.
-        Of a path for one run the keys are by part, and no groups are put in order before it.
+        Of a path for one run the keys are by part, and no groups are put in order before it; the
+        path of more runs is that of one job.
     groups: all groups in the order of the keys that order the answer; None for their own order.
     sort_keys: the ranks by group or the accumulator, and whether it descends; the last decides
         first. Empty where `groups` are in order.
+    has_keys: whether groups have keys; a job without has one group.
+    integers: the accumulators that have to be integers of 64 bits. counted, ordering: the counts
+        of those that are shown and that order the rows: all must have values.
     """
 
-    job: FusedScanAggregate
     columns: tuple[Source, ...]
     groups: NDArray[np.int64] | None
     sort_keys: tuple[tuple[Source, bool], ...]
     count: int | None
     offset: int
+    has_keys: bool
+    integers: tuple[int, ...]
+    counted: tuple[int, ...]
+    ordering: tuple[int, ...]
 
     @property
     def size_bytes(self) -> int:
@@ -135,15 +162,16 @@ class RowFastPath:
         keys = {id(key): key for key in self.columns if isinstance(key, GroupKey)}
         return sum([key.values.nbytes for key in keys.values()])
 
-    def of_all_groups(self) -> RowFastPath:
-        """Return the path for more runs than one: with all groups' keys, and these in order."""
+    def of_all_groups(self, job: FusedScanAggregate) -> RowFastPath:
+        """Return the path for more runs of a job: with all groups' keys, and these in order."""
+        every = Groups(np.arange(job.job.group_count), job.parts)
         known: dict[int, Source] = {}
 
         def dense(source: Source) -> Source:
             if not isinstance(source, PartKey):
                 return source
             if id(source) not in known:
-                known[id(source)] = source.in_all(self.job.job.group_count)
+                known[id(source)] = source.of_tuples.at(every.tuples(source.part))
             return known[id(source)]
 
         assert self.groups is None, "a path for one run puts no groups in order"
@@ -152,29 +180,29 @@ class RowFastPath:
         groups, rest = _ordered(keys)
         return replace(self, columns=columns, groups=groups, sort_keys=rest)
 
-    def order(self, result: FusedResult) -> NDArray[np.int64]:
+    def order(self, result: FusedResult, parts: Sequence[GroupPart]) -> Groups:
         """Return the groups of the answer, in its order."""
-        if not self.job.keys:
-            groups = np.zeros(1, np.int64)
+        if not self.has_keys:
+            numbers = np.zeros(1, np.int64)
         elif self.groups is None:
-            groups = result.occurring
+            numbers = result.occurring
         else:
-            groups = self.groups.compress(result.rows[self.groups] != 0)
-        if self.sort_keys and len(groups) > 1:
-            groups = groups[
-                np.lexsort([_sorted_by(*key, result, groups) for key in self.sort_keys])
-            ]
+            numbers = self.groups.compress(result.rows[self.groups] != 0)
+        groups = Groups(numbers, parts)
+        if self.sort_keys and len(numbers) > 1:
+            keys = [_sorted_by(*key, result, groups) for key in self.sort_keys]
+            groups = groups.at(np.lexsort(keys))
         if self.offset or self.count is not None:
-            last = len(groups) if self.count is None else self.offset + self.count
-            groups = groups[self.offset : last]
+            last = len(numbers) if self.count is None else self.offset + self.count
+            groups = groups.at(slice(self.offset, last))
         return groups
 
 
 def _sorted_by(
-    source: Source, descending: bool, result: FusedResult, groups: NDArray[np.int64]
+    source: Source, descending: bool, result: FusedResult, groups: Groups
 ) -> NDArray[Any]:
     if isinstance(source, _Total):
-        values = _values(source, result).take(groups)
+        values = _values(source, result).take(groups.numbers)
     else:
         values = source.ranks_of(groups)
     # Not the negative, which the least integer does not have.
@@ -194,13 +222,13 @@ class FastRows(LazyRows):
 
     fast_path: RowFastPath
     result: FusedResult
-    groups: NDArray[np.int64]
+    groups: Groups
     make_table: Callable[[], pa.Table]
 
     @property
     def row_count(self) -> int:
         """How many groups there are."""
-        return len(self.groups)
+        return len(self.groups.numbers)
 
     def table(self) -> pa.Table:
         """Return the rows as a table."""
@@ -210,7 +238,7 @@ class FastRows(LazyRows):
         """Return the rows as tuples."""
         columns = [
             (
-                _values(source, self.result).take(self.groups)
+                _values(source, self.result).take(self.groups.numbers)
                 if isinstance(source, _Total)
                 else source.values_of(self.groups)
             ).tolist()
@@ -220,37 +248,43 @@ class FastRows(LazyRows):
 
 
 def fast_rows(
-    fast_path: RowFastPath, result: FusedResult, table: Callable[[], pa.Table]
+    fast_path: RowFastPath,
+    parts: Sequence[GroupPart],
+    result: FusedResult,
+    table: Callable[[], pa.Table],
 ) -> FastRows | None:
-    """Return the rows of a run; None where some value is NULL or no integer of 64 bits."""
-    totals = {source for source in fast_path.columns if isinstance(source, _Total)}
-    ordering = {source for source, _ in fast_path.sort_keys if isinstance(source, _Total)}
-    for total in totals | ordering:
-        if _values(total, result).dtype != np.int64:
+    """Return the rows of a run; None where some value is NULL or no integer of 64 bits.
+
+    parts: what the numbers of the job's groups are made of. table: returns the rows the general
+    way.
+    """
+    for place in fast_path.integers:
+        if result.values[place].dtype != np.int64:
             return None
     # What orders the rows must be known of those too that a limit leaves out.
-    if ordering and not _have_values(ordering, result, slice(None), fast_path):
+    if not _have_values(fast_path.ordering, result, slice(None), has_keys=fast_path.has_keys):
         return None
-    groups = fast_path.order(result)
-    if not _have_values(totals, result, groups, fast_path):
+    groups = fast_path.order(result, parts)
+    if not _have_values(fast_path.counted, result, groups.numbers, has_keys=fast_path.has_keys):
         return None
     return FastRows(fast_path, result, groups, table)
 
 
 def _have_values(
-    totals: Collection[_Total],
+    counted: Sequence[int],
     result: FusedResult,
-    groups: NDArray[np.int64] | slice,
-    fast_path: RowFastPath,
+    groups: NDArray[np.integer[Any]] | slice,
+    *,
+    has_keys: bool,
 ) -> bool:
-    """Whether totals have a value in each of some groups, as far as these have rows."""
-    for place in {total.count for total in totals if total.count is not None}:
+    """Whether what is counted has a value in each of some groups, as far as these have rows."""
+    for place in counted:
         counts = result.values[place]
         # Where no value is NULL they are the rows, and every group of the answer has some.
-        if counts is result.rows and fast_path.job.keys:
+        if counts is result.rows and has_keys:
             continue
         is_absent = counts[groups] == 0
-        if fast_path.job.keys:
+        if has_keys:
             is_absent &= result.rows[groups] > 0
         if is_absent.any():
             return False
@@ -269,7 +303,7 @@ class RowSteps:
     count: int | None
     offset: int
 
-    def over(self, job: FusedScanAggregate, sources: Mapping[Column, Source]) -> RowFastPath | None:
+    def over(self, sources: Mapping[Column, Source], *, has_keys: bool) -> RowFastPath | None:
         """Return how the rows come from a job, some of whose columns can be had so."""
         columns = [sources.get(column) for column in self.columns]
         keys = [(sources.get(column), descends) for column, descends in self.sort_keys]
@@ -282,7 +316,23 @@ class RowSteps:
             return None
         groups, rest = _ordered(known)
         found = tuple([each for each in columns if each is not None])
-        return RowFastPath(job, found, groups, rest, self.count, self.offset)
+        shown = [each for each in found if isinstance(each, _Total)]
+        ordering = [each for each, _ in rest if isinstance(each, _Total)]
+        return RowFastPath(
+            found,
+            groups,
+            rest,
+            self.count,
+            self.offset,
+            has_keys,
+            _distinct([each.place for each in (*shown, *ordering)]),
+            _distinct([each.count for each in shown]),
+            _distinct([each.count for each in ordering]),
+        )
+
+
+def _distinct(places: Sequence[int | None]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys([place for place in places if place is not None]))
 
 
 def find_row_steps(plan: PhysicalPlan) -> RowSteps | None:
@@ -334,32 +384,36 @@ def prepare_row_fast_path(
         (plan,) = plan.sources
     if plan.job.group_count > MAX_GROUPS:
         return None
-    return steps.over(plan, {**keys(plan), **total_sources(plan)})
+    return steps.over({**keys(plan), **total_sources(plan)}, has_keys=bool(plan.keys))
 
 
 # The keys of tuples that queries share.
 _shared_keys: WeakKeyDictionary[KeyTuples, tuple[GroupKey | None, ...]] = WeakKeyDictionary()
 
 
-def part_sources(plan: FusedScanAggregate, most: int = MAX_GROUPS) -> dict[Column, Source]:
-    """Return the keys of a fused job by the parts of a group's number, where queries share them.
+def part_sources(plan: FusedScanAggregate) -> dict[Column, Source]:
+    """Return the keys of a fused job by the parts of a group's number, where queries share them."""
+    sources: dict[Column, Source] = {}
+    for place, part in enumerate(plan.parts):
+        if part.shared is not None and part.chosen is not None and len(part.chosen):
+            sources |= tuple_sources(part.shared, part.columns, place, MAX_GROUPS)
+    return sources
+
+
+def tuple_sources(
+    tuples: KeyTuples, columns: Sequence[Column], place: int, most: int
+) -> dict[Column, Source]:
+    """Return the keys of one part of a group's number, by its place.
 
     most: of how many tuples Python objects are made.
     """
-    sources: dict[Column, Source] = {}
-    for part in plan.parts:
-        shared, chosen = part.shared, part.chosen
-        if shared is None or chosen is None or not len(chosen):
-            continue
-        keys = _shared_keys.get(shared)
-        if keys is None:
-            if shared.count > most:
-                continue
-            keys = _shared_keys[shared] = tuple([known_key(values) for values in shared.values])
-        for column, key in zip(part.columns, keys, strict=True):
-            if key is not None:
-                sources[column] = PartKey(key, part.stride, chosen)
-    return sources
+    keys = _shared_keys.get(tuples)
+    if keys is None:
+        if tuples.count > most:
+            return {}
+        keys = _shared_keys[tuples] = tuple([known_key(values) for values in tuples.values])
+    named = zip(columns, keys, strict=True)
+    return {column: PartKey(key, place) for column, key in named if key is not None}
 
 
 def key_sources(plan: FusedScanAggregate) -> dict[Column, Source]:

@@ -29,16 +29,16 @@ from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
 from raydb.kernels.codecs.arrow_numbers import to_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from raydb.engine.context.memory import Memory
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.fused.table_job import TableJob
-    from raydb.kernels.backends.backend import PreparedJob
+    from raydb.kernels.backends.backend import CodeMap, PreparedJob
     from raydb.kernels.backends.cpu.cpu_backend import CpuJob
-    from raydb.kernels.backends.cpu.runs import Runs
+    from raydb.kernels.backends.cpu.runs import Runs, RunTable
     from raydb.kernels.backends.cpu.states import CpuStates
     from raydb.kernels.bvh.bvh import Bvh
     from raydb.planner.expressions.nodes import AggregateCall, Column, Expression
@@ -52,13 +52,15 @@ def prepare_fused(plan: FusedScanAggregate) -> PreparedJob:
     """Return what every run of the plan needs, to be made once."""
     if plan.runs is None or plan.backends != ("cpu",) or plan.job.sieved:
         return prepare_job(plan.backends, plan.index, plan.job)
-    return StarJobs(plan).prepare(plan)
+    return StarJobs(plan).prepare(plan.job.maps, plan.job.group_count, plan.runs, plan.job.places)
 
 
 # Of a BVH the states of so many lists of functions are kept.
 MOST_STATES = 64
 
-_states: WeakKeyDictionary[Bvh, dict[tuple[Hashable, bool], CpuStates]] = WeakKeyDictionary()
+# With each: whether fewer rows make it narrower.
+_states: WeakKeyDictionary[Bvh, dict[tuple[Hashable, bool], tuple[CpuStates, bool]]]
+_states = WeakKeyDictionary()
 
 
 class StarJobs:
@@ -68,26 +70,34 @@ class StarJobs:
         self._bvh = plan.index.with_checked_rows()
         self._backend = CpuBackend()
         self._functions = tuple([(each.function, each.measure) for each in plan.job.accumulators])
+        self._known = _states.setdefault(self._bvh, {})
 
-    def prepare(self, plan: FusedScanAggregate) -> CpuJob:
-        """Return the job of some constants, ready to be launched."""
-        assert plan.runs is not None
-        runs = runs_of(self._bvh, plan.job, plan.runs)
-        states_of = partial(self._states_of, runs)
-        return self._backend.prepare_runs(runs, plan.job.group_count, states_of)
+    def prepare(
+        self,
+        maps: Sequence[CodeMap],
+        group_count: int,
+        table: RunTable,
+        places: NDArray[np.int64] | None = None,
+    ) -> CpuJob:
+        """Return the job of some constants, ready to be launched.
+
+        maps, group_count, places: as of `FusedJob`. table: its runs, of which rows may be deleted.
+        """
+        runs = runs_of(self._bvh, maps, table, places)
+        return self._backend.prepare_runs(runs, group_count, partial(self._states_of, runs))
 
     def _states_of(self, runs: Runs, *, by_runs: bool) -> CpuStates:
         """Return the states of all rows, unless fewer rows make them narrower."""
-        known = _states.setdefault(self._bvh, {})
         asked = self._functions, by_runs
-        states = known.get(asked)
-        if states is None:
-            if len(known) >= MOST_STATES:
-                known.clear()
-            states = known[asked] = self._find_states(self._bvh.row_count, by_runs=by_runs)
-        if any(state.kind in WIDE for state in states.states):
-            return self._find_states(runs.row_count, by_runs=by_runs)
-        return states
+        known = self._known.get(asked)
+        if known is None:
+            states = self._find_states(self._bvh.row_count, by_runs=by_runs)
+            known = states, any(state.kind in WIDE for state in states.states)
+            if len(self._known) >= MOST_STATES:
+                self._known.clear()
+            self._known[asked] = known
+        states, is_wide = known
+        return self._find_states(runs.row_count, by_runs=by_runs) if is_wide else states
 
     def _find_states(self, row_count: int, *, by_runs: bool) -> CpuStates:
         return find_states(self._functions, self._bvh.measures, row_count, by_runs=by_runs)

@@ -1,7 +1,8 @@
 """The plan cache: statements that ran before start further on the next time.
 
     the same text and parameters     the physical plan, ready to run; of one that ran long ago, and
-                                     once only, it is made again and then kept
+                                     once only, it is made again and then kept; so is one that was
+                                     filled, the second time
     the same but for constants       from the second text on, or with parameters, the template: its
                                      rules have run, literals are filled in, and how the query runs
                                      is chosen; or the query that was prepared of it, whose star is
@@ -112,6 +113,17 @@ class PlanCache:
         self._plans.move_to_end(key)
         self._new_plans.pop(key, None)
         return found[0]
+
+    def was_there(self, key: Hashable | None) -> bool:
+        """Tell whether a plan of a key was left before; note that one is left now if not.
+
+        One that takes microseconds is not worth its memory until it comes again.
+        """
+        number = hash(key)
+        if key is None or number in self._dropped_plans:
+            return key is not None
+        note(self._dropped_plans, number, MAX_DROPPED)
+        return False
 
     def keep_plan(self, key: Hashable, prepared: PreparedPlan) -> None:
         """Keep a plan that has run; of texts that have run once the last ones only."""

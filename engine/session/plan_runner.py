@@ -2,6 +2,7 @@
 
 run(prepared, context)                  all rows, as a result
 repeat(prepared, context)               the same of a plan that is kept
+run_filled(filled, context)             the same of a known query with other constants
 stream(prepared, context)               the rows as they are asked for
 explain(prepared, context, ...)         what runs, and with ANALYZE how long it took
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,7 @@ from raydb.engine.session.result import Result, shown, shown_types
 from raydb.engine.session.settings import MEMORY_LIMIT
 from raydb.errors import DataError
 from raydb.planner.explain import Measured, describe, render, search_states
+from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.storage.enums import typed_column, typed_table
 from raydb.storage.formats.text_part import LateValueError
 from raydb.values import dataclass, replace
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 
     from raydb import sql
     from raydb.engine.context.statement_context import StatementContext
+    from raydb.engine.fused.prepared_query import FilledQuery, PreparedQuery
     from raydb.engine.operators.relation import Relation
     from raydb.engine.plans.prepared_plan import PreparedPlan
     from raydb.sql import ast
@@ -86,7 +90,8 @@ def repeat(prepared: PreparedPlan, context: StatementContext) -> Result:
     fast_path, post_aggregate = prepared.row_fast_path, prepared.post_aggregate
     if fast_path is None or post_aggregate is None:
         return run(prepared, context)
-    job = fast_path.job
+    job = post_aggregate.job
+    assert isinstance(job, FusedScanAggregate)
     if job not in prepared.jobs:
         prepared.jobs[job] = prepare_fused(job)
     groups = prepared.jobs[job].launch()
@@ -96,13 +101,26 @@ def repeat(prepared: PreparedPlan, context: StatementContext) -> Result:
     def table() -> pa.Table:
         return post_aggregate.rows(decode_groups(job, groups))
 
-    rows = fast_rows(fast_path, groups, table)
+    rows = fast_rows(fast_path, job.parts, groups, table)
     if rows is not None:
         return Result.of_lazy(rows, prepared.names, prepared.types)
     return _result(table(), prepared)
 
 
-def _result(rows: pa.Table, prepared: PreparedPlan) -> Result:
+def run_filled(filled: FilledQuery, context: StatementContext) -> Result:
+    """Return all rows of a query that was filled, straight from its job if they come so."""
+    query = filled.query
+    if filled.fast_path is None:
+        return run(filled.plan(), context)
+    groups = filled.launch()
+    context.usage.note((query.bvh,))
+    rows = fast_rows(filled.fast_path, filled.cells.parts, groups, partial(filled.table, groups))
+    if rows is not None:
+        return Result.of_lazy(rows, query.names, query.types)
+    return _result(filled.table(groups), query)
+
+
+def _result(rows: pa.Table, prepared: PreparedPlan | PreparedQuery) -> Result:
     """Return the rows of a plan with the types of its columns."""
     types = tuple(rows.schema.types)
     if types != prepared.types:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from raydb import sql
 from raydb.engine.context.cluster_settings import SEGMENT_ROWS
 from raydb.engine.fused.post_aggregate import prepare_post_aggregate
-from raydb.engine.fused.prepared_query import prepare_query
+from raydb.engine.fused.prepared_query import FilledQuery, prepare_query
 from raydb.engine.fused.row_fast_path import key_sources, part_sources, prepare_row_fast_path
 from raydb.engine.plans.plan_cache import PlanCache
 from raydb.engine.plans.plan_keys import VectorQuestion, plan_key, text_question, vector_question
@@ -36,6 +36,7 @@ from raydb.planner import choose_plan, plan_query
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.plan.common_tables import contents
 from raydb.planner.plan.nodes import Aggregate, Plan, SearchRows
+from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.sql import ast
 from raydb.sql.parse.query import describe_table
 from raydb.storage.enums import has_enums
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.expressions.nodes import Column
     from raydb.planner.plan.nodes import PhysicalPlan
-    from raydb.planner.stars.fused_scan import FusedScanAggregate
     from raydb.storage.tables.table import Table
 
 
@@ -147,6 +147,7 @@ class Queries:
         template = sql.bind_template(select, catalog, context.parameters, shape)
         filled = template.fill(shape.constants, context.parameters)
         assert filled is not None, "a template fits the query that it was made of"
+        prepared: PreparedPlan | FilledQuery
         if files or template.reads_clock:
             prepared = self._plan(filled.bound(), files, context, reads_clock=template.reads_clock)
         else:
@@ -156,9 +157,13 @@ class Queries:
         return self._run_new(prepared, caching, context)
 
     def _run_new(
-        self, prepared: PreparedPlan, caching: Caching, context: StatementContext
+        self, prepared: PreparedPlan | FilledQuery, caching: Caching, context: StatementContext
     ) -> Result:
         """Run a plan for the first time, and keep it with what its jobs have made."""
+        if isinstance(prepared, FilledQuery):
+            if not self.cache.was_there(caching.key):
+                return plan_runner.run_filled(prepared, context)
+            prepared = prepared.plan()
         if prepared.row_fast_path is None:
             fast_path = _fast_path(prepared, part_sources)
             if fast_path is not None:
@@ -181,7 +186,10 @@ class Queries:
         if not prepared.has_repeated:
             fast_path = prepared.row_fast_path
             if fast_path is not None:
-                fast_path = fast_path.of_all_groups()
+                assert prepared.post_aggregate is not None
+                job = prepared.post_aggregate.job
+                assert isinstance(job, FusedScanAggregate)
+                fast_path = fast_path.of_all_groups(job)
             else:
                 fast_path = _fast_path(prepared, key_sources)
             prepared = replace(prepared, row_fast_path=fast_path, has_repeated=True)
@@ -328,7 +336,9 @@ class Queries:
         said = [f"workers answer {count} of {count + len(reasons)} parts"] if count else []
         return "; ".join([*said, *(f"at the coordinator: {reason}" for reason in reasons)])
 
-    def _plan_filled(self, filled: sql.Filled, context: StatementContext) -> PreparedPlan:
+    def _plan_filled(
+        self, filled: sql.Filled, context: StatementContext
+    ) -> PreparedPlan | FilledQuery:
         """Plan a query of a known shape, from as far on as its constants allow."""
         template, options = filled.template, context.settings.planner
         # Not `functools.cache`, which takes as long as to fill the template.

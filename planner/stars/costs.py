@@ -126,7 +126,10 @@ def bvh_cost(
     """
     newer = 0.0 if plan.newer is None else scan_cost(star, plan.newer.count, catalog)
     if plan.is_direct:
-        return direct_cost(plan, plan.estimated_reads if rows is None else rows, row_bytes) + newer
+        rows = plan.estimated_reads if rows is None else rows
+        row_bytes = plan.row_bytes if row_bytes is None else row_bytes
+        codes = sum(not code_map.by_cell for code_map in plan.job.maps)
+        return direct_cost(rows, row_bytes, codes, plan.job.group_count) + newer
     rows = float(plan.estimated_rows) if rows is None else rows
     measures = zip(plan.measures, plan.measure_positions, strict=True)
     fetched = tuple([measure for measure, position in measures if position is None])
@@ -164,12 +167,13 @@ def _fetching_cost(
     return cost + rows * _gathered(call for _, call in lacking.gathered)
 
 
-def direct_cost(plan: FusedScanAggregate, reads: float, row_bytes: int | None = None) -> float:
-    """Return what a job costs that its BVH answers alone, and that reads so many rows."""
-    width = max(plan.row_bytes if row_bytes is None else row_bytes, 1) / DIRECT_BYTES
-    codes = sum(not code_map.by_cell for code_map in plan.job.maps)
-    row = DIRECT_COST * width + CODE_COST * codes
-    return reads * row + plan.job.group_count * GROUP_COST
+def direct_cost(reads: float, row_bytes: int, code_count: int, group_count: int) -> float:
+    """Return what a job costs that its BVH answers alone, and that reads so many rows.
+
+    row_bytes: what a row has of what is read. code_count: how many codes of a row are read.
+    """
+    row = DIRECT_COST * max(row_bytes, 1) / DIRECT_BYTES + CODE_COST * code_count
+    return reads * row + group_count * GROUP_COST
 
 
 def _gathered(calls: Iterable[AggregateCall]) -> float:

@@ -151,12 +151,12 @@ class Template:
     ) -> bool:
         """Put the literals of parameters into `literals`, by slot; say whether they fit."""
         for name, (slot, literal) in self._parameters.items():
-            if slot is not None and not slot.is_pinned:
-                if not replay_slot(slot, given[name], literals):
-                    return False
-            elif repr(given[name]) != repr(literal):
+            is_open = slot is not None and not slot.is_pinned
+            if not is_open and repr(given[name]) != repr(literal):
                 return False
-            elif slot is not None and not replay_slot(slot, slot.values[0], literals):
+            if slot is None:
+                continue
+            if not replay_slot(slot, given[name] if is_open else slot.values[0], literals):
                 return False
         return True
 

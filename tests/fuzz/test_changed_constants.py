@@ -24,7 +24,7 @@ from stars import Star as RandomStar
 from stars import random_rows as random_star_rows
 
 import raydb
-from raydb.engine.fused.prepared_query import PreparedQuery, PreparedWithNewer
+from raydb.engine.fused.prepared_query import FilledQuery, PreparedQuery, PreparedWithNewer
 from raydb.engine.plans.template_cache import TemplateCache
 from raydb.kernels.backends.backend import FusedJob
 from raydb.kernels.backends.cpu import warm
@@ -144,12 +144,12 @@ def _counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TemplateCache, "filled", count)
     plan, plan_with_newer = PreparedQuery.plan, PreparedWithNewer.plan
 
-    def check(query: PreparedQuery, filling: sql.Filling) -> PreparedPlan | None:
-        prepared = plan(query, filling)
-        if prepared is not None:
+    def check(query: PreparedQuery, filling: sql.Filling) -> FilledQuery | None:
+        filled = plan(query, filling)
+        if filled is not None:
             outcomes["prepared"] += 1
-            check_job(prepared, star_of(filling), query._star._bvh)
-        return prepared
+            check_job(filled.plan(), star_of(filling), query.star._bvh)
+        return filled
 
     def check_with_newer(query: PreparedWithNewer, filling: sql.Filling) -> PreparedPlan | None:
         prepared = plan_with_newer(query, filling)

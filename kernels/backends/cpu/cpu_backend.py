@@ -85,7 +85,10 @@ class CpuJob(PreparedJob):
 
     def launch(self) -> FusedResult:
         """Run the job: all its accumulators in one pass over the runs."""
-        (rows, arrays), *others = run_parts(self._accumulate_part, self.parts)
+        if len(self.parts) == 1:
+            (rows, arrays), others = self._accumulate_part(self.parts[0]), []
+        else:
+            (rows, arrays), *others = run_parts(self._accumulate_part, self.parts)
         for other_rows, other_arrays in others:
             if rows is not None and other_rows is not None:
                 rows += other_rows

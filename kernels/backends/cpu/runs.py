@@ -12,7 +12,7 @@ from raydb.kernels.bvh.cells import cells_of, group_cells, join_entries, list_en
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 class Runs:
     """Ranges of places with one group each, none of them empty.
 
-    table: their starts, ends and groups.
-    bounds: int64, shape (run_count + 1,); how many rows lie before each run.
+    table: their starts, ends and groups. row_count: of all runs.
     maps: (stored codes, parts) of the maps that decide row by row; a job whose maps are all by cell
         has none, and the runs say everything. Entry c + 1 of `parts` is what code c adds to the
         group, or -1 where the row is dropped; entry 0 is that of code -1, which stands for the last
@@ -37,19 +36,21 @@ class Runs:
     """
 
     table: RunTable
-    bounds: NDArray[np.int64]
+    row_count: int
     maps: tuple[tuple[NDArray[Any], NDArray[np.int64]], ...]
     passing: float
 
     @property
-    def row_count(self) -> int:
-        """The number of rows in all runs."""
-        return int(self.bounds[-1])
+    def bounds(self) -> NDArray[np.int64]:
+        """How many rows lie before each run, and in all; int64, shape (run_count + 1,)."""
+        bounds = np.zeros(self.table.shape[1] + 1, np.int64)
+        np.cumsum(self.table[1] - self.table[0], out=bounds[1:])
+        return bounds
 
     def parts(self, count: int) -> Iterator[Runs]:
         """Cut into at most `count` parts of about as many rows."""
         for table in self.pieces(-(-self.row_count // count)):
-            yield Runs(table, _bounds_of(table), self.maps, self.passing)
+            yield Runs(table, _row_count(table), self.maps, self.passing)
 
     def pieces(self, row_count: int) -> Iterator[RunTable]:
         """Yield the runs of `row_count` rows after the other; a piece may begin or end in a run."""
@@ -57,12 +58,12 @@ class Runs:
             if self.row_count:
                 yield self.table
             return
-        lows = np.arange(0, self.row_count, row_count)
+        bounds, lows = self.bounds, np.arange(0, self.row_count, row_count)
         highs = np.minimum(lows + row_count, self.row_count)
-        firsts = np.searchsorted(self.bounds, lows, side="right") - 1
-        lasts = np.searchsorted(self.bounds, highs, side="left")
-        before = (lows - self.bounds[firsts]).tolist()
-        after = (self.bounds[lasts] - highs).tolist()
+        firsts = np.searchsorted(bounds, lows, side="right") - 1
+        lasts = np.searchsorted(bounds, highs, side="left")
+        before = (lows - bounds[firsts]).tolist()
+        after = (bounds[lasts] - highs).tolist()
         for piece, (first, last) in enumerate(zip(firsts.tolist(), lasts.tolist(), strict=True)):
             table = self.table[:, first:last].copy()
             table[0, 0] += before[piece]
@@ -81,16 +82,25 @@ def find_runs(bvh: Bvh, job: FusedJob) -> Runs:
         groups = np.zeros(len(entries), np.int64)
     starts, ends = bvh.offsets[entries[:, 0]], bvh.offsets[entries[:, 1]]
     filled = ends > starts
-    return runs_of(bvh, job, _join_neighbours(starts[filled], ends[filled], groups[filled]))
+    table = _join_neighbours(starts[filled], ends[filled], groups[filled])
+    return runs_of(bvh, job.maps, table, job.places)
 
 
-def runs_of(bvh: Bvh, job: FusedJob, table: RunTable) -> Runs:
-    """Return the runs of a job from ranges of places that may hold deleted rows."""
-    if job.places is not None:
-        table = within(table, job.places)
+def runs_of(
+    bvh: Bvh, maps: Sequence[CodeMap], table: RunTable, places: NDArray[np.int64] | None = None
+) -> Runs:
+    """Return the runs of a job from ranges of places that may hold deleted rows.
+
+    maps, places: those of the job.
+    """
+    if places is not None:
+        table = within(table, places)
     if bvh.dead is not None:
         table = _punch(table, bvh.dead)
-    by_row = [code_map for code_map in job.maps if not code_map.by_cell]
+    row_count = _row_count(table)
+    by_row = [code_map for code_map in maps if not code_map.by_cell]
+    if not by_row:
+        return Runs(table, row_count, (), 1.0)
     coded = [
         (frozen(bvh.codes[bvh.stored.index(code_map.hierarchy)]), code_map.groups)
         for code_map in by_row
@@ -99,9 +109,9 @@ def runs_of(bvh: Bvh, job: FusedJob, table: RunTable) -> Runs:
     coded.sort(key=lambda codes_groups: codes_groups[0].itemsize)
     return Runs(
         table,
-        _bounds_of(table),
-        tuple((codes, np.concatenate([groups[-1:], groups])) for codes, groups in coded),
-        math.prod(_passing(bvh, code_map) for code_map in by_row if code_map.filters),
+        row_count,
+        tuple([(codes, np.concatenate([groups[-1:], groups])) for codes, groups in coded]),
+        math.prod([_passing(bvh, code_map) for code_map in by_row if code_map.filters]),
     )
 
 
@@ -155,10 +165,8 @@ def _passing(bvh: Bvh, code_map: CodeMap) -> float:
     return int(np.count_nonzero(passes)) / max(int(np.count_nonzero(touched[coordinates])), 1)
 
 
-def _bounds_of(table: RunTable) -> NDArray[np.int64]:
-    bounds = np.zeros(table.shape[1] + 1, np.int64)
-    np.cumsum(table[1] - table[0], out=bounds[1:])
-    return bounds
+def _row_count(table: RunTable) -> int:
+    return int((table[1] - table[0]).sum())
 
 
 def _join_neighbours(
