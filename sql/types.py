@@ -33,6 +33,7 @@ from raydb.storage.enums import enum_of
 from raydb.storage.fields import field_collation, stored_schema, with_collation
 from raydb.storage.integers import UHUGEINT
 from raydb.storage.nested import leaf_types, map_leaves
+from raydb.storage.tables.table import UNTYPED
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID
 from raydb.values import replace
@@ -133,6 +134,8 @@ def data_type_of(node: exp.DataType) -> pa.DataType:
     of range.
     """
     kind = node.this
+    if node.args.get("collate") is not None:
+        raise NotSupportedError("COLLATE in a type is not supported: it goes behind the value")
     if (system := _SYSTEM_TYPES.get(system_type(node))) is not None:
         return system
     if kind is _DType.USERDEFINED:
@@ -214,7 +217,7 @@ def resolved_field(field: pa.Field) -> pa.Field:
     written = field_collation(field)
     if not written:
         return field
-    if field.type != pa.string():
+    if field.type not in (pa.string(), UNTYPED):
         raise ProgrammingError(
             f"column '{field.name}' is {sql_type_name(field.type)}; only VARCHAR has a collation"
         )

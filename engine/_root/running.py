@@ -366,18 +366,19 @@ def variable(name: str) -> pa.Scalar | None:
 def without_variables(what: str) -> Iterator[None]:
     """Refuse what reads variables for a while: `what` is kept, and others have other variables.
 
-    Texts are compared letter by letter if they have no collation, whatever the connection says.
+    Texts of no collation are compared letter by letter, see `letter_by_letter`.
     """
     running = current.get()
     if running is None:
         yield
         return
-    before = running.variables, running.collation
-    running.variables, running.collation = _NoVariables(what), ""
+    before = running.variables
+    running.variables = _NoVariables(what)
     try:
-        yield
+        with letter_by_letter():
+            yield
     finally:
-        running.variables, running.collation = before
+        running.variables = before
 
 
 class _NoVariables(dict[str, "pa.Scalar"]):
@@ -414,6 +415,20 @@ def default_collation() -> str:
     """Return the collation of texts that have none in that statement, '' for letter by letter."""
     running = current.get()
     return "" if running is None else running.collation
+
+
+@contextmanager
+def letter_by_letter() -> Iterator[None]:
+    """Compare texts of no collation letter by letter for a while, whatever the connection says."""
+    running = current.get()
+    if running is None:
+        yield
+        return
+    before, running.collation = running.collation, ""
+    try:
+        yield
+    finally:
+        running.collation = before
 
 
 def user_types() -> Mapping[str, pa.DataType]:

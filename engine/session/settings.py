@@ -428,8 +428,8 @@ COLLATION = register(
         "",
         lambda text, _: known_collation(text) if text else "",
         "`'NOCASE'`, `'NOACCENT'`, `'NFC'`, such as `'NOCASE.NOACCENT'`, `'BINARY'`, `''`",
-        "the collation of texts that have none, wherever they are compared but in CHECK and in"
-        " generated columns",
+        "the collation of texts that have none, wherever they are compared but in CHECK, DEFAULT"
+        " and generated columns",
     )
 )
 NPROBE = register(

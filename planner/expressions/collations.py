@@ -42,6 +42,8 @@ def known_collation(name: str) -> str:
     if len(parts) == 1 and parts[0] in _BINARY_NAMES:
         return BINARY
     for part in parts:
+        if part == BINARY:
+            raise ProgrammingError(f"the collation '{part}' stands alone")
         if part not in _KEYS:
             near = did_you_mean(part, (*_KEYS, BINARY))
             raise ProgrammingError(f"collation '{part}' does not exist{near}")
@@ -86,6 +88,15 @@ def common_collation(operands: Sequence[Expression]) -> str:
     return next(iter(found), "")
 
 
+def collation_of_elements(values: Expression) -> str:
+    """Return the collation of the texts in a list that is written out, '' for any other."""
+    match values:
+        case Call(function="list_value", arguments=elements):
+            return common_collation(elements)
+        case _:
+            return ""
+
+
 def compared_by(operands: Sequence[Expression]) -> str:
     """Return the collation by which texts beside each other are compared, '' for letter by letter.
 
@@ -110,9 +121,15 @@ def collated_key(expression: Expression, collation: str | None = None) -> Expres
     return expression
 
 
-def collated_keys(operands: Sequence[Expression]) -> tuple[Expression, ...]:
-    """Return what texts beside each other are compared by."""
-    collation = compared_by(operands)
+def collated_keys(
+    operands: Sequence[Expression], collation: str | None = None
+) -> tuple[Expression, ...]:
+    """Return what texts beside each other are compared by.
+
+    collation: the one that was theirs before they had a type in common, None for what they have.
+    """
+    if collation is None:
+        collation = compared_by(operands)
     return tuple(collated_key(_bare(operand), collation) for operand in operands)
 
 

@@ -233,8 +233,9 @@ def compare(function: str, left: Expression, right: Expression) -> Call:
     kind = left.type
     if kind.id in _COMPARED_AS_THEY_ARE and kind == right.type:
         return Call(function, (left, right), BOOLEAN)
-    both = collated_keys((left, right))
+    both = left, right
     operands = comparable(*(_with_members(both) if function in ("equal", "not_equal") else both))
+    operands = collated_keys(operands, compared_by(both))
     if function not in ("equal", "not_equal") and not has_order(operands[0].type):
         raise NotSupportedError(f"maps have no order: {describe(left)} and {describe(right)}")
     return Call(function, operands, BOOLEAN)
@@ -290,7 +291,9 @@ def is_in(operand: Expression, items: Sequence[Expression]) -> Expression:
 
 def is_distinct(left: Expression, right: Expression) -> Expression:
     """Return `left IS DISTINCT FROM right`: NULL equals NULL, and the answer is never NULL."""
-    same = Call("not_distinct", comparable(*_with_members(collated_keys((left, right)))), BOOLEAN)
+    operands = comparable(*_with_members((left, right)))
+    keys = collated_keys(operands, compared_by((left, right)))
+    same = Call("not_distinct", keys, BOOLEAN)
     return Call("not", (same,), BOOLEAN)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.names import Names, Qualified, index_names, is_same, known_name, needs_quotes
+from raydb.planner.expressions.collations import collation_of
 from raydb.planner.expressions.functions.nested.structs import struct_of_pairs
 from raydb.planner.expressions.nodes import Column
 from raydb.planner.expressions.types import BIGINT
@@ -113,7 +114,8 @@ class Outer:
             return None
         if expression not in self.columns:
             name = expression.name if isinstance(expression, Column) else "outer"
-            self.columns[expression] = Column(next(self.numbers), name, expression.type)
+            collation = collation_of(expression)
+            self.columns[expression] = Column(next(self.numbers), name, expression.type, collation)
         return self.columns[expression]
 
 

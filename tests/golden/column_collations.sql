@@ -125,3 +125,38 @@ SELECT 'ANN' BETWEEN (name COLLATE NOCASE) AND 'ann', strpos(name, 'NN'), contai
 -- true | 2 | true | true | true | true
 SELECT 1 ORDER BY 1 COLLATE NOCASE;
 -- error: ProgrammingError: COLLATE needs a text
+CREATE TYPE mood AS ENUM ('Sad', 'ok');
+CREATE TABLE pair (c VARCHAR COLLATE NOCASE, d VARCHAR, m mood, i INTEGER);
+INSERT INTO pair VALUES ('Sad', 'SAD', 'Sad', 1), ('b', 'B', 'ok', 2);
+SELECT EXISTS (SELECT 1 FROM pair o WHERE o.d = p.c), (SELECT p.c) = 'SAD', 'SAD' IN (SELECT p.c), (SELECT count(*) FROM pair o WHERE o.d = p.c) FROM pair p ORDER BY i;
+-- true | true | true | 1
+-- true | false | false | 1
+SELECT x FROM pair p, LATERAL (SELECT p.c AS x) s WHERE x = 'SAD';
+-- 'Sad'
+DELETE FROM pair WHERE NOT EXISTS (SELECT 1 FROM pair o WHERE o.d = pair.c) RETURNING i;
+-- (no rows)
+SELECT c = m, c <= m, m BETWEEN c AND 'Z', c IN (m, 'x'), c IN (SELECT m FROM pair), CASE c WHEN m THEN 1 END, contains(c, m) FROM pair ORDER BY i;
+-- true | true | true | true | true | 1 | true
+-- false | true | false | false | false | NULL | false
+SELECT count(*) FROM pair a JOIN pair b ON a.c = b.m;
+-- 1
+SELECT arg_max(i, c), min_by(i, c), arg_max(i, c, 1) FROM (VALUES ('b' COLLATE NOCASE, 1), ('A', 2), ('C', 3)) t(c, i);
+-- 3 | 2 | [3]
+SELECT list(DISTINCT c ORDER BY c) FROM pair;
+-- error: NotSupportedError: list(DISTINCT x ORDER BY x) of texts that have a collation is not supported (line 1, column 8)
+SELECT (c, i) BETWEEN ('s', 0) AND ('SAD', 1), (c, i) NOT BETWEEN ('s', 0) AND ('SAD', 1), CASE (c, i) WHEN ('SAD', 1) THEN 'yes' END FROM pair ORDER BY i;
+-- true | false | 'yes'
+-- false | true | NULL
+SELECT value FROM (UNPIVOT pair ON c) WHERE value = 'SAD';
+-- 'Sad'
+SELECT c = i FROM pair;
+-- error: ProgrammingError: cannot compare 'c' (VARCHAR) with 'i' (INTEGER) (line 1, column 8)
+SELECT CAST('a' AS VARCHAR COLLATE NOCASE);
+-- error: NotSupportedError: COLLATE in a type is not supported: it goes behind the value (line 1, column 13)
+SELECT 'a' COLLATE NOCASE.BINARY;
+-- error: ProgrammingError: the collation 'binary' stands alone (line 1, column 8)
+CREATE TABLE usual (a INTEGER, b BOOLEAN DEFAULT ('a' = 'A'), c COLLATE NOCASE AS ('k'));
+SET default_collation = 'NOCASE';
+INSERT INTO usual (a) VALUES (1) RETURNING b, c = 'K';
+-- false | true
+RESET default_collation;

@@ -14,6 +14,7 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import fold
 from raydb.planner.expressions.aggregates import (
+    AGGREGATES,
     ORDERED_AGGREGATES,
     QUANTILES,
     backward,
@@ -141,6 +142,10 @@ def bind_aggregate_call(written: WrittenCall, context: Context) -> AggregateCall
         call = replace(call, filter=both[0] if len(both) == 1 else logical("and", both))
     order = bind_order_items(written.order, context)
     if call.distinct and any(item.expression not in call.arguments for item in order):
+        if compared_by(call.arguments[:1]):
+            raise NotSupportedError(
+                f"{name}(DISTINCT x ORDER BY x) of texts that have a collation is not supported"
+            )
         raise ProgrammingError(
             f"{name}(DISTINCT ...) can be ordered by its arguments only, as the others are not kept"
         )
@@ -324,14 +329,18 @@ def _collated(
     """Return an aggregate that compares texts of a collation as one that compares their keys.
 
     min(x), max(x)       ->  arg_min(x, key), arg_max(x, key)
+    arg_min(a, x)        ->  arg_min(a, key)
     count(DISTINCT x)    ->  count(DISTINCT key)
     """
-    if len(arguments) != 1 or not compared_by(arguments):
+    if not arguments or not compared_by(arguments[-1:]):
         return name, arguments
-    (argument,) = arguments
-    if name in ("min", "max"):
-        return f"arg_{name}", [argument, collated_key(argument)]
-    return name, [collated_key(argument)] if name == "count" and distinct else arguments
+    *others, last = arguments
+    if name in ("min", "max") and not others:
+        return f"arg_{name}", [last, collated_key(last)]
+    is_found = name in AGGREGATES and AGGREGATES[name].name in ("arg_min", "arg_max")
+    if is_found or (name == "count" and distinct):
+        return name, [*others, collated_key(last)]
+    return name, arguments
 
 
 def _constant(argument: Expression, context: Context) -> Expression:

@@ -10,10 +10,10 @@ from sqlglot import exp
 from raydb.errors import DataError, ProgrammingError, did_you_mean
 from raydb.names import fold
 from raydb.planner.expressions.aggregates import AGGREGATES, WINDOW_FUNCTIONS, is_aggregate
-from raydb.planner.expressions.collations import collated_keys
+from raydb.planner.expressions.collations import collated_keys, compared_by
 from raydb.planner.expressions.functions.moments.time import date_part
 from raydb.planner.expressions.functions.moments.zones import at_time_zone, current_moment
-from raydb.planner.expressions.nodes import Literal
+from raydb.planner.expressions.nodes import Call, Literal
 from raydb.planner.expressions.registry import SCALARS
 from raydb.planner.expressions.signature import require_list
 from raydb.planner.expressions.types import is_list
@@ -78,9 +78,10 @@ def _call(name: str, arguments: Sequence[Expression]) -> Expression:
         known = (*SCALARS, *AGGREGATES, "cast", "extract")
         raise ProgrammingError(f"function '{name}' does not exist{did_you_mean(name, known)}")
     function = SCALARS[name]
-    if function.name in _COMPARING:
-        arguments = collated_keys(arguments)
-    return function.call(name, arguments)
+    call = function.call(name, arguments)
+    if function.name in _COMPARING and isinstance(call, Call):
+        call = replace(call, arguments=collated_keys(call.arguments, compared_by(arguments)))
+    return call
 
 
 @binds(exp.StartsWith, reads="this expression")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError
@@ -35,6 +37,10 @@ from raydb.sql.bind.expression.row_values import compare_rows, row_nodes, rows_a
 from raydb.sql.bind.expression.subquery import bind_all, bind_any, bind_row_subquery, query_in
 from raydb.sql.parse.nodes import collation_name, require_only, unsupported
 from raydb.sql.types import bound_type, system_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 _BOTH = frozenset({"this", "expression"})
 # The last two describe PostgreSQL's `/`.
@@ -124,6 +130,13 @@ def _row(node: exp.Expr, context: Context) -> list[Expression]:
     return bind_all_of([node] if nodes is None else nodes, context)
 
 
+def _rows(nodes: Sequence[exp.Expr], context: Context) -> list[list[Expression]]:
+    """Return the values of rows; where some node is no row, each is one value."""
+    if all(row_nodes(each) for each in nodes):
+        return [_row(each, context) for each in nodes]
+    return [[bind_expression(each, context)] for each in nodes]
+
+
 @binds(*_ARITHMETIC, reads=" ".join(_OPERANDS))
 def _arithmetic(node: exp.Expr, context: Context) -> Expression:
     # A long sum leans to the left; a loop keeps it off Python's stack.
@@ -180,17 +193,25 @@ def _negate(node: exp.Expr, context: Context) -> Expression:
 
 @binds(exp.Between, reads="this low high symmetric")
 def _between(node: exp.Expr, context: Context) -> Expression:
-    operand, low, high = bind_all_of((node.this, node.args["low"], node.args["high"]), context)
+    operand, low, high = _rows((node.this, node.args["low"], node.args["high"]), context)
     if node.args.get("symmetric"):
         return logical("or", [_lies_between(operand, *ends) for ends in ((low, high), (high, low))])
     return _lies_between(operand, low, high)
 
 
-def _lies_between(operand: Expression, low: Expression, high: Expression) -> Expression:
-    if operand.type == TEXT and (collation := compared_by((operand, low, high))):
-        operand = collate(operand, collation)
-    bounds = compare("greater_equal", operand, low), compare("less_equal", operand, high)
+def _lies_between(
+    operand: Sequence[Expression], low: Sequence[Expression], high: Sequence[Expression]
+) -> Expression:
+    """Return the condition of BETWEEN, of rows or of one value each."""
+    if len(operand) == len(low) == len(high):
+        places = zip(operand, low, high, strict=True)
+        operand = [_collated(each, compared_by((each, *ends))) for each, *ends in places]
+    bounds = compare_rows("greater_equal", operand, low), compare_rows("less_equal", operand, high)
     return logical("and", bounds)
+
+
+def _collated(operand: Expression, collation: str) -> Expression:
+    return collate(operand, collation) if collation and operand.type == TEXT else operand
 
 
 @binds(exp.In, reads="this expressions query field")
@@ -332,15 +353,15 @@ def _try_cast(node: exp.Expr, context: Context) -> Expression:
 @binds(exp.Case, reads="this ifs default")
 def _case(node: exp.Expr, context: Context) -> Expression:
     operand = node.this
-    subject = None if operand is None else bind_expression(operand, context)
     conditions: list[Expression] = []
     values: list[Expression] = []
     for branch in node.args["ifs"]:
         require_only(branch, "this", "true")
-        when = bind_expression(branch.this, context)
-        conditions.append(
-            as_condition(when, "WHEN") if subject is None else compare("equal", subject, when)
-        )
+        if operand is None:
+            condition = as_condition(bind_expression(branch.this, context), "WHEN")
+        else:
+            condition = compare_rows("equal", *_rows((operand, branch.this), context))
+        conditions.append(condition)
         values.append(bind_expression(branch.args["true"], context))
     default = node.args.get("default")
     values += bind_all_of([default or exp.Null()], context)

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from raydb.errors import Error, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import is_same
+from raydb.planner.expressions.collations import collation_of_elements
 from raydb.planner.expressions.nodes import Expression, conjuncts, substitute
 from raydb.planner.expressions.nodes import Literal as Constant
 from raydb.planner.expressions.signature import require_list
@@ -199,7 +200,10 @@ def _bind_unnest(node: exp.Expr, alias: tuple[str, tuple[str, ...]], binding: Bi
     """Return the elements of lists as rows: unnest(a, b) [WITH ORDINALITY]."""
     context = context_of(binding, Scope(), "unnest()")
     lists = [require_list("unnest()", bind_expression(each, context)) for each in node.expressions]
-    items = tuple((new_column(binding, "unnest", each.type.value_type), each) for each in lists)
+    items = tuple(
+        (new_column(binding, "unnest", each.type.value_type, collation_of_elements(each)), each)
+        for each in lists
+    )
     counts = node.args.get("offset")
     number = new_column(binding, "ordinality", pa.int64()) if counts else None
     plan = Unnest(Values((), ((),)), items, number=number)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from raydb.errors import ProgrammingError
 from raydb.planner.catalog import CatalogInfo
 from raydb.planner.expressions.nodes import Column, Expression, Literal
-from raydb.running import without_variables
+from raydb.running import letter_by_letter, without_variables
 from raydb.sql.bind.binding import Binding, context_of, table_columns
 from raydb.sql.bind.expression.expression import bind_condition, bind_expression
 from raydb.sql.bind.query.query import bind_query
@@ -46,7 +46,8 @@ def bind_default(definition: TableDefinition, column: str) -> Expression:
     if text is None:
         return Literal(None, field.type)
     context = context_of(_binding(), Scope(), "DEFAULT")
-    return assign(bind_expression(stored_tree(text), context), field)
+    with letter_by_letter():
+        return assign(bind_expression(stored_tree(text), context), field)
 
 
 def bind_conversion(

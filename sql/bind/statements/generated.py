@@ -24,7 +24,8 @@ from raydb.sql.bind.query.query import bind_query
 from raydb.sql.bind.scope import table_scope
 from raydb.sql.bind.statements.constraint import row_columns
 from raydb.sql.parse.stored_expressions import stored_tree
-from raydb.storage.fields import field_type, stored_field, typed_schema
+from raydb.sql.types import resolved_field
+from raydb.storage.fields import field_collation, field_type, stored_field, typed_schema
 from raydb.storage.tables.table import UNTYPED
 from raydb.values import replace
 
@@ -56,8 +57,10 @@ def typed_generated(definition: TableDefinition) -> TableDefinition:
             position = definition.schema.get_field_index(each.column)
             field = definition.schema.field(position)
             if field.type == UNTYPED:
-                kind, collation = closed(typed(value).type), collation_of(value)
+                kind = closed(typed(value).type)
+                collation = field_collation(field) or collation_of(value)
                 made = stored_field(each.column, kind, nullable=field.nullable, collation=collation)
+                resolved_field(made)
                 definition = replace(definition, schema=definition.schema.set(position, made))
     return definition
 
