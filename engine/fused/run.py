@@ -154,7 +154,11 @@ def run_table_job(job: TableJob, memory: Memory) -> tuple[pa.Table, PreparedJob 
     else:
         plan = job.filled()
         made = prepare_fused(plan)
-        rows = run_fused(plan, made, job.image.tables, job.image.cache, memory)
+        if job.by_row:
+            image = Image(job.image.tables, job.image.fact, job.image.cache)
+            rows = _run_by_row(plan, made, image, memory)
+        else:
+            rows = decode_groups(plan, made.launch())
     return read_chosen(rows, job.chosen, job.image), made
 
 

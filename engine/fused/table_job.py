@@ -31,13 +31,20 @@ if TYPE_CHECKING:
     from raydb.storage.tables.table import ForeignKey, Table, TableDefinition
 
 
+# The accumulators of so many groups a row take longer to make and to look at than the rows take to
+# be numbered by their groups.
+_GROUPS_A_ROW = 16
+_FEW_GROUPS = 2**16
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class TableJob:
     """A scan that is ready to run: its fused plan on an image, and what the image is asked for.
 
     columns: those of the plan's hierarchies; `scan` is None where the plan fetches rows or a device
     runs it: see `filled`. measures: in the order of the accumulators' positions. chosen: by their
-    columns, the aggregates of which the plan tells the row (gather.py).
+    columns, the aggregates of which the plan tells the row (gather.py). by_row: whether the plan
+    fetches rows, or has so many groups that those which have rows are numbered.
     """
 
     plan: FusedScanAggregate
@@ -46,6 +53,7 @@ class TableJob:
     measures: tuple[Expression, ...]
     scan: ScanPlan | None
     chosen: Mapping[Column, AggregateCall]
+    by_row: bool
 
     def run(self) -> FusedResult:
         """Scan the rows."""
@@ -60,9 +68,9 @@ class TableJob:
         """
         image = self.image
         row_ids = (
-            np.broadcast_to(np.uint32(0), image.row_count)
-            if self.plan.is_direct
-            else np.arange(image.first_row, image.fact.row_count, dtype=np.uint32)
+            np.arange(image.first_row, image.fact.row_count, dtype=np.uint32)
+            if self.by_row
+            else np.broadcast_to(np.uint32(0), image.row_count)
         )
         codes = tuple(_joint_codes(image, each) for each in image.hierarchies)
         measures = tuple(self._found_measures())
@@ -158,7 +166,10 @@ def fuse_on_rows(
     if plan.value_parts and plan.job.group_count > DENSE_GROUPS:
         return None
     plan = replace(plan, gathered=tuple((column, original[column]) for column, _ in plan.gathered))
-    if plan.is_direct and scan.backends == ("cpu",):
+    by_row = not plan.is_direct
+    if scan.backends == ("cpu",):
+        by_row |= plan.job.group_count > max(_FEW_GROUPS, _GROUPS_A_ROW * image.row_count)
+    if scan.backends == ("cpu",) and not by_row:
         columns = tuple(
             ScanColumn(
                 each.code_counts, image.zones(each.sources) if len(each.sources) == 1 else None
@@ -166,8 +177,8 @@ def fuse_on_rows(
             for each in image.hierarchies
         )
         ready = prepare_scan(plan.job, columns, image.row_count)
-        return TableJob(plan, image, columns, tuple(measures), ready, chosen)
-    return TableJob(plan, image, (), tuple(measures), None, chosen)
+        return TableJob(plan, image, columns, tuple(measures), ready, chosen, by_row)
+    return TableJob(plan, image, (), tuple(measures), None, chosen, by_row)
 
 
 def _together(star: Star, fact: TableDefinition) -> dict[ForeignKey, frozenset[Attribute]]:

@@ -441,14 +441,20 @@ class Image:
         key = key_of(attributes[0], self.fact.definition)
         assert key is not None
         inputs = self._dimension_values(key, attributes)
-        columns = [encode_column(inputs[attribute]) for attribute in attributes]
-        codes, tuples = join_codes(columns)
         rows = self.fact.foreign_rows[key][self.first_row :]
-        # A row without a partner has -1, which takes the last code: that of NULLs.
+        # A row without a partner has -1, which takes the last value: NULL.
+        occurs = np.zeros(len(inputs[attributes[0]]), np.bool_)
+        occurs[rows] = True
+        known = np.flatnonzero(occurs)
+        columns = [encode_column(inputs[each].take(pa.array(known))) for each in attributes]
+        codes, tuples = join_codes(columns)
         values = tuple(
             column.values.take(pa.array(tuples[:, place])) for place, column in enumerate(columns)
         )
-        return Coded(narrow_codes(codes, len(tuples))[rows], values)
+        narrow = narrow_codes(codes, len(tuples))
+        code_of = np.zeros(len(occurs), narrow.dtype)
+        code_of[known] = narrow
+        return Coded(code_of[rows], values)
 
     def _dimension_values(
         self, key: ForeignKey, attributes: Iterable[Attribute]

@@ -90,11 +90,15 @@ class Lambda:
 
 
 class _Judged:
-    """What `registry.may_raise` and `has_subquery` have found of a call: rules ask every part."""
+    """What `registry.may_raise` and `has_subquery` have found of a call, for rules ask every part.
 
-    __slots__ = ("has_subquery", "may_raise")
+    hashed: its hash, which is that of all parts.
+    """
+
+    __slots__ = ("has_subquery", "hashed", "may_raise")
 
     has_subquery: bool
+    hashed: int
     may_raise: bool
 
 
@@ -118,7 +122,11 @@ class Call(_Judged):
         return self.written or self.function
 
     def __hash__(self) -> int:
-        return hash((self.function, self.arguments))
+        try:
+            return self.hashed
+        except AttributeError:
+            object.__setattr__(self, "hashed", hash((self.function, self.arguments)))
+            return self.hashed
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ better a plan is made for it, which takes some milliseconds: see `MIN_COMPARED`.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -185,6 +186,7 @@ def _gathered(calls: Iterable[AggregateCall]) -> float:
     return sum(map(_fetched, read)) + (ORDER_COST if read else 0.0)
 
 
+@lru_cache(maxsize=256)  # It is asked of each BVH.
 def _fetched(expression: Expression) -> float:
     """Return what an expression costs a row whose attributes are fetched for it."""
     attributes = attributes_of(expression)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import raydb
-from raydb.engine.fused import derived_cache, jobs, table_job
+from raydb.engine.fused import derived_cache, jobs, run, table_job
 from raydb.engine.fused.column_codes import column_codes
 from raydb.engine.fused.delta import look_up
 from raydb.engine.fused.derived_cache import DerivedCache
@@ -115,6 +115,8 @@ def test_a_scan_has_the_rows_of_the_general_path(con, query):
         "UPDATE sale SET size = 7, shop = 1 WHERE size = 2",
         "INSERT INTO sale VALUES (-1, 4, 'BOAT', 3, 1.25, 2.5)",
         "UPDATE shop SET city = 'Nice' WHERE city = 'Lyon'",
+        "INSERT INTO shop VALUES (9, 'Rome', 2)",
+        "INSERT INTO sale VALUES (-2, 9, 'AIR', 1, 7.5, NULL)",
     ):
         if statement is not None:
             con.execute(statement)
@@ -159,6 +161,17 @@ def test_few_rows_that_pass_may_have_many_groups(con, most, monkeypatch):
     assert len(fused) > 5
     every = node(con, "SELECT id % 1000, size, sum(amount) FROM sale GROUP BY 1, 2")
     assert every["path"] == "general"
+
+
+def test_groups_that_are_many_for_their_rows_are_numbered(con, monkeypatch):
+    query = "SELECT id % 50, city, mode, sum(amount), max(size) FROM sale, shop WHERE shop = s_id"
+    query += " AND size < 7 GROUP BY 1, 2, 3"
+    monkeypatch.setattr(table_job, "_FEW_GROUPS", 5)
+    monkeypatch.setattr(table_job, "_GROUPS_A_ROW", 0.01)
+    with patch.object(run, "_run_by_row", wraps=run._run_by_row) as by_row:
+        fused, general = answers(con, query)
+    assert fused == general
+    assert by_row.called
 
 
 def test_more_groups_than_numbers_are_looked_up(con, monkeypatch):
