@@ -35,13 +35,11 @@ class Turns:
             if self._holder is None or self._holder == thread:
                 self._give(thread)
                 return
-            called = Lock()
-            called.acquire()
-            own = thread, called
-            self._waiting.append(own)
-            # To ask sooner is in vain: each of those before it may have the turn for so long.
-            patience = PATIENCE_SECONDS * len(self._waiting)
+        called = Lock()
+        called.acquire()
+        own = thread, called
         try:
+            patience = self._queue(own)
             while not called.acquire(timeout=patience):
                 if self._goes_on(own):
                     return
@@ -61,6 +59,15 @@ class Turns:
 
     def _give(self, thread: int) -> None:
         self._holder, self._since = thread, perf_counter()
+
+    def _queue(self, own: tuple[int, Lock]) -> float:
+        """Wait behind the others; return for how many seconds nothing can be due."""
+        with self._mutex:
+            self._waiting.append(own)
+            if self._holder is None:  # It has come meanwhile.
+                self._pass_on()
+            # Each of those before it may have the turn for so long.
+            return PATIENCE_SECONDS * max(len(self._waiting), 1)
 
     def _pass_on(self) -> None:
         if self._waiting:
