@@ -97,6 +97,7 @@ class PreparedStar:
         self._fixed["star"] = None
         self._bvh = bvh
         self._keyed = keyed
+        self._every_code = np.ones(keyed.code_count, np.bool_)
         self._columns = keyed.columns(star.keys)
         self._conditions = conditions
         self._masked = [_masked(*each) for each in conditions.others]
@@ -120,7 +121,7 @@ class PreparedStar:
 
     def fill(self, literals: Literals) -> JobCells | None:
         """Return the cells of these literals with their runs; None where it is to be planned."""
-        allowed = np.ones(self._keyed.code_count, np.bool_)
+        allowed = self._every_code.copy()
         for each in self._masked:
             mask = each.mask(literals, self._bvh)
             if mask is None:

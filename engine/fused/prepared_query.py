@@ -138,9 +138,7 @@ class FilledQuery:
         return self._job
 
     def _prepare(self) -> CpuJob:
-        cells = self.cells
-        assert cells.runs is not None
-        return self.query.jobs.prepare(cells.maps, cells.group_count, cells.runs)
+        return self.query.jobs.of_cells(self.cells)
 
 
 class PreparedWithNewer:
@@ -175,8 +173,6 @@ class PreparedWithNewer:
         if cells is None:
             return None
         job = self._star.plan(cells)
-        assert cells.runs is not None
-        prepared = self._jobs.prepare(cells.maps, cells.group_count, cells.runs)
         predicates = filled_predicates(self._open_star, filling.literals)
         star = replace(delta.star, predicates=predicates)
         scan = None if delta.scan is None else replace(delta.scan, star=star)
@@ -186,7 +182,7 @@ class PreparedWithNewer:
             self._first.names,
             self._first.types,
             None,
-            jobs={job: prepared},
+            jobs={job: self._jobs.of_cells(cells)},
             deltas={newer: self._rows} if self._keeps_rows else {},
         )
 

@@ -21,7 +21,7 @@ from raydb.engine.fused.table_scan import Image
 from raydb.kernels.backends.aggregates import AGGREGATES, WIDE
 from raydb.kernels.backends.backend import Accumulator, FusedResult
 from raydb.kernels.backends.cpu.cpu_backend import CpuBackend
-from raydb.kernels.backends.cpu.runs import runs_of
+from raydb.kernels.backends.cpu.runs import living_runs, runs_of
 from raydb.kernels.backends.cpu.states import find_states
 from raydb.kernels.backends.fallback import prepare_job
 from raydb.kernels.bvh.bvh import Measure, narrow_measure
@@ -29,20 +29,20 @@ from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
 from raydb.kernels.codecs.arrow_numbers import to_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping
 
     from numpy.typing import NDArray
 
     from raydb.engine.context.memory import Memory
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.fused.table_job import TableJob
-    from raydb.kernels.backends.backend import CodeMap, PreparedJob
+    from raydb.kernels.backends.backend import PreparedJob
     from raydb.kernels.backends.cpu.cpu_backend import CpuJob
-    from raydb.kernels.backends.cpu.runs import Runs, RunTable
+    from raydb.kernels.backends.cpu.runs import Runs
     from raydb.kernels.backends.cpu.states import CpuStates
     from raydb.kernels.bvh.bvh import Bvh
     from raydb.planner.expressions.nodes import AggregateCall, Column, Expression
-    from raydb.planner.stars.fused_scan import FusedScanAggregate
+    from raydb.planner.stars.fused_scan import FusedScanAggregate, JobCells
     from raydb.storage.tables.table import Table
 
 T = TypeVar("T")
@@ -52,7 +52,8 @@ def prepare_fused(plan: FusedScanAggregate) -> PreparedJob:
     """Return what every run of the plan needs, to be made once."""
     if plan.runs is None or plan.backends != ("cpu",) or plan.job.sieved:
         return prepare_job(plan.backends, plan.index, plan.job)
-    return StarJobs(plan).prepare(plan.job.maps, plan.job.group_count, plan.runs, plan.job.places)
+    jobs, job = StarJobs(plan), plan.job
+    return jobs.prepare(runs_of(jobs.bvh, job.maps, plan.runs, job.places), job.group_count)
 
 
 # Of a BVH the states of so many lists of functions are kept.
@@ -67,23 +68,19 @@ class StarJobs:
     """What jobs on the CPU whose runs are known have in common, whatever a star's constants are."""
 
     def __init__(self, plan: FusedScanAggregate) -> None:
-        self._bvh = plan.index.with_checked_rows()
+        self.bvh = plan.index.with_checked_rows()
         self._backend = CpuBackend()
         self._functions = tuple([(each.function, each.measure) for each in plan.job.accumulators])
-        self._known = _states.setdefault(self._bvh, {})
+        self._known = _states.setdefault(self.bvh, {})
 
-    def prepare(
-        self,
-        maps: Sequence[CodeMap],
-        group_count: int,
-        table: RunTable,
-        places: NDArray[np.int64] | None = None,
-    ) -> CpuJob:
-        """Return the job of some constants, ready to be launched.
+    def of_cells(self, cells: JobCells) -> CpuJob:
+        """Return the job over some cells, ready to be launched."""
+        assert cells.runs is not None
+        runs = living_runs(self.bvh, cells.maps, cells.runs, cells.row_count, cells.passing)
+        return self.prepare(runs, cells.group_count)
 
-        maps, group_count, places: as of `FusedJob`. table: its runs, of which rows may be deleted.
-        """
-        runs = runs_of(self._bvh, maps, table, places)
+    def prepare(self, runs: Runs, group_count: int) -> CpuJob:
+        """Return the job over some runs, ready to be launched."""
         return self._backend.prepare_runs(runs, group_count, partial(self._states_of, runs))
 
     def _states_of(self, runs: Runs, *, by_runs: bool) -> CpuStates:
@@ -91,7 +88,7 @@ class StarJobs:
         asked = self._functions, by_runs
         known = self._known.get(asked)
         if known is None:
-            states = self._find_states(self._bvh.row_count, by_runs=by_runs)
+            states = self._find_states(self.bvh.row_count, by_runs=by_runs)
             known = states, any(state.kind in WIDE for state in states.states)
             if len(self._known) >= MOST_STATES:
                 self._known.clear()
@@ -100,7 +97,7 @@ class StarJobs:
         return self._find_states(runs.row_count, by_runs=by_runs) if is_wide else states
 
     def _find_states(self, row_count: int, *, by_runs: bool) -> CpuStates:
-        return find_states(self._functions, self._bvh.measures, row_count, by_runs=by_runs)
+        return find_states(self._functions, self.bvh.measures, row_count, by_runs=by_runs)
 
 
 class TimedJob:

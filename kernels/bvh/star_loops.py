@@ -156,6 +156,27 @@ def _reduce_to_axes(
 
 
 @leaf
+def _share_passing(
+    hierarchies: Integers,
+    coordinates: NDArray[np.int32],
+    parts: Integers,
+    axis_parts: Integers,
+    ways: Integers,
+) -> float:
+    """Return which share of the rows the stored codes let pass, if all codes are as frequent."""
+    share = 1.0
+    for hierarchy in range(len(hierarchies)):
+        if ways[hierarchy] == BY_ROW_DROPPING:
+            begin, axis = hierarchies[hierarchy, CODES], hierarchies[hierarchy, AXIS]
+            passing, touched = 0, 0
+            for code in range(begin, begin + hierarchies[hierarchy, CODE_COUNT]):
+                passing += parts[code] >= 0
+                touched += axis_parts[axis + coordinates[code]] >= 0
+            share *= passing / max(touched, 1)
+    return share
+
+
+@leaf
 def _list_steps(
     hierarchies: Integers, axis_parts: Integers, steps: Integers, firsts: Integers
 ) -> int:
@@ -280,7 +301,7 @@ def find_star_runs(
     where all are addressable.
 
     Returns (state, ways, parts, axis_parts, chosen, counts, table, intervals, group_count,
-    row_count); of another state than DONE nothing else counts.
+    row_count, passing); of another state than DONE nothing else counts.
     """
     _keep_compared(compared, hierarchies, ranks, allowed)
     count = len(hierarchies)
@@ -295,6 +316,7 @@ def find_star_runs(
     state, rows = DONE, 0
     groups = _number_groups(hierarchies, keyed, codes[1], allowed, parts, chosen, counts)
     _reduce_to_axes(hierarchies, codes[0], parts, axis_parts, ways)
+    passing = _share_passing(hierarchies, codes[0], parts, axis_parts, ways)
     steps, firsts = np.empty((axis_count, 3), np.int64), np.zeros(count + 1, np.int64)
     last = _list_steps(hierarchies, axis_parts, steps, firsts)
     total = 1
@@ -310,4 +332,4 @@ def find_star_runs(
         firsts = firsts[: last + 2]
         found = _walk(hierarchies, steps, firsts, firsts.copy(), cells, offsets, room, wide)
         table, intervals, rows = room[:, : found[0]].copy(), wide[: found[1]].copy(), found[2]
-    return state, ways, parts, axis_parts, chosen, counts, table, intervals, groups, rows
+    return state, ways, parts, axis_parts, chosen, counts, table, intervals, groups, rows, passing

@@ -85,7 +85,8 @@ class GroupPart:
 class JobCells:
     """The cells of a star's job, and what the groups of their rows are made of.
 
-    The fields are those of `FusedJob` and `FusedScanAggregate`.
+    The fields are those of `FusedJob` and `FusedScanAggregate`. passing: about which share of the
+    rows of the runs the maps let pass, where these are known.
     """
 
     intervals: NDArray[np.int64]
@@ -98,6 +99,7 @@ class JobCells:
     residual_predicates: tuple[Expression, ...] = ()
     residual_keys: Items = ()
     runs: NDArray[np.int64] | None = None
+    passing: float = 1.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)

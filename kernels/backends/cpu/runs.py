@@ -93,26 +93,28 @@ def runs_of(
 
     maps, places: those of the job.
     """
+    passing = math.prod([_passing(bvh, each) for each in maps if not each.by_cell and each.filters])
     if places is not None:
         table = within(table, places)
+    return living_runs(bvh, maps, table, _row_count(table), passing)
+
+
+def living_runs(
+    bvh: Bvh, maps: Sequence[CodeMap], table: RunTable, row_count: int, passing: float
+) -> Runs:
+    """Return the runs of a job from ranges of so many places, without those of deleted rows."""
     if bvh.dead is not None:
         table = _punch(table, bvh.dead)
-    row_count = _row_count(table)
-    by_row = [code_map for code_map in maps if not code_map.by_cell]
-    if not by_row:
-        return Runs(table, row_count, (), 1.0)
+        row_count = _row_count(table)
     coded = [
         (frozen(bvh.codes[bvh.stored.index(code_map.hierarchy)]), code_map.groups)
-        for code_map in by_row
+        for code_map in maps
+        if not code_map.by_cell
     ]
     # Narrow codes first, so that loops over two kinds of codes take them in one order.
     coded.sort(key=lambda codes_groups: codes_groups[0].itemsize)
-    return Runs(
-        table,
-        row_count,
-        tuple([(codes, np.concatenate([groups[-1:], groups])) for codes, groups in coded]),
-        math.prod([_passing(bvh, code_map) for code_map in by_row if code_map.filters]),
-    )
+    looked_up = tuple([(codes, np.concatenate([groups[-1:], groups])) for codes, groups in coded])
+    return Runs(table, row_count, looked_up, passing)
 
 
 def within(table: RunTable, places: NDArray[np.int64]) -> RunTable:

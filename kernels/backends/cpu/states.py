@@ -98,12 +98,14 @@ class CpuStates:
     def values(self, rows: NDArray[np.int64], arrays: Arrays) -> tuple[NDArray[Any], ...]:
         """Return the values of each function; a wide sum becomes Python integers."""
         return tuple(
-            rows
-            if answer is None
-            else wide_sum(*arrays[answer[0]])
-            if self.states[answer[0]].kind in WIDE
-            else arrays[answer[0]][answer[1]]
-            for answer in self.answers
+            [
+                rows
+                if answer is None
+                else wide_sum(*arrays[answer[0]])
+                if self.states[answer[0]].kind in WIDE
+                else arrays[answer[0]][answer[1]]
+                for answer in self.answers
+            ]
         )
 
 

@@ -7,6 +7,7 @@ some keys is made once.
 
 from __future__ import annotations
 
+from dataclasses import field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -51,6 +52,9 @@ MOST_KEYED = 32
 # Each comparison passes over all codes; a mask of more, as of a long IN, is made in less time.
 MOST_COMPARED = 16
 
+# Of a comparison the ranks of so many values are kept.
+MOST_RANGES = 64
+
 # What a comparison with NULL lets pass: without a row it would not be asked.
 _NO_RANKS = ((0, 0),)
 
@@ -60,12 +64,28 @@ _BY_CELL, _DROPS, _DONE = 1, 3, 0
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Compared:
-    """A comparison: `head` are its predicate, its hierarchy, and where its level's ranks begin."""
+    """A comparison: `head` are its predicate, its hierarchy, and where its level's ranks begin.
+
+    known: the rows of some values.
+    """
 
     head: tuple[int, int, int]
     function: str
     values: Sequence[Any]
     literal: Literal
+    known: dict[Any, tuple[int, ...]] = field(default_factory=dict)
+
+    def rows(self, literal: Literal) -> tuple[int, ...]:
+        """Return its rows in the table of comparisons, for a literal of the level's type."""
+        value = literal.value
+        known = self.known.get(value)
+        if known is None:
+            ranges = rank_ranges(self.function, self.values, literal) or _NO_RANKS
+            known = tuple([number for each in ranges for number in (*self.head, *each)])
+            if len(self.known) >= MOST_RANGES:
+                self.known.clear()
+            self.known[value] = known
+        return known
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -84,13 +104,10 @@ class Conditions:
 
         value_of: returns what stands in the place of a literal.
         """
-        rows = [
-            (*each.head, first, end)
-            for each in self.compared
-            for first, end in rank_ranges(each.function, each.values, value_of(each.literal))
-            or _NO_RANKS
-        ]
-        return np.array(rows, np.int64).reshape(-1, 5)
+        table: list[int] = []
+        for each in self.compared:
+            table += each.rows(value_of(each.literal))
+        return np.array(table, np.int64).reshape(-1, 5)
 
 
 class KeyedBvh:
@@ -169,14 +186,14 @@ class KeyedBvh:
         loops = star_loops()
         if loops is None:
             return None
-        state, ways, parts, axis_parts, chosen, counts, runs, intervals, groups, rows = (
+        state, ways, parts, axis_parts, chosen, counts, runs, intervals, groups, rows, passing = (
             loops.find_star_runs(*self._arrays, ranks, compared, allowed, *self._cells)
         )
         if state != _DONE:
             return None
         maps = self._maps(ways.tolist(), parts, axis_parts)
         made = self._parts(columns, chosen, counts.tolist())
-        return JobCells(intervals, maps, groups, rows, made, groups, runs=runs)
+        return JobCells(intervals, maps, groups, rows, made, groups, runs=runs, passing=passing)
 
     def _maps(
         self, ways: Sequence[int], parts: NDArray[np.int64], axis_parts: NDArray[np.int64]
