@@ -1,1 +1,5 @@
 """Connections and cursors, the session that runs their statements, and the command `raydb`."""
+
+from raydb.late import import_on_use
+
+import_on_use(__name__)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 import raydb
 from raydb.kernels import code_cache
 from raydb.kernels.backends.cpu import warm
+from raydb.late import pc
 from raydb.room import size_text
 from raydb.storage.flat import open_table, write_table
 

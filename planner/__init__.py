@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raydb.late import import_on_use
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.common_tables import Contents
     from raydb.planner.plan.nodes import PhysicalPlan, Plan
+
+import_on_use(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ import math
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-import pyarrow.compute as pc
-
+from raydb.late import pc
 from raydb.planner.expressions.nodes import (
     Attribute,
     Call,

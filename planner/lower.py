@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from raydb.kernels.stored.deferred import Deferred
+from raydb.planner import first_numbers, key_filters, ordered_rows, top_rows
 from raydb.planner.expressions.nodes import (
     Call,
     Column,
@@ -16,11 +17,8 @@ from raydb.planner.expressions.nodes import (
     columns_of,
     conjuncts,
 )
-from raydb.planner.first_numbers import with_most
 from raydb.planner.index_lookup import find_lookup
-from raydb.planner.key_filters import KeySending, send_keys
 from raydb.planner.optimizer import optimize_apart, optimize_unfused
-from raydb.planner.ordered_rows import lower_ordered
 from raydb.planner.plan.common_tables import fresh_numbers, reads_working_table
 from raydb.planner.plan.nodes import (
     Aggregate,
@@ -45,12 +43,11 @@ from raydb.planner.plan.nodes import (
     Window,
 )
 from raydb.planner.plan.statistics import Statistics
+from raydb.planner.stars import delta
 from raydb.planner.stars.choose import choose_job
 from raydb.planner.stars.costs import general_cost
 from raydb.planner.stars.deferred import MAX_MEMBERS, DeferredScan, with_values, without_values
-from raydb.planner.stars.delta import part_star
 from raydb.planner.stars.fused_scan import FusedScanAggregate
-from raydb.planner.top_rows import find_top_rows
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -89,9 +86,9 @@ class Lowering:
         """Choose how to run each node of a plan."""
         return _lower(plan, self)
 
-    def sending(self) -> KeySending:
+    def sending(self) -> key_filters.KeySending:
         """Return what tells which keys of joins filter their other sides."""
-        return KeySending(
+        return key_filters.KeySending(
             self.statistics, self.filters, partial(_groups_of_few_keys, lowering=self)
         )
 
@@ -115,11 +112,11 @@ def _lower(plan: Plan, lowering: Lowering) -> PhysicalPlan:
             lookup = find_lookup([predicate], lowering.catalog.tables[scan.table])
             return replace(plan, source=replace(scan, lookup=lookup)) if lookup else plan
         case Filter(source=Window() as window, predicate=predicate):
-            return replace(plan, source=with_most(window, predicate)).map_sources(go)
+            return replace(plan, source=first_numbers.with_most(window, predicate)).map_sources(go)
         case Limit():
-            if (ordered := lower_ordered(plan, lowering)) is not None:
+            if (ordered := ordered_rows.lower_ordered(plan, lowering)) is not None:
                 return ordered
-            top = find_top_rows(plan, lowering.catalog)
+            top = top_rows.find_top_rows(plan, lowering.catalog)
             return (plan if top is None else top).map_sources(go)
         case InnerJoin(sources=sources) if len(sources) != 2:
             raise AssertionError(f"order_joins left a join of {len(sources)} sources")
@@ -261,7 +258,7 @@ def _fuse_sets(
     told_apart += [e for _, call in plan.aggregates if call.distinct for e in call.arguments]
     groups = Statistics(lowering.catalog).group_count(plan.source, told_apart)
     if groups * _ROWS_A_GROUP <= lowering.catalog.tables[star.fact].row_count:
-        parted = part_star(star, lowering.fresh)
+        parted = delta.part_star(star, lowering.fresh)
         one_set = replace(plan, grouping=None)
         fused = parted if isinstance(parted, str) else _fuse(one_set, parted.star, lowering)
         if not isinstance(fused, str) and not isinstance(parted, str):
@@ -306,7 +303,7 @@ def _lower_join(plan: InnerJoin | OuterJoin | SemiJoin, lowering: Lowering) -> H
                 pairs.append((one, other))
             case _:
                 residual.append(condition)
-    sent = send_keys(plan, pairs, null_safe, lowering.sending())
+    sent = key_filters.send_keys(plan, pairs, null_safe, lowering.sending())
     return HashJoin(
         "inner" if isinstance(plan, InnerJoin) else plan.kind,
         _lower(sent.left, lowering),

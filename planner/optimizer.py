@@ -1,8 +1,12 @@
-"""The ordered rules from a bound plan to an optimized one, each plan -> plan."""
+"""The ordered rules from a bound plan to an optimized one, each plan -> plan.
+
+A rule has the name of its file in `rules/`, which is imported for the first plan that needs it.
+"""
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import Subquery
@@ -32,31 +36,7 @@ from raydb.planner.plan.nodes import (
     Star,
     Union,
 )
-from raydb.planner.rules.compare_dates import compare_dates
-from raydb.planner.rules.compare_instants import compare_instants
-from raydb.planner.rules.factor_disjunctions import factor_disjunctions
-from raydb.planner.rules.filter_common_tables import filter_common_tables
-from raydb.planner.rules.fix_clock import fix_clock
-from raydb.planner.rules.fold_constants import fold_constants
-from raydb.planner.rules.imply_filters import imply_filters
-from raydb.planner.rules.inline_common_tables import inline_common_tables
-from raydb.planner.rules.inline_projects import inline_projects
-from raydb.planner.rules.lift_computed_keys import lift_computed_keys
-from raydb.planner.rules.lift_outer_joins import lift_outer_joins
-from raydb.planner.rules.match_stars import match_stars
-from raydb.planner.rules.merge_joins import merge_joins
-from raydb.planner.rules.order_joins import order_joins
-from raydb.planner.rules.prune_columns import prune_columns, prune_common_tables
-from raydb.planner.rules.push_down_filters import push_down_filters
-from raydb.planner.rules.push_down_limits import push_down_limits
-from raydb.planner.rules.push_down_semi_joins import push_down_semi_joins
-from raydb.planner.rules.reduce_group_keys import reduce_group_keys
-from raydb.planner.rules.reduce_pairs import reduce_pairs, reduce_pairs_of_common_tables
-from raydb.planner.rules.remove_redundant import remove_redundant
-from raydb.planner.rules.split_outer_joins import split_outer_joins
-from raydb.planner.rules.split_unions import split_unions
-from raydb.planner.rules.strengthen_joins import strengthen_joins
-from raydb.planner.rules.unnest_subqueries import unnest_subqueries
+from raydb.planner.rules import prune_columns, reduce_pairs
 from raydb.storage.enums import EnumType
 
 if TYPE_CHECKING:
@@ -68,71 +48,69 @@ if TYPE_CHECKING:
     Rule = Callable[[Plan, CatalogInfo], Plan]
 
 # What takes joins apart and orders them; what is below a star is left as it was matched.
-_PLACING_RULES: tuple[Rule, ...] = (
-    imply_filters,
-    push_down_filters,
-    lift_outer_joins,
-    push_down_semi_joins,
-    push_down_limits,
-    order_joins,
-    reduce_group_keys,
-    prune_columns,
-    reduce_pairs,
+_PLACING_RULES: tuple[str, ...] = (
+    "imply_filters",
+    "push_down_filters",
+    "lift_outer_joins",
+    "push_down_semi_joins",
+    "push_down_limits",
+    "order_joins",
+    "reduce_group_keys",
+    "prune_columns",
+    "reduce_pairs",
 )
 
 # Projects go first, so that joins below them meet; stars are matched on whole joins.
-_MATCHING_RULES: tuple[Rule, ...] = (
-    fix_clock,
-    fold_constants,
-    compare_instants,
-    compare_dates,
-    factor_disjunctions,
-    remove_redundant,
-    inline_projects,
-    strengthen_joins,
-    merge_joins,
-    filter_common_tables,
-    split_unions,
-    split_outer_joins,
-    lift_computed_keys,
-    match_stars,
+_MATCHING_RULES: tuple[str, ...] = (
+    "fix_clock",
+    "fold_constants",
+    "compare_instants",
+    "compare_dates",
+    "factor_disjunctions",
+    "remove_redundant",
+    "inline_projects",
+    "strengthen_joins",
+    "merge_joins",
+    "filter_common_tables",
+    "split_unions",
+    "split_outer_joins",
+    "lift_computed_keys",
+    "match_stars",
 )
 
-RULES = (*_MATCHING_RULES, *_PLACING_RULES)
-
 # The other rules know no subqueries.
-_OPENING_RULES: tuple[Rule, ...] = (inline_common_tables, unnest_subqueries)
+_OPENING_RULES: tuple[str, ...] = ("inline_common_tables", "unnest_subqueries")
 
 # What an inner join may come of.
 _JOINED = (InnerJoin, OuterJoin, SemiJoin, Union, CommonTable, FILTERS)
 
 # Rules that change nothing in a plan without one of some nodes or functions, which a look at it
 # tells. Of them only unnesting makes new ones.
-NEEDS: Mapping[Rule, tuple[type | str, ...]] = {
-    inline_common_tables: (CommonTable,),
-    unnest_subqueries: (Apply, Subquery),
-    fix_clock: ("now",),
-    fold_constants: (CONSTANTS, EnumType),
-    compare_instants: ("cast_in_zone",),
-    compare_dates: (DATE_CASTS,),
-    factor_disjunctions: ("or",),
-    remove_redundant: (CONSTANTS, EnumType, KEYS_ALONE, INNER_SORTS),
-    inline_projects: (INNER_PROJECTS, Union, OuterJoin, CommonTable),
-    strengthen_joins: (OuterJoin,),
-    merge_joins: _JOINED,
-    filter_common_tables: (CommonTable,),
-    split_unions: (Union,),
-    split_outer_joins: (OuterJoin,),
-    lift_computed_keys: (COMPUTED_KEYS, INNER_PROJECTS),
-    match_stars: (Aggregate,),
-    imply_filters: _JOINED,
-    push_down_filters: (Filter, *_JOINED),
-    lift_outer_joins: (OuterJoin,),
-    push_down_semi_joins: (SemiJoin,),
-    push_down_limits: (Limit,),
-    order_joins: _JOINED,
-    reduce_group_keys: (Aggregate,),
-    reduce_pairs: _JOINED,
+NEEDS: Mapping[str, tuple[type | str, ...]] = {
+    "inline_common_tables": (CommonTable,),
+    "unnest_subqueries": (Apply, Subquery),
+    "fix_clock": ("now",),
+    "fold_constants": (CONSTANTS, EnumType),
+    "compare_instants": ("cast_in_zone",),
+    "compare_dates": (DATE_CASTS,),
+    "factor_disjunctions": ("or",),
+    "remove_redundant": (CONSTANTS, EnumType, KEYS_ALONE, INNER_SORTS),
+    "inline_projects": (INNER_PROJECTS, Union, OuterJoin, CommonTable),
+    "strengthen_joins": (OuterJoin,),
+    "merge_joins": _JOINED,
+    "filter_common_tables": (CommonTable,),
+    "split_unions": (Union,),
+    "split_outer_joins": (OuterJoin,),
+    "lift_computed_keys": (COMPUTED_KEYS, INNER_PROJECTS),
+    "match_stars": (Aggregate,),
+    "imply_filters": _JOINED,
+    "push_down_filters": (Filter, *_JOINED),
+    "lift_outer_joins": (OuterJoin,),
+    "push_down_semi_joins": (SemiJoin,),
+    "push_down_limits": (Limit,),
+    "order_joins": _JOINED,
+    "reduce_group_keys": (Aggregate,),
+    "reduce_pairs": _JOINED,
 }
 
 # Who is shown each rule's name, the plan before it and the plan after it: a verifier, a debugger.
@@ -155,14 +133,14 @@ def optimize(plan: Plan, catalog: CatalogInfo, found: Contents | None = None) ->
     if CommonTable not in kinds:
         return _match_and_place(rules, catalog, plan)
     # One rule looks at a query together with those of WITH that it reads.
-    place = rules.index(filter_common_tables)
+    place = rules.index("filter_common_tables")
     plan = map_queries(plan, partial(_apply_all, rules[:place], catalog))
-    plan = _apply(filter_common_tables, catalog, plan)
+    plan = _apply("filter_common_tables", catalog, plan)
     plan = map_queries(plan, partial(_match_and_place, rules[place + 1 :], catalog))
-    return reduce_pairs_of_common_tables(prune_common_tables(plan))
+    return reduce_pairs.reduce_pairs_of_common_tables(prune_columns.prune_common_tables(plan))
 
 
-def _match_and_place(matching: Iterable[Rule], catalog: CatalogInfo, plan: Plan) -> Plan:
+def _match_and_place(matching: Iterable[str], catalog: CatalogInfo, plan: Plan) -> Plan:
     """Apply rules up to the one that matches stars, and those that leave stars alone."""
     return optimize_apart(_apply_all(matching, catalog, plan), catalog)
 
@@ -187,19 +165,26 @@ def optimize_apart(plan: Plan, catalog: CatalogInfo) -> Plan:
 
 
 @lru_cache(maxsize=256)
-def needed_rules(rules: tuple[Rule, ...], kinds: frozenset[type | str]) -> tuple[Rule, ...]:
+def needed_rules(rules: tuple[str, ...], kinds: frozenset[type | str]) -> tuple[str, ...]:
     """Return the rules that may change something in a plan with these contents."""
     return tuple(r for r in rules if r not in NEEDS or not kinds.isdisjoint(NEEDS[r]))
 
 
-def _apply_all(rules: Iterable[Rule], catalog: CatalogInfo, plan: Plan) -> Plan:
+def _apply_all(rules: Iterable[str], catalog: CatalogInfo, plan: Plan) -> Plan:
     for rule in rules:
         plan = _apply(rule, catalog, plan)
     return plan
 
 
-def _apply(rule: Rule, catalog: CatalogInfo, plan: Plan) -> Plan:
-    after = rule(plan, catalog)
+def _apply(rule: str, catalog: CatalogInfo, plan: Plan) -> Plan:
+    after = _rule_of(rule)(plan, catalog)
     for watch in watchers:
-        watch(rule.__name__, plan, after, catalog)
+        watch(rule, plan, after, catalog)
     return after
+
+
+@cache
+def _rule_of(name: str) -> Rule:
+    """Return the rule of a name, which is also that of its file."""
+    found: Rule = getattr(import_module(f"raydb.planner.rules.{name}"), name)
+    return found

@@ -20,12 +20,12 @@ from raydb.errors import Error, NotSupportedError, ProgrammingError
 from raydb.names import fold
 from raydb.planner.expressions.aggregates import AGGREGATES, WINDOW_FUNCTIONS
 from raydb.planner.expressions.registry import SCALARS
+from raydb.sql import queried_tables
 from raydb.sql.parse.nodes import before_dot, locate, may_name, nodes_of
 from raydb.sql.parse.query import qualifiers_of
 from raydb.sql.parse.reader import name_in
-from raydb.sql.parse.statements.macro import forget_places, macro_of
+from raydb.sql.parse.statements import macro
 from raydb.sql.parse.written import text_of
-from raydb.sql.queried_tables import QUERY, is_queried, queried
 from raydb.sql.statement_trees import map_trees
 from raydb.values import dataclass
 
@@ -62,11 +62,11 @@ def expand_macros(statement: T, relations: Relations) -> T:
 
 def expand_tree(tree: exp.Expr, relations: Relations, inside: Place | None = None) -> exp.Expr:
     """Return a tree without calls of macros; inside: the place of the view that it is of."""
-    if relations.macros is None and not may_name(tree, QUERY):
+    if relations.macros is None and not may_name(tree, queried_tables.QUERY):
         return tree
     expansion = _Expansion(relations.macros, inside)
     calls = nodes_of(tree, exp.Anonymous)
-    if not any(is_queried(node) or expansion.call(node) for node in calls):
+    if not any(queried_tables.is_queried(node) or expansion.call(node) for node in calls):
         return tree
     return expansion.expand(tree.copy(), ())
 
@@ -115,7 +115,7 @@ class _Expansion:
         for node in reversed(nodes_of(tree, exp.Anonymous) if calls is None else calls):
             call = self.call(node)
             if call is None:
-                if is_queried(node):
+                if queried_tables.is_queried(node):
                     self._put_queried(node, stack)
                 continue
             if call.key in stack:
@@ -154,7 +154,7 @@ class _Expansion:
         if stack.count(_IN_QUERY) > _MOST_QUERIES:
             raise NotSupportedError("query() is nested too deeply")
         try:
-            body = queried(node)
+            body = queried_tables.queried(node)
         except Error as error:
             locate(error, node)
             raise
@@ -224,7 +224,7 @@ def _path(node: exp.Expr) -> Iterator[str]:
 
 def _is_function(name: str) -> bool:
     known = name.lower()
-    return known in SCALARS or known in AGGREGATES or known in WINDOW_FUNCTIONS
+    return known in AGGREGATES or known in WINDOW_FUNCTIONS or known in SCALARS
 
 
 def _in_place(call: _Call, body: exp.Expr) -> exp.Expr:
@@ -304,7 +304,7 @@ def _chosen(
             raise ProgrammingError(f"{call.name}() has an argument without a name behind one")
         else:
             placed.append(argument)
-    overloads = macro_of(call.definition)
+    overloads = macro.macro_of(call.definition)
     fitting = [each for each in overloads if _takes(each, len(placed), named)]
     if len(fitting) != 1:
         known = " or ".join(each.signature for each in overloads)
@@ -359,7 +359,7 @@ def _put(body: exp.Expr, given: Mapping[str, exp.Expr]) -> exp.Expr:
         value = given[name].copy()
         if counts[name] > 1:
             # A kept plan takes a constant of a text for what stands in one place.
-            forget_places(value)
+            macro.forget_places(value)
         for field in node.parts[1:]:
             value = exp.Dot(this=exp.Paren(this=value), expression=field)
         if node is body:

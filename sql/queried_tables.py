@@ -23,7 +23,7 @@ from raydb.sql.parse.query import query_of, refuse_parameters
 from raydb.sql.parse.reader import tokenize
 from raydb.sql.parse.schema_names import resolve_schema
 from raydb.sql.parse.statements.macro import forget_places
-from raydb.storage.formats import FORMATS
+from raydb.storage.formats import known as file_formats
 
 # What is in the text of each statement that has one.
 QUERY = "query"
@@ -97,7 +97,7 @@ def _table(text: str) -> exp.Expr:
     A path with a slash, or whose last part is a format of files, is that of a file.
     """
     ending = text.rpartition(".")[2].lower()
-    if "/" in text or any(ending in each.extensions for each in FORMATS.values()):
+    if "/" in text or any(ending in each.extensions for each in file_formats.FORMATS.values()):
         table = exp.Table(this=exp.Literal.string(text))
         return exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))
     if not _NAME.fullmatch(text):

@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import ProgrammingError
+from raydb.late import pc
 from raydb.storage.nested import leaf_types, map_leaves, rebuild
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from raydb.late import pc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

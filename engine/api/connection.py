@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Self
 import pyarrow as pa
 
 from raydb import errors
-from raydb.engine.api.appender import Appender
-from raydb.engine.api.cursor import Cursor
-from raydb.engine.api.many_runs import run_many
+from raydb.engine.api import appender, many_runs
+from raydb.engine.api import cursor as cursors
 from raydb.engine.catalog.shared_database import SharedDatabase
 from raydb.engine.databases.open_databases import leave, open_alone, share
 from raydb.engine.session.session import Session
 from raydb.engine.session.settings import configured, option_text
-from raydb.engine.statements.names import check_free
+from raydb.engine.statements import names
 from raydb.errors import InterfaceError, OperationalError, ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.backends.choice import warm_up
@@ -131,13 +130,13 @@ class Connection:
         if session.has_tables:
             warm_up()  # Without tables the first fused job begins it, and reading files needs none.
 
-    def cursor(self) -> Cursor:
+    def cursor(self) -> cursors.Cursor:
         """Return a new cursor, which shares the connection's transaction, as PEP 249 says.
 
         Raises InterfaceError on a closed connection.
         """
         self._open_session()
-        return Cursor(self)
+        return cursors.Cursor(self)
 
     def duplicate(self) -> Connection:
         """Return another connection to the same database, such as for a thread of its own.
@@ -153,11 +152,11 @@ class Connection:
                 copy.queries.cluster = session.queries.cluster.joined()
             return Connection(copy)
 
-    def execute(self, sql: str, parameters: Parameters = ()) -> Cursor:
+    def execute(self, sql: str, parameters: Parameters = ()) -> cursors.Cursor:
         """Run a text on a new cursor and return the cursor; see `Cursor.execute`."""
         return self.cursor().execute(sql, parameters)
 
-    def sql(self, sql: str, parameters: Parameters = ()) -> Cursor | None:
+    def sql(self, sql: str, parameters: Parameters = ()) -> cursors.Cursor | None:
         """Run a text and return a cursor on its rows, None where it has none.
 
         The cursor shows its rows at a prompt and in a notebook, and may stand in FROM by the name
@@ -199,7 +198,7 @@ class Connection:
         """
         return [(errors.Warning, errors.Warning(text)) for text in dict.fromkeys(self._warnings)]
 
-    def executemany(self, sql: str, parameters: Iterable[Parameters]) -> Cursor:
+    def executemany(self, sql: str, parameters: Iterable[Parameters]) -> cursors.Cursor:
         """Run a statement once for each set of parameters; see `Cursor.executemany`."""
         return self.cursor().executemany(sql, parameters)
 
@@ -215,7 +214,7 @@ class Connection:
         with self._lock:
             session = self._open_session()
             session.database.catch_up()
-            check_free(name, session.database.snapshot)
+            names.check_free(name, session.database.snapshot)
             session.python.register(name, data)
 
     def unregister(self, name: str) -> None:
@@ -238,9 +237,9 @@ class Connection:
 
         return Graph(self, nodes, edges)
 
-    def appender(self, table: str, columns: Sequence[str] | None = None) -> Appender:
+    def appender(self, table: str, columns: Sequence[str] | None = None) -> appender.Appender:
         """Return an appender, the fast way to insert rows one by one; see `Appender`."""
-        return Appender(self, table, columns)
+        return appender.Appender(self, table, columns)
 
     def ui(self, *, port: int | None = None, browser: bool = True) -> UiServer:
         """Show the database on a page in the browser, and return what serves it; see docs/ui.md.
@@ -383,7 +382,7 @@ class Connection:
 
     def _execute_among(
         self, sql: str, variables: Mapping[str, object], parameters: Parameters
-    ) -> Cursor:
+    ) -> cursors.Cursor:
         """Run a text whose FROM may name some variables, which are not the caller's own."""
         with self._lock:
             python = self._open_session().python
@@ -408,7 +407,7 @@ class Connection:
         with self._lock, self._running() as running:
             session = self._open_session()
             try:
-                return run_many(session, sql, parameters, running)
+                return many_runs.run_many(session, sql, parameters, running)
             finally:
                 session.databases.release()
 

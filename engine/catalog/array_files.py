@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from raydb.engine.catalog.indexes import stored_calibration
 from raydb.kernels.text import text_index
-from raydb.kernels.vector import ivf
-from raydb.kernels.vector.ivf_merge import Merged
+from raydb.kernels.vector import ivf, ivf_merge
 from raydb.storage.durable.sections import write_sections
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -25,11 +24,8 @@ if TYPE_CHECKING:
     Arrays = Mapping[str, NDArray[Any] | Pieces]
     Content = tuple[Arrays, dict[str, Any]]
 
-_CONTENTS: dict[str, Callable[[Any], Content]] = {
-    "ivf": ivf.to_arrays,
-    "fts": text_index.to_arrays,
-    "cal": stored_calibration.to_arrays,
-}
+# Whose `to_arrays` gives the content of a file of a kind.
+_KINDS: dict[str, Any] = {"ivf": ivf, "fts": text_index, "cal": stored_calibration}
 
 
 class ArrayFiles:
@@ -85,7 +81,10 @@ class ArrayFiles:
 
 def content_of(kind: str, value: Deferred[Any]) -> Content:
     """Return the arrays of an index or of calibrations, and the rest as JSON values."""
-    return value.to_arrays() if isinstance(value, Merged) else _CONTENTS[kind](value.get())
+    if isinstance(value, ivf_merge.Merged):
+        return value.to_arrays()
+    content: Content = _KINDS[kind].to_arrays(value.get())
+    return content
 
 
 def write_arrays(arrays: Arrays, properties: dict[str, Any], sink: BinaryIO) -> None:

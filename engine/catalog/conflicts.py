@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydb.engine.catalog.indexes.vector_index import check_change
+from raydb.engine.catalog.indexes import vector_index
 from raydb.engine.catalog.snapshot import Snapshot
 from raydb.engine.catalog.stored_bvh import columns_read
 from raydb.errors import ConflictError
@@ -92,7 +92,7 @@ def _with_rows(
             raise _conflict("table", change.table)
         numbered = _numbered(change, base.snapshot, newest.snapshot)
         _check_rows_are_there(numbered, snapshot)
-        check_change(numbered, snapshot)
+        vector_index.check_change(numbered, snapshot)
         snapshot = beside(partial(snapshot.with_change, numbered), numbered.row_count)
         moved.append(numbered)
     return snapshot, moved

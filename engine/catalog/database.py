@@ -12,8 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from raydb.engine.catalog.indexes.table_indexes import drop_lost_indexes, renumber_rows
-from raydb.engine.catalog.indexes.vector_index import check_change
+from raydb.engine.catalog.indexes import table_indexes, vector_index
 from raydb.errors import InterfaceError, ProgrammingError, did_you_mean
 from raydb.interrupts import beside
 from raydb.storage.tables.changes import compact_tables
@@ -138,7 +137,7 @@ class Database:
     def define(self, snapshot: Snapshot) -> None:
         """Go on with a snapshot in which anything may be different."""
         if snapshot is not self.snapshot:
-            self._state = _State(self._state.base, drop_lost_indexes(snapshot), None)
+            self._state = _State(self._state.base, table_indexes.drop_lost_indexes(snapshot), None)
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Apply changes of rows, one after the other.
@@ -147,7 +146,7 @@ class Database:
         """
         snapshot = self.snapshot
         for change in changes:
-            check_change(change, snapshot)
+            vector_index.check_change(change, snapshot)
             snapshot = beside(partial(snapshot.with_change, change), change.row_count)
         if changes:
             base, unsaved = self._state.base, self._state.unsaved
@@ -254,7 +253,7 @@ class Database:
         after = self.snapshot.with_changes(compact_tables(before, _most(VACUUM_BYTES, context)))
         for table in before.values():
             if table.live is not None:
-                after = renumber_rows(after, table.name, table.live)
+                after = table_indexes.renumber_rows(after, table.name, table.live)
         self.define(after.with_merged_bvhs(context))
         self.save(frees_space=True)
         if self.shared.store is not None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.catalog.indexes.vector_index import check_change
+from raydb.engine.catalog.indexes import vector_index
 from raydb.engine.catalog.stored_sequence import replay_position
 from raydb.errors import DataError, IntegrityError, NotSupportedError
 from raydb.kernels.stored.described import Described
@@ -88,7 +88,7 @@ def replay(records: Sequence[bytes], snapshot: Snapshot, file: str) -> Snapshot:
                 content = content[length:]
             change = _change(table, parts, described)
             try:
-                check_change(change, snapshot)
+                vector_index.check_change(change, snapshot)
                 snapshot = snapshot.with_change(change)
             except (IntegrityError, DataError, NotSupportedError) as error:
                 raise described.fault(f"a change that can be ({error})") from error

@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import IntegrityError, NotSupportedError
+from raydb.late import pc
 from raydb.storage.tables.constraints import key_text
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from raydb.planner.expressions.nodes import Expression
     from raydb.storage.tables.following import RowRules
     from raydb.storage.tables.table import TableDefinition

@@ -20,15 +20,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 
+from raydb.engine.catalog import stored_rows
 from raydb.engine.catalog.array_files import ArrayFiles, content_of, write_arrays
 from raydb.engine.catalog.bvh_file import bvh_content, describe_bvh, load_bvh
-from raydb.engine.catalog.indexes import stored_calibration
+from raydb.engine.catalog.indexes import lent, stored_calibration, vector_index
 from raydb.engine.catalog.indexes.lending import lenders_of
-from raydb.engine.catalog.indexes.lent import lent_arrays
-from raydb.engine.catalog.indexes.vector_index import load_index
 from raydb.engine.catalog.log_records import encode_changes, replay, size_bytes
 from raydb.engine.catalog.snapshot import Snapshot
-from raydb.engine.catalog.stored_rows import Files, FilesAhead, write_rows
 from raydb.engine.catalog.stored_sequence import Moved, describe_sequences, load_sequences
 from raydb.engine.catalog.stored_table import (
     check_definitions,
@@ -50,7 +48,7 @@ from raydb.kernels.stored.deferred import Deferred, DeferredValues
 from raydb.kernels.stored.described import Described
 from raydb.kernels.stored.stored_arrays import between, flags
 from raydb.kernels.text import text_index
-from raydb.kernels.vector.ivf_merge import Merged
+from raydb.kernels.vector import ivf_merge
 from raydb.storage.durable.sections import read_sections
 from raydb.storage.flat import open_table
 from raydb.storage.tables.changes import Load
@@ -225,8 +223,8 @@ class Store:
         """Take the vectors of indexes that were just written from their files, not from memory."""
         indexes = snapshot.vector_indexes if self.directory.local_folder is not None else {}
         for index in indexes.values():
-            name = self._files.find(index) if isinstance(index, Merged) else None
-            if isinstance(index, Merged) and name in self._written:
+            name = self._files.find(index) if isinstance(index, ivf_merge.Merged) else None
+            if isinstance(index, ivf_merge.Merged) and name in self._written:
                 index.read_from(read_sections(self.directory.open_file(name)).arrays)
 
     def _discard_unnamed(self) -> set[str]:
@@ -239,9 +237,11 @@ class Store:
     def _write_files(self, snapshot: Snapshot, most: int) -> tuple[Snapshot, Properties, list[str]]:
         """Write what is not in a file yet; return the snapshot, its state and all its files."""
         vector_indexes = self._write_all("ivf", snapshot.vector_indexes)
-        rows = Files(partial(self._write_file, "flat"), self._open_part, most)
+        rows = stored_rows.Files(partial(self._write_file, "flat"), self._open_part, most)
         tables = {
-            name: write_rows(table, rows, self._lenders(table, snapshot, vector_indexes))
+            name: stored_rows.write_rows(
+                table, rows, self._lenders(table, snapshot, vector_indexes)
+            )
             for name, table in snapshot.tables.items()
         }
         snapshot = replace(snapshot, tables=tables)
@@ -276,7 +276,7 @@ class Store:
             return []
         return lenders_of(table, snapshot.vector_indexes, files, set(self._written))
 
-    def files(self, written: list[str], most: int = STATEMENT_BYTES) -> FilesAhead:
+    def files(self, written: list[str], most: int = STATEMENT_BYTES) -> stored_rows.FilesAhead:
         """Return what writes files before a commit; their names are added to `written`.
 
         What no change names later is to be given up, see `discard`.
@@ -290,7 +290,7 @@ class Store:
             content = partial(write_arrays, *content_of(kind, index))
             self._files.note_ahead(index, write(content, kind))
 
-        return FilesAhead(write, self._open_part, most, write_index)
+        return stored_rows.FilesAhead(write, self._open_part, most, write_index)
 
     def discard(self, names: Sequence[str]) -> None:
         """Remove files unless a commit has made them part of the database."""
@@ -389,7 +389,7 @@ class Store:
     def _lent(self, file: Described, width: int) -> Deferred[Vectors]:
         """Return what the file of an index lends to rows."""
         arrays = self._open(file, read_sections).arrays
-        return Deferred(partial(lent_arrays, arrays, width))
+        return Deferred(partial(lent.lent_arrays, arrays, width))
 
     def _with_foreign_rows(
         self, table: Table, tables: Mapping[str, Table], described: Described
@@ -446,7 +446,7 @@ class Store:
                     raise state.fault(f"a state with one index '{index.name}'")
                 sections = self._open(known[index.name], read_sections)
                 given = sections.arrays, sections.properties, index, table
-                indexes[index.name] = found = Deferred(partial(load_index, *given))
+                indexes[index.name] = found = Deferred(partial(vector_index.load_index, *given))
                 self._files.note(found, known[index.name].text())
         if indexes.keys() != known.keys():
             raise state["vector_indexes"].fault("the indexes of its tables")

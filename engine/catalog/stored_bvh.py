@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.fused.build_bvh import build_bvh
+from raydb.engine.fused import build_bvh as building
 from raydb.errors import DataError
 from raydb.planner.catalog import NewerRows
 from raydb.planner.expressions.nodes import attributes_of
@@ -87,7 +87,7 @@ def built(
     definition: BvhDefinition, tables: Mapping[str, Table], context: StatementContext
 ) -> StoredBvh:
     """Build a BVH. Raises DataError when a measure or the cells do not fit 64 bits."""
-    return stored(build_bvh(definition, tables, context), tables)
+    return stored(building.build_bvh(definition, tables, context), tables)
 
 
 def stored(info: BvhInfo, tables: Mapping[str, Table]) -> StoredBvh:

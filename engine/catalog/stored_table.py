@@ -18,8 +18,8 @@ from raydb.engine.catalog.indexes.lent import BorrowingPart, LentColumn
 from raydb.engine.catalog.stored_sequence import load_identity
 from raydb.errors import Error, NotSupportedError
 from raydb.kernels.stored.described import Described
-from raydb.kernels.vector.exact_search import METRICS
-from raydb.kernels.vector.graph import MOST_DEGREE
+from raydb.kernels.vector import exact_search
+from raydb.kernels.vector import graph as vector_graph
 from raydb.storage.flat.kinds import is_vector, kind_of
 from raydb.storage.tables.constraints import MAX_ROWS, check_columns, resolve_references
 from raydb.storage.tables.following import ACTIONS, CASCADE
@@ -299,11 +299,11 @@ def _index(described: Described) -> Index:
 
 
 def _metric(described: Described) -> str:
-    return described.text(*METRICS)
+    return described.text(*exact_search.METRICS)
 
 
 def _degree(described: Described) -> int:
-    return described.integer(0, MOST_DEGREE // 2)
+    return described.integer(0, vector_graph.MOST_DEGREE // 2)
 
 
 def _quantization(described: Described) -> str:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.fused.denormalise import fetch
 from raydb.engine.operators.relation import joined
 from raydb.engine.operators.scan.comparisons import comparisons_of, is_ordered_otherwise
 from raydb.errors import DataError
+from raydb.late import pc
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Attribute, Column, attributes_of, rewrite
 from raydb.planner.expressions.registry import may_raise

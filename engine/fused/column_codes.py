@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.fused.derived_cache import owned_bytes
 from raydb.engine.operators.relation import joined
 from raydb.interrupts import check_interrupt
 from raydb.kernels.bvh.encode import BLOCK_ROWS, Hierarchy, encode_blocks, encode_column
 from raydb.kernels.codecs.arrow_numbers import is_whole, words_of
+from raydb.late import pc
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Attribute, Call, Literal, conjuncts, rewrite
 from raydb.planner.stars.instants import MOMENT

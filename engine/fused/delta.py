@@ -10,13 +10,13 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.fused.build_bvh import visible_rows
 from raydb.engine.fused.denormalise import fetch
 from raydb.engine.fused.run import run_table_job
 from raydb.engine.fused.table_job import fuse_on_rows
 from raydb.engine.operators.aggregate.run_aggregate import aggregate_rows
+from raydb.late import pc
 from raydb.planner.expressions.columns.arrays import count_true
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, attributes_of, expressions_of

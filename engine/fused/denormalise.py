@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.kernels.bvh.bvh import Measure
 from raydb.kernels.codecs.arrow_numbers import words_of
+from raydb.late import pc
 from raydb.planner.expressions.nodes import Attribute
 from raydb.storage.take_rows import take_rows
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.operators.aggregate.exact_sums import EXACT_DOUBLE, average
-from raydb.engine.operators.aggregate.ordered import between, quantile_places
+from raydb.engine.operators.aggregate import exact_sums, ordered
 from raydb.errors import DataError
 from raydb.kernels.backends.aggregates import AGGREGATES, word_of
 from raydb.kernels.backends.backend import FusedResult
@@ -237,7 +236,7 @@ def _quantile(
     ends = np.cumsum(row_counts[order])
     sizes = _added(row_counts, groups, found.group_count)
     starts = np.cumsum(sizes) - sizes
-    low, high, share = quantile_places(call, sizes)
+    low, high, share = ordered.quantile_places(call, sizes)
     if len(call.arguments) > 2:  # In descending order.
         low, high = sizes - 1 - low, sizes - 1 - high
 
@@ -247,7 +246,7 @@ def _quantile(
 
     if not len(order):
         return pa.nulls(found.group_count, call.type)
-    return between(call, at(low), at(high), share, sizes == 0)
+    return ordered.between(call, at(low), at(high), share, sizes == 0)
 
 
 def _weighted(
@@ -288,7 +287,7 @@ def _average(sums: NDArray[Any], counts: NDArray[np.int64], kind: pa.DataType) -
     if sums.dtype.kind == "f":
         return pa.array(sums / np.maximum(counts, 1), mask=counts == 0)
     if sums.dtype == np.int64:
-        return average([sums], counts, kind)
+        return exact_sums.average([sums], counts, kind)
     scale = 10**kind.scale if pa.types.is_decimal(kind) else 1
     quotients = [
         int(s) / (int(c) * scale) if c else None for s, c in zip(sums, counts, strict=True)
@@ -311,7 +310,7 @@ def _variance(
     n, total, whole = counts.astype(float), sums.astype(float), squares.astype(float)
     # Of numbers below it the nearest doubles tell that they are: then one division rounds once.
     largest = np.maximum(np.maximum(n * whole, total * total), n * n * float(scale) ** 2)
-    easy = known & (largest < EXACT_DOUBLE)
+    easy = known & (largest < exact_sums.EXACT_DOUBLE)
     values[easy] = (n * whole - total * total)[easy] / (n * (n - freedom) * float(scale) ** 2)[easy]
     # Python divides integers of any size to the nearest double.
     rest = known & ~easy

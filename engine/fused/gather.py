@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.operators.aggregate.run_aggregate import aggregate_rows
 from raydb.engine.operators.relation import joined
 from raydb.kernels.bvh.bvh import Measure, narrow_measure
 from raydb.kernels.bvh.encode import encode_column
 from raydb.kernels.codecs.arrow_numbers import is_number, to_numbers
+from raydb.late import pc
 from raydb.planner.expressions.nodes import Column, Literal, expressions_of
 from raydb.planner.stars.answers import is_wide
 

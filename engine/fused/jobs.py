@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
-from raydb.engine.fused.delta import FetchedRows, look_up, prepare_delta, run_delta
+from raydb.engine.fused import delta as fused_delta
+from raydb.engine.fused import table_job
 from raydb.engine.fused.run import TimedJob, prepare_fused, run_fused, run_table_job
-from raydb.engine.fused.table_job import fuse_on_rows, known_row
 from raydb.planner.segments.nodes import SegmentScan
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
@@ -72,7 +72,7 @@ class JobRun:
         return self._noted(job, groups, jobs[job])
 
     def _on_table(self, scan: FusedTableScan) -> pa.Table:
-        known = known_row(scan, self.tables)
+        known = table_job.known_row(scan, self.tables)
         if known is not None:
             self.ran_on[scan] = "what is known of the table"
             return known
@@ -80,18 +80,22 @@ class JobRun:
         if scan in scans:
             job = scans[scan]
         else:
-            job = scans[scan] = fuse_on_rows(scan, self.tables, self.context.cache)
+            job = scans[scan] = table_job.fuse_on_rows(scan, self.tables, self.context.cache)
         with self.context.new_memory() as memory:
             if job is None:
-                return look_up(scan.star, FetchedRows(), self.tables, memory)
+                return fused_delta.look_up(
+                    scan.star, fused_delta.FetchedRows(), self.tables, memory
+                )
             return self._noted(scan, *run_table_job(job, memory))
 
     def _on_newer_rows(self, delta: DeltaScan) -> pa.Table:
         deltas = self.prepared.deltas
         if delta not in deltas:
-            deltas[delta] = prepare_delta(delta, self.tables, self.context.cache)
+            deltas[delta] = fused_delta.prepare_delta(delta, self.tables, self.context.cache)
         with self.context.new_memory() as memory:
-            return self._noted(delta, *run_delta(delta, deltas[delta], self.tables, memory))
+            return self._noted(
+                delta, *fused_delta.run_delta(delta, deltas[delta], self.tables, memory)
+            )
 
     def _at_workers(self, job: SegmentScan) -> pa.Table:
         cluster = self.context.queries.cluster

@@ -14,14 +14,14 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from raydb.engine.operators.aggregate.aggregate import aggregate
+from raydb.engine.operators import sort as sorting
+from raydb.engine.operators.aggregate import aggregate as aggregation
 from raydb.engine.operators.relation import Relation, column_name, joined
-from raydb.engine.operators.sort import row_order
 from raydb.errors import InternalError
 from raydb.kernels.stored.deferred import Deferred
+from raydb.late import pc
 from raydb.planner.expressions.columns.arrays import count_true
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Column, Expression, columns_of
@@ -171,7 +171,7 @@ def _putting_together(keys: Items, calls: Calls, given: tuple[Column, ...]) -> S
     def put_together(rows: Rows) -> Rows:
         values: dict[Expression, pa.Array] = dict(zip(given, rows[0], strict=True))
         of_keys = {column: values[key] for column, key in keys}
-        found = aggregate(of_keys, calls, values, rows[1])
+        found = aggregation.aggregate(of_keys, calls, values, rows[1])
         columns = [column for column, _ in (*keys, *calls)]
         return [joined(found.columns[column]) for column in columns], found.row_count
 
@@ -209,7 +209,9 @@ def _sorting(keys: Sequence[SortKey], given: tuple[Column, ...]) -> Step:
             batch = pa.RecordBatch.from_arrays(values, names)
             order = pc.call_function("sort_indices", [batch], options)
         else:
-            order = row_order(Relation(dict(zip(given, arrays, strict=True)), count), keys, None)
+            order = sorting.row_order(
+                Relation(dict(zip(given, arrays, strict=True)), count), keys, None
+            )
         if order is None:
             return rows
         return pa.RecordBatch.from_arrays(list(arrays), all_names).take(order).columns, count

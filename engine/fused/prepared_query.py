@@ -8,14 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from raydb.engine.fused.delta import FetchedRows
+from raydb.engine.fused import delta as fused_delta
+from raydb.engine.fused import row_fast_path
 from raydb.engine.fused.post_aggregate import PostAggregate
-from raydb.engine.fused.row_fast_path import (
-    MAX_GROUPS,
-    find_row_steps,
-    total_sources,
-    tuple_sources,
-)
 from raydb.engine.fused.run import StarJobs, decode_groups
 from raydb.engine.plans.prepared_plan import PreparedPlan
 from raydb.planner.expressions.nodes import expressions_of
@@ -89,12 +84,12 @@ class PreparedQuery:
         )
 
     def _row_fast_path(self) -> RowFastPath | None:
-        steps = find_row_steps(self._first.plan)
+        steps = row_fast_path.find_row_steps(self._first.plan)
         if steps is None:
             return None
-        sources = total_sources(self._job)
+        sources = row_fast_path.total_sources(self._job)
         for place, (columns, tuples) in enumerate(self.star.key_parts):
-            sources |= tuple_sources(tuples, columns, place, MAX_CODES)
+            sources |= row_fast_path.tuple_sources(tuples, columns, place, MAX_CODES)
         return steps.over(sources, has_keys=bool(self._job.keys))
 
 
@@ -110,7 +105,7 @@ class FilledQuery:
     @property
     def fast_path(self) -> RowFastPath | None:
         """How its rows come straight from its job, as far as there are few groups."""
-        return self.query.fast_path if self.cells.group_count <= MAX_GROUPS else None
+        return self.query.fast_path if self.cells.group_count <= row_fast_path.MAX_GROUPS else None
 
     def launch(self) -> FusedResult:
         """Run the job."""
@@ -156,7 +151,7 @@ class PreparedWithNewer:
         self._parts = parts
         self._open_star = open_star
         self._jobs = StarJobs(parts.job)
-        self._rows = FetchedRows()
+        self._rows = fused_delta.FetchedRows()
         self._keeps_rows = parts.delta.scan is None and parts.delta.newer.count < MIN_SCANNED
 
     @property

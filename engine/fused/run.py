@@ -13,11 +13,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from raydb.engine.fused import gather, table_scan
 from raydb.engine.fused.fold_values import Groups, count_values, finish, fold_values, renumber
-from raydb.engine.fused.gather import fold_gathered, read_chosen
-from raydb.engine.fused.table_scan import Image
 from raydb.kernels.backends.aggregates import AGGREGATES, WIDE
 from raydb.kernels.backends.backend import Accumulator, FusedResult
 from raydb.kernels.backends.cpu.cpu_backend import CpuBackend
@@ -27,6 +25,7 @@ from raydb.kernels.backends.fallback import prepare_job
 from raydb.kernels.bvh.bvh import Measure, narrow_measure
 from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
 from raydb.kernels.codecs.arrow_numbers import to_numbers
+from raydb.late import pc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -139,7 +138,7 @@ def run_fused(
     """
     if plan.is_direct:
         return decode_groups(plan, prepared.launch())
-    image = Image(tables, tables[plan.table], cache)
+    image = table_scan.Image(tables, tables[plan.table], cache)
     return _run_by_row(plan, prepared, image, memory)
 
 
@@ -152,11 +151,11 @@ def run_table_job(job: TableJob, memory: Memory) -> tuple[pa.Table, PreparedJob 
         plan = job.filled()
         made = prepare_fused(plan)
         if job.by_row:
-            image = Image(job.image.tables, job.image.fact, job.image.cache)
+            image = table_scan.Image(job.image.tables, job.image.fact, job.image.cache)
             rows = _run_by_row(plan, made, image, memory)
         else:
             rows = decode_groups(plan, made.launch())
-    return read_chosen(rows, job.chosen, job.image), made
+    return gather.read_chosen(rows, job.chosen, job.image), made
 
 
 def decode_groups(plan: FusedScanAggregate, result: FusedResult) -> pa.Table:
@@ -207,7 +206,9 @@ def _decode_parts(plan: FusedScanAggregate, groups: NDArray[np.int64]) -> dict[C
 class _Rows:
     """Rows of the fact table under evaluation: attributes are fetched by row id."""
 
-    def __init__(self, plan: FusedScanAggregate, places: NDArray[np.int64], image: Image) -> None:
+    def __init__(
+        self, plan: FusedScanAggregate, places: NDArray[np.int64], image: table_scan.Image
+    ) -> None:
         self.plan = plan
         self.image = image
         self.places = places
@@ -238,7 +239,10 @@ class _Rows:
 
 
 def _run_by_row(
-    plan: FusedScanAggregate, prepared: PreparedJob | TimedJob, image: Image, memory: Memory
+    plan: FusedScanAggregate,
+    prepared: PreparedJob | TimedJob,
+    image: table_scan.Image,
+    memory: Memory,
 ) -> pa.Table:
     """Locate rows, apply what the BVH does not encode, and accumulate (RayDB, section 4.5)."""
     places, groups = prepared.locate()
@@ -271,7 +275,7 @@ def _run_by_row(
     known = None
     if plan.gathered:
         numbers = codes.astype(np.int64) if plan.keys else None
-        known = fold_gathered(
+        known = gather.fold_gathered(
             plan.gathered, rows.evaluate, numbers, len(tuples), memory, len(rows.places)
         )
     return _table_of(plan, Groups.of_tuples(keys, tuples, result), known)

@@ -22,7 +22,6 @@ from typing import Literal as OneOf
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.fused.column_codes import (
     Coded,
@@ -46,6 +45,7 @@ from raydb.kernels.backends.cpu.scan import zones_of
 from raydb.kernels.bvh.bvh import Bvh, Measure, narrow_measure
 from raydb.kernels.bvh.encode import BLOCK_ROWS, Hierarchy, encode_column, join_codes
 from raydb.kernels.codecs.arrow_numbers import is_number, is_whole, to_numbers
+from raydb.late import pc
 from raydb.planner.catalog import BvhDefinition, BvhInfo
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import (

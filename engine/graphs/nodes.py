@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError
+from raydb.late import pc
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:

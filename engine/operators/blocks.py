@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raydb.engine.operators.join.join import join_pieces
+from raydb.engine.operators import unnest
+from raydb.engine.operators.join import join
 from raydb.engine.operators.relation import MORSEL_ROWS, Relation
-from raydb.engine.operators.scan.scan import ScanBlocks, large_scan
+from raydb.engine.operators.scan import scan
 from raydb.engine.operators.steps import scan_steps, steps_of
-from raydb.engine.operators.unnest import unnest_steps
 from raydb.engine.operators.values import columns_of_sources, renamed, series_blocks
 from raydb.planner.plan.nodes import (
     Filter,
@@ -47,7 +47,7 @@ def blocks_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> 
         case Filter() | KeyFilter() | Project():
             steps = steps_of(plan, live, sources)
             found = scan_steps(steps, sources)
-            if isinstance(found, ScanBlocks):
+            if isinstance(found, scan.ScanBlocks):
                 yield from steps.over(found, columns)
                 return
             below = (
@@ -58,19 +58,19 @@ def blocks_of(plan: PhysicalPlan, live: frozenset[Column], sources: Sources) -> 
                 lambda rows: steps.run(rows.combined()), below, one_by_one=one_by_one
             )
         case Scan():
-            blocks = large_scan(sources.tables[plan.table], columns, sources.memory)
+            blocks = scan.large_scan(sources.tables[plan.table], columns, sources.memory)
             if blocks is None:
                 yield from _slices(sources.rows_of(plan, live))
             else:
                 yield from in_order(blocks.read, blocks.pieces(), blocks.ahead)
         case Unnest():
-            steps = unnest_steps(plan, live)
+            steps = unnest.unnest_steps(plan, live)
             yield from in_order(
                 lambda rows: steps.run(rows.combined()),
                 blocks_of(steps.source, steps.live, sources),
             )
         case HashJoin():
-            for rows in join_pieces(plan, columns, sources):
+            for rows in join.join_pieces(plan, columns, sources):
                 yield from _slices(rows)
         case Series():
             yield from series_blocks(plan, columns)

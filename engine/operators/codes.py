@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.engine.operators.list_keys import list_bytes
@@ -22,6 +21,7 @@ from raydb.interrupts import check_interrupt
 from raydb.kernels.bvh.encode import encode_column
 from raydb.kernels.codecs.arrow_numbers import from_numbers, words_of
 from raydb.kernels.codecs.code_table import MANY_CODES, number_codes
+from raydb.late import pc
 from raydb.planner.expressions.columns.nested_order import order_nested
 from raydb.planner.expressions.columns.order import doubles_of_codes, order_codes, order_intervals
 from raydb.storage.nested import entries_of, fields_of

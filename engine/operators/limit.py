@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.operators.recursion import generations
 from raydb.engine.operators.relation import MORSEL_ROWS, Relation, concatenate, joined
@@ -19,6 +18,7 @@ from raydb.errors import DataError
 from raydb.interrupts import beside
 from raydb.kernels.bvh.bvh import narrow_measure
 from raydb.kernels.codecs.arrow_numbers import is_whole, to_numbers
+from raydb.late import pc
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Attribute, Column, columns_of
 from raydb.planner.plan.nodes import (

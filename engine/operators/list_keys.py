@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.engine.operators.relation import joined
 from raydb.kernels.codecs.arrow_numbers import words_of
+from raydb.late import pc
 from raydb.planner.expressions.columns.order import canonical_floats
 
 if TYPE_CHECKING:

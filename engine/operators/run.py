@@ -12,28 +12,21 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.context.memory import Memory
-from raydb.engine.operators.aggregate.run_aggregate import run_aggregate
+from raydb.engine.operators import limit, recursion, sort, unnest
+from raydb.engine.operators.aggregate import run_aggregate
 from raydb.engine.operators.blocks import blocks_of
-from raydb.engine.operators.join.join import run_join
-from raydb.engine.operators.limit import run_limit, run_top_rows
-from raydb.engine.operators.recursion import (
-    run_common_table,
-    run_keyed_recursive,
-    run_recursive,
-    run_working_table,
-)
+from raydb.engine.operators.join import asof, join
 from raydb.engine.operators.relation import Relation, column_name
-from raydb.engine.operators.scan.scan import run_scan
-from raydb.engine.operators.sort import run_sort
+from raydb.engine.operators.scan import scan
 from raydb.engine.operators.steps import run_steps
-from raydb.engine.operators.unnest import run_unnest
 from raydb.engine.operators.values import run_series, run_union, run_values
+from raydb.engine.operators.window import run_window
 from raydb.errors import Error, InternalError, OperationalError
 from raydb.interrupts import check_interrupt
-from raydb.planner.expressions.casts.cast import literal_value
+from raydb.late import pc
+from raydb.planner.expressions.casts import cast as casting
 from raydb.planner.expressions.nodes import Column, Literal
 from raydb.planner.lower import lower_deferred
 from raydb.planner.plan.nodes import (
@@ -195,18 +188,6 @@ def _run_segment_rows(plan: SegmentRows, columns: Sequence[Column], sources: Sou
     return rows.select(columns)
 
 
-def _run_asof_join(plan: AsofJoin, columns: list[Column], sources: Sources) -> Relation:
-    from raydb.engine.operators.join.asof import run_asof_join  # noqa: PLC0415  (few plans have one)
-
-    return run_asof_join(plan, columns, sources)
-
-
-def _run_window(plan: Window, columns: list[Column], sources: Sources) -> Relation:
-    from raydb.engine.operators.window.run_window import run_window  # noqa: PLC0415  (few plans have one)
-
-    return run_window(plan, columns, sources)
-
-
 def _run_deferred(plan: DeferredScan, columns: Sequence[Column], sources: Sources) -> Relation:
     """Run a star when its subqueries have run: once for as long as the plan is kept."""
     if plan not in sources.deferred:
@@ -230,7 +211,7 @@ def _value(column: Column, given: Given, rows: Relation) -> Literal:
         return Literal(rows.row_count > 0, column.type)
     if column == given.listed:
         return _members(column, next(iter(rows.columns.values())))
-    found = literal_value(rows.columns[column][0]) if rows.row_count else None
+    found = casting.literal_value(rows.columns[column][0]) if rows.row_count else None
     return Literal(found, column.type)
 
 
@@ -240,37 +221,38 @@ def _members(column: Column, given: pa.ChunkedArray | pa.Array) -> Literal:
     if len(members) > MAX_MEMBERS:
         raise ValueError(f"a list of {len(members)} values is no constant")
     is_plain = pa.types.is_string(members.type) or pa.types.is_integer(members.type)
-    values = members.to_pylist() if is_plain else map(literal_value, members)
+    values = members.to_pylist() if is_plain else map(casting.literal_value, members)
     return Literal(tuple(values), column.type)
 
 
-# How each node runs: a function of it, some of its columns in their order, and the sources.
+# How each node runs: a function of it, some of its columns in their order, and the sources. A file
+# of `operators/` is imported when a node of it runs.
 RUNNERS: Mapping[type[Node], Callable[[Any, list[Column], Sources], Relation]] = {
-    Aggregate: run_aggregate,
-    AsofJoin: _run_asof_join,
-    CommonTable: run_common_table,
+    Aggregate: lambda *given: run_aggregate.run_aggregate(*given),
+    AsofJoin: lambda *given: asof.run_asof_join(*given),
+    CommonTable: lambda *given: recursion.run_common_table(*given),
     Constants: run_values,
     DeferredScan: _run_deferred,
     DeltaScan: _run_job,
     Filter: run_steps,
     FusedScanAggregate: _run_job,
     FusedTableScan: _run_job,
-    HashJoin: run_join,
+    HashJoin: lambda *given: join.run_join(*given),
     KeyFilter: run_steps,
-    Limit: run_limit,
+    Limit: lambda *given: limit.run_limit(*given),
     Project: run_steps,
-    KeyedRecursive: run_keyed_recursive,
-    Recursive: run_recursive,
-    Scan: run_scan,
+    KeyedRecursive: lambda *given: recursion.run_keyed_recursive(*given),
+    Recursive: lambda *given: recursion.run_recursive(*given),
+    Scan: lambda *given: scan.run_scan(*given),
     SearchRows: _run_search,
     SegmentRows: _run_segment_rows,
     SegmentScan: _run_job,
     Series: run_series,
-    Sort: run_sort,
-    TopRows: run_top_rows,
+    Sort: lambda *given: sort.run_sort(*given),
+    TopRows: lambda *given: limit.run_top_rows(*given),
     Union: run_union,
-    Unnest: run_unnest,
+    Unnest: lambda *given: unnest.run_unnest(*given),
     Values: run_values,
-    Window: _run_window,
-    WorkingTable: run_working_table,
+    Window: lambda *given: run_window.run_window(*given),
+    WorkingTable: lambda *given: recursion.run_working_table(*given),
 }

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.operators.partition import MAX_PARTS, part_count, pieces_of, split_rows
 from raydb.engine.operators.relation import (
@@ -25,6 +24,7 @@ from raydb.engine.operators.relation import (
     joined,
 )
 from raydb.interrupts import beside, check_interrupt
+from raydb.late import pc
 from raydb.planner.expressions.casts.cast import literal_value
 from raydb.planner.expressions.columns.arrays import count_true
 from raydb.planner.expressions.columns.nested_order import order_nested

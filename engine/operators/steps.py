@@ -6,9 +6,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from raydb.engine.operators.join.join import join_pieces
+from raydb.engine.operators.join import join as joining
 from raydb.engine.operators.relation import (
     MIN_ROWS,
     MORSEL_ROWS,
@@ -18,22 +17,13 @@ from raydb.engine.operators.relation import (
     for_each_morsel,
     morsel_rows,
 )
-from raydb.engine.operators.scan.lookup import lookup_rows
-from raydb.engine.operators.scan.scan import (
-    ScanBlocks,
-    decoded_rows,
-    is_decoded,
-    large_scan,
-    packed_columns,
-    scan_matches,
-    scan_table,
-    without_excluded,
-)
+from raydb.engine.operators.scan import lookup, scan
 from raydb.engine.operators.values import series_blocks
 from raydb.interrupts import check_interrupt
+from raydb.late import pc
 from raydb.planner.expressions.columns.arrays import count_true
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.functions.generated_numbers import asks_statement
+from raydb.planner.expressions.functions import generated_numbers
 from raydb.planner.expressions.nodes import (
     Call,
     Column,
@@ -111,7 +101,7 @@ def rows_below(
 ) -> Relation | Iterator[Relation]:
     """Return the rows that a chain is to run on, or those that come of it where they are blocks."""
     rows = scan_steps(steps, sources)
-    if isinstance(rows, ScanBlocks):
+    if isinstance(rows, scan.ScanBlocks):
         return steps.over(rows, columns)
     if rows is None and _is_long_series(steps) and sources.trace is None:
         assert isinstance(steps.source, Series)
@@ -137,7 +127,7 @@ def _start_join(
     """Return the rows of a join, or piece by piece those at the top of the chain above it."""
     check_interrupt()
     read = [column for column in join.columns if column in steps.live]
-    pieces = join_pieces(join, read, sources)
+    pieces = joining.join_pieces(join, read, sources)
     first, are_all = _first_pieces(pieces, sources.memory)
     # Rows without columns are a mere number, for each of which something may be computed.
     if are_all and (read or steps.renames_only):
@@ -203,7 +193,7 @@ class Steps:
         one_by_one = self.one_by_one
         return for_each_morsel(rows, self.run, columns, sources.memory, one_by_one=one_by_one)
 
-    def over(self, blocks: ScanBlocks, columns: Sequence[Column]) -> Generator[Relation]:
+    def over(self, blocks: scan.ScanBlocks, columns: Sequence[Column]) -> Generator[Relation]:
         """Yield the rows of a table's blocks after the chain; they are read in threads."""
         return in_order(
             lambda piece: compute_rows(self.run, blocks.read(piece).combined(), columns),
@@ -228,10 +218,10 @@ def steps_of(plan: _Step, live: frozenset[Column], sources: Sources) -> Steps:
             for expression in computed:
                 if type(expression) is not Column:
                     renames_only = False
-                    one_by_one = one_by_one or asks_statement(expression)
+                    one_by_one = one_by_one or generated_numbers.asks_statement(expression)
             live = read_by(computed)
         elif isinstance(node, Filter):
-            is_whole = asks_statement(node.predicate)
+            is_whole = generated_numbers.asks_statement(node.predicate)
             step, live = _filter_step(node.predicate, live, is_whole=is_whole)
             steps.append(step)
             renames_only = False
@@ -264,7 +254,7 @@ def _is_key(column: Column, keys: KeySet) -> Expression:
     return Call("is_key", (column, Literal(keys, pa.null())), pa.bool_())
 
 
-def scan_steps(steps: Steps, sources: Sources) -> Relation | ScanBlocks | None:
+def scan_steps(steps: Steps, sources: Sources) -> Relation | scan.ScanBlocks | None:
     """Return the rows of a scan next to the steps, as far as a filter may keep them.
 
     They come block by block where they would fill the memory. None where all rows are to be read,
@@ -276,26 +266,26 @@ def scan_steps(steps: Steps, sources: Sources) -> Relation | ScanBlocks | None:
     read = [column for column in node.columns if column in steps.live]
     table, lowest = sources.tables[node.table], steps.lowest
     memory, trace = sources.memory, sources.trace
-    if trace is None and is_decoded(table, read) and table.rows.row_count <= _SMALL:
-        return decoded_rows(table, read)
+    if trace is None and scan.is_decoded(table, read) and table.rows.row_count <= _SMALL:
+        return scan.decoded_rows(table, read)
     if lowest is None:
         if trace is not None:
             return None
-        whole = large_scan(table, read, memory)
-        if whole is not None or not packed_columns(table, read):
+        whole = scan.large_scan(table, read, memory)
+        if whole is not None or not scan.packed_columns(table, read):
             return whole
-        return scan_table(table, read, memory, keeps_packed=True)
-    some = without_excluded(table, read, lowest)
+        return scan.scan_table(table, read, memory, keeps_packed=True)
+    some = scan.without_excluded(table, read, lowest)
 
     def find() -> Relation | None:
-        known = node.lookup and lookup_rows(table, read, node.lookup, memory)
-        return known or scan_matches(some, read, lowest, memory)
+        known = node.lookup and lookup.lookup_rows(table, read, node.lookup, memory)
+        return known or scan.scan_matches(some, read, lowest, memory)
 
     if trace is None:
-        blocks = find() or large_scan(some, read, memory, lowest)
-        return blocks or scan_table(some, read, memory, lowest, keeps_packed=True)
+        blocks = find() or scan.large_scan(some, read, memory, lowest)
+        return blocks or scan.scan_table(some, read, memory, lowest, keeps_packed=True)
     return trace.run(
-        node, lambda: find() or scan_table(some, read, memory, lowest, keeps_packed=True)
+        node, lambda: find() or scan.scan_table(some, read, memory, lowest, keeps_packed=True)
     )
 
 
@@ -314,8 +304,8 @@ def scanned_blocks(
     if table.rows.is_streamed or table.rows.row_count <= MORSEL_ROWS:
         return None
     read = [column for column in node.columns if column in steps.live]
-    some = table if steps.lowest is None else without_excluded(table, read, steps.lowest)
-    blocks = ScanBlocks(some, read, steps.lowest, step)
+    some = table if steps.lowest is None else scan.without_excluded(table, read, steps.lowest)
+    blocks = scan.ScanBlocks(some, read, steps.lowest, step)
     return steps.over(blocks, [column for column in plan.columns if column in live])
 
 

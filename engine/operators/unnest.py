@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.operators.relation import Relation, for_each_morsel, joined
 from raydb.engine.operators.steps import Steps
+from raydb.late import pc
 from raydb.planner.expressions.nodes import Column
 from raydb.planner.plan.nodes import Project
 

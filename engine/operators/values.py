@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.engine.operators.relation import MORSEL_ROWS, Collector, Relation, concatenate
-from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.casts import cast as casting
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.functions.generated_numbers import asks_statement
+from raydb.planner.expressions.functions import generated_numbers
 from raydb.planner.expressions.nodes import Literal
 
 if TYPE_CHECKING:
@@ -31,10 +31,14 @@ def run_values(plan: Values, columns: Sequence[Column], _: Sources) -> Relation:
             constants = [e.value for e in expressions if isinstance(e, Literal)]
             return pa.chunked_array([pa.array(constants, column.type)])
         first = expressions[0] if expressions else None
-        if first is not None and asks_statement(first) and all(e == first for e in expressions):
-            taken = cast_values(evaluate(first, {}, len(expressions)), column.type)
+        if (
+            first is not None
+            and generated_numbers.asks_statement(first)
+            and all(e == first for e in expressions)
+        ):
+            taken = casting.cast_values(evaluate(first, {}, len(expressions)), column.type)
             return pa.chunked_array([taken])
-        chunks = [cast_values(evaluate(e, {}, 1), column.type) for e in expressions]
+        chunks = [casting.cast_values(evaluate(e, {}, 1), column.type) for e in expressions]
         return pa.chunked_array(chunks, type=column.type)
 
     return Relation({column: values(column) for column in columns}, len(plan.rows))

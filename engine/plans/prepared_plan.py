@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydb.engine.fused.delta import FetchedRows
+from raydb.engine.fused import delta as fused_delta
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.values import dataclass
 
@@ -50,7 +50,7 @@ class PreparedPlan:
     post_aggregate: PostAggregate | None
     jobs: dict[FusedScanAggregate, PreparedJob] = field(default_factory=dict)
     scans: dict[FusedTableScan, TableJob | None] = field(default_factory=dict)
-    deltas: dict[DeltaScan, TableJob | FetchedRows | None] = field(default_factory=dict)
+    deltas: dict[DeltaScan, TableJob | fused_delta.FetchedRows | None] = field(default_factory=dict)
     deferred: dict[DeferredScan, PhysicalPlan] = field(default_factory=dict)
     files: Mapping[str, Table] = field(default_factory=dict)
     reads_clock: bool = False
@@ -74,7 +74,7 @@ class PreparedPlan:
         for job in (*self.scans.values(), *self.deltas.values()):
             if job is None:
                 continue
-            if isinstance(job, FetchedRows):
+            if isinstance(job, fused_delta.FetchedRows):
                 size += sum([column.nbytes for column in job.attributes.values()])
                 continue
             size += sum(_array_bytes(each) for each in (job.plan.job, *job.plan.job.maps, job.scan))

@@ -10,3 +10,7 @@ messages        the protobuf messages of the protocol
 failures        PEP 249's errors as Flight's
 tokens          who may speak
 """
+
+from raydb.late import import_on_use
+
+import_on_use(__name__)

@@ -11,9 +11,9 @@ from raydb.engine.catalog.database import Database
 from raydb.engine.session.databases import Databases
 from raydb.engine.session.result import Result
 from raydb.engine.session.settings import BVH_MERGE, BVH_MERGE_SHARE, parse_share
-from raydb.engine.statements.names import table_called
-from raydb.engine.statements.runs import change_by_runs
-from raydb.engine.statements.write import write
+from raydb.engine.statements import names as statement_names
+from raydb.engine.statements import runs
+from raydb.engine.statements import write as writing
 from raydb.errors import (
     ConflictError,
     DataError,
@@ -21,7 +21,8 @@ from raydb.errors import (
     NotSupportedError,
     ProgrammingError,
 )
-from raydb.sql import ParameterRows, ast
+from raydb.sql import ast
+from raydb.sql.template import parameter_rows
 from raydb.storage.enums import typed_table
 from raydb.values import replace
 
@@ -109,9 +110,11 @@ class Changes:
 
     def write(self, statement: ast.Write, context: StatementContext) -> Result:
         """Change the rows of a table: all that the statement says, or nothing on any error."""
-        statement = replace(statement, table=table_called(statement.table, context.snapshot))
+        statement = replace(
+            statement, table=statement_names.table_called(statement.table, context.snapshot)
+        )
         with context.keeping_rows():
-            changed = write(statement, context)
+            changed = writing.write(statement, context)
             self.databases.database(context.target).apply(changed.changes)
         returned, columns = changed.returned, changed.columns
         if returned is not None:
@@ -124,11 +127,13 @@ class Changes:
     def write_runs(self, statement: ast.Write, context: StatementContext) -> Result | None:
         """Change rows as many runs of a statement would; None where they are to run one by one."""
         parameters = context.parameters
-        assert isinstance(parameters, ParameterRows)
+        assert isinstance(parameters, parameter_rows.ParameterRows)
         if not isinstance(statement, ast.Update | ast.Delete):
             return self.write(statement, context)
-        statement = replace(statement, table=table_called(statement.table, context.snapshot))
-        changed = change_by_runs(statement, parameters, context)
+        statement = replace(
+            statement, table=statement_names.table_called(statement.table, context.snapshot)
+        )
+        changed = runs.change_by_runs(statement, parameters, context)
         if changed is None:
             return None
         self.databases.database(context.target).apply(changed.changes)

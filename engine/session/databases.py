@@ -25,7 +25,7 @@ from raydb.engine.statements.names import named_in
 from raydb.errors import OperationalError, ProgrammingError
 from raydb.names import find_object, is_same
 from raydb.planner.catalog import CATALOG, MAIN, TEMP, in_schema, one_place
-from raydb.sql import ast, check_bare, placed, unknown_database, unknown_qualifier, unknown_schema
+from raydb.sql import ast, placed, unknown_database, unknown_qualifier, unknown_schema
 from raydb.values import replace
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ class Databases:
         def made(name: str) -> str:
             inside = schema or current
             if inside == MAIN:
-                check_bare(name, snapshot.schemas)
+                placed.check_bare(name, snapshot.schemas)
             return in_schema(name, inside)
 
         def known(kind: str, name: str) -> str:
@@ -261,14 +261,14 @@ class Databases:
                 return name
             for inside in (schema,) if schema else (current, MAIN):
                 if inside == MAIN:
-                    check_bare(name, snapshot.schemas)
+                    placed.check_bare(name, snapshot.schemas)
                     return name
                 whole = in_schema(name, inside)
                 if schema or find_object(whole, named_in(snapshot, kind), kind) is not None:
                     return whole
             return name
 
-        return placed(statement, made, known)
+        return placed.placed(statement, made, known)
 
     def _check_alone(self, name: str) -> None:
         """Raise OperationalError where the transaction has changed another database than this one.

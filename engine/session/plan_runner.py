@@ -16,20 +16,20 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from raydb.engine.context.memory import parse_limit
+from raydb.engine.fused import row_fast_path
 from raydb.engine.fused.jobs import JobRun
 from raydb.engine.fused.post_aggregate import FEW_ROWS
-from raydb.engine.fused.row_fast_path import fast_rows
 from raydb.engine.fused.run import decode_groups, prepare_fused
+from raydb.engine.operators import trace as tracing
 from raydb.engine.operators.run import Sources, run_plan, stream_plan
-from raydb.engine.operators.trace import Trace
 from raydb.engine.session.rejects import keep_rejects
 from raydb.engine.session.result import Result, shown, shown_types
 from raydb.engine.session.settings import MEMORY_LIMIT
 from raydb.errors import DataError
-from raydb.planner.explain import Measured, describe, render, search_states
+from raydb.planner import explain as explaining
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.storage.enums import typed_column, typed_table
-from raydb.storage.formats.text_part import LateValueError
+from raydb.storage.formats import text_part
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def repeat(prepared: PreparedPlan, context: StatementContext) -> Result:
     def table() -> pa.Table:
         return post_aggregate.rows(decode_groups(job, groups))
 
-    rows = fast_rows(fast_path, job.parts, groups, table)
+    rows = row_fast_path.fast_rows(fast_path, job.parts, groups, table)
     if rows is not None:
         return Result.of_lazy(rows, prepared.names, prepared.types)
     return _result(table(), prepared)
@@ -114,7 +114,9 @@ def run_filled(filled: FilledQuery, context: StatementContext) -> Result:
         return run(filled.plan(), context)
     groups = filled.launch()
     context.usage.note((query.bvh,))
-    rows = fast_rows(filled.fast_path, filled.cells.parts, groups, partial(filled.table, groups))
+    rows = row_fast_path.fast_rows(
+        filled.fast_path, filled.cells.parts, groups, partial(filled.table, groups)
+    )
     if rows is not None:
         return Result.of_lazy(rows, query.names, query.types)
     return _result(filled.table(groups), query)
@@ -169,7 +171,7 @@ def _blocks(prepared: PreparedPlan, jobs: JobRun) -> Blocks:
             columns = zip(block.columns.values(), prepared.types, strict=True)
             yield [typed_column(*each) for each in columns]
             are_out = True
-    except LateValueError as error:
+    except text_part.LateValueError as error:
         if not are_out:
             raise
         raise DataError(
@@ -189,9 +191,9 @@ def explain(
 
     change: what the rows would change. distributed: what workers of a cluster do of it.
     """
-    states = search_states(prepared.plan, context.all_databases.tables, context.cache)
+    states = explaining.search_states(prepared.plan, context.all_databases.tables, context.cache)
     measured = _measure(prepared, context) if statement.analyze else None
-    described = describe(prepared.plan, measured, states)
+    described = explaining.describe(prepared.plan, measured, states)
     if distributed:
         described["cluster"] = distributed
     if change is not None:
@@ -211,12 +213,12 @@ def explain(
             drawn = () if measured is None else measured.pictures
             return [explain_page(prepared.plan, described, drawn)]
         case _:
-            return render(described)
+            return explaining.render(described)
 
 
-def _measure(prepared: PreparedPlan, context: StatementContext) -> Measured:
+def _measure(prepared: PreparedPlan, context: StatementContext) -> explaining.Measured:
     """Run a query once, node by node; the times of the nodes add up to the whole."""
-    trace = Trace()
+    trace = tracing.Trace()
     jobs = _new_run(prepared, context)
     jobs.kernel_seconds = {}
     start = time.perf_counter()
@@ -229,7 +231,7 @@ def _measure(prepared: PreparedPlan, context: StatementContext) -> Measured:
     rest_ms = time_ms - sum(each_ms for _, each_ms in nodes.values())
     nodes[id(prepared.plan)] = rows, own_ms + rest_ms
     kernel_ms = {job: 1000 * seconds for job, seconds in jobs.kernel_seconds.items()}
-    return Measured(
+    return explaining.Measured(
         time_ms,
         kernel_ms,
         nodes,
@@ -263,7 +265,7 @@ def _run_plan(
     prepared: PreparedPlan,
     jobs: JobRun,
     groups: pa.Table | None = None,
-    trace: Trace | None = None,
+    trace: tracing.Trace | None = None,
 ) -> pa.Table:
     """Run a plan; groups: those of its only fused job, where that has run."""
     run_job = jobs.rows if groups is None else lambda _: groups

@@ -22,9 +22,8 @@ from raydb.errors import DataError, ProgrammingError
 from raydb.names import Names, find_object
 from raydb.storage.enums import enum_of_categories
 from raydb.storage.fields import stored_schema
-from raydb.storage.formats.arrow.object_columns import named_array, unreadable
-from raydb.storage.formats.arrow.sql_types import sql_type
-from raydb.storage.formats.file_parts import cast_part
+from raydb.storage.formats import file_parts
+from raydb.storage.formats.arrow import object_columns, sql_types
 from raydb.storage.tables.parts import ArrowPart, MadePart
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table, TableDefinition
@@ -140,8 +139,10 @@ def as_table(name: str, data: object, origin: str) -> Table | None:
             raise ProgrammingError(f"{origin} has two columns named '{column}'")
     if not schema.names:
         raise ProgrammingError(f"{origin} has no columns")
-    wanted = stored_schema(pa.schema([(each.name, sql_type(each.type)) for each in schema]))
-    rows = Rows(wanted, (cast_part(origin, schema, wanted, part),))
+    wanted = stored_schema(
+        pa.schema([(each.name, sql_types.sql_type(each.type)) for each in schema])
+    )
+    rows = Rows(wanted, (file_parts.cast_part(origin, schema, wanted, part),))
     return Table(TableDefinition(name, wanted), rows, 0)
 
 
@@ -195,7 +196,7 @@ def _read_pandas(frame: Any, origin: str) -> tuple[pa.Schema, Part]:
     for name, kind in frame.dtypes.items():
         if isinstance(kind, np.dtype) and kind.hasobject:
             # Only the values tell the type, and then they are converted.
-            values = named_array(origin, name, frame[name], from_pandas=True)
+            values = object_columns.named_array(origin, name, frame[name], from_pandas=True)
             made[name] = _chunked(values)
             fields.append(pa.field(name, values.type))
         elif (labels := enum_of_categories(getattr(kind, "categories", None))) is not None:
@@ -215,7 +216,7 @@ def _of_series(origin: str, series: Any) -> pa.ChunkedArray:
         dense = series.sparse.to_dense() if hasattr(series, "sparse") else series
         return _chunked(pa.Array.from_pandas(dense))
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-        raise unreadable(f"{origin}, column '{series.name}'", error) from None
+        raise object_columns.unreadable(f"{origin}, column '{series.name}'", error) from None
 
 
 def _chunked(values: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
@@ -229,7 +230,9 @@ def _read_polars(frame: Any, origin: str) -> tuple[pa.Schema, Part]:
     for name, kind in frame.schema.items():
         if kind == pl.Object:
             # Arrow would be given the addresses of the objects.
-            values = named_array(origin, name, frame[name].to_list(), from_pandas=False)
+            values = object_columns.named_array(
+                origin, name, frame[name].to_list(), from_pandas=False
+            )
             made[name] = _chunked(values)
     # Arrow has no integers of 128 bits.
     wide = pl.selectors.by_dtype(pl.Int128, pl.UInt128)
@@ -249,7 +252,7 @@ def _read_polars(frame: Any, origin: str) -> tuple[pa.Schema, Part]:
         try:
             return read(frame.select(name)).column(0)
         except pl.exceptions.PolarsError as error:
-            raise unreadable(f"{origin}, column '{name}'", error) from None
+            raise object_columns.unreadable(f"{origin}, column '{name}'", error) from None
 
     return schema, MadePart(frame.height, make, made)
 
@@ -272,13 +275,13 @@ def _column(origin: str, name: object, values: Any) -> pa.Array | pa.ChunkedArra
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     if isinstance(values, list | tuple):
-        return named_array(origin, name, values, from_pandas=False)
+        return object_columns.named_array(origin, name, values, from_pandas=False)
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.hasobject:
-        return named_array(origin, name, values, from_pandas=False)
+        return object_columns.named_array(origin, name, values, from_pandas=False)
     try:
         return _of_numbers(values) if isinstance(values, np.ndarray) else pa.array(values)
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-        raise unreadable(f"{origin}, column '{name}'", error) from None
+        raise object_columns.unreadable(f"{origin}, column '{name}'", error) from None
 
 
 def _of_numbers(values: np.ndarray[Any, Any]) -> pa.Array:

@@ -26,8 +26,8 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from raydb.errors import DataError
-from raydb.planner.expressions.casts.cast import cast_values
-from raydb.planner.expressions.columns.units import whole_microseconds
+from raydb.planner.expressions.casts import cast as casting
+from raydb.planner.expressions.columns import units
 from raydb.planner.expressions.interval_text import interval_text
 from raydb.planner.expressions.types import TIMESTAMP, TIMESTAMP_NS
 from raydb.storage.bits import BIT
@@ -92,7 +92,7 @@ def _in_python_units(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return array
     if pt.is_nested(kind):
         return rebuild(array, kind, _in_python_units)
-    return array.view(kind) if array.type == TIMETZ else whole_microseconds(array)
+    return array.view(kind) if array.type == TIMETZ else units.whole_microseconds(array)
 
 
 def _converted(values: list[Any], convert: Callable[[Any], Any] | None) -> list[Any]:
@@ -116,7 +116,7 @@ def _far_moment(value: Any, kind: pa.DataType) -> Any:
     if not sign:
         zone = kind.tz if pt.is_timestamp(kind) else None
         moment = pa.scalar(value, pa.timestamp("us", "UTC") if zone else kind)
-        return cast_values(moment, pa.string(), zone).as_py()
+        return casting.cast_values(moment, pa.string(), zone).as_py()
     if pt.is_date32(kind):
         return dt.date.max if sign > 0 else dt.date.min
     end = dt.datetime.max if sign > 0 else dt.datetime.min

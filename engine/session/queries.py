@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from raydb import sql
-from raydb.engine.context.cluster_settings import SEGMENT_ROWS
+from raydb.engine.context import cluster_settings
+from raydb.engine.fused import prepared_query, row_fast_path
 from raydb.engine.fused.post_aggregate import prepare_post_aggregate
-from raydb.engine.fused.prepared_query import FilledQuery, prepare_query
-from raydb.engine.fused.row_fast_path import key_sources, part_sources, prepare_row_fast_path
+from raydb.engine.fused.prepared_query import FilledQuery
+from raydb.engine.plans import plan_keys
 from raydb.engine.plans.plan_cache import PlanCache
-from raydb.engine.plans.plan_keys import VectorQuestion, plan_key, text_question, vector_question
 from raydb.engine.plans.prepared_plan import PreparedPlan
 from raydb.engine.plans.template_cache import MAX_PREPARED
 from raydb.engine.session import plan_runner
@@ -28,19 +28,18 @@ from raydb.engine.session.plan_runner import Stream
 from raydb.engine.session.result import Result
 from raydb.engine.session.settings import PLAN_CACHE, TIME_ZONE, check_file
 from raydb.engine.session.statement_sources import open_sources
-from raydb.engine.statements.names import table_called
-from raydb.engine.statements.write import bind_write
+from raydb.engine.statements import names, write
 from raydb.errors import ProgrammingError
 from raydb.kernels.stored.deferred import Deferred
 from raydb.planner import choose_plan, plan_query
-from raydb.planner.expressions.casts.cast import cast_values
+from raydb.planner.expressions.casts import cast as casting
 from raydb.planner.plan.common_tables import contents
 from raydb.planner.plan.nodes import Aggregate, Plan, SearchRows
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.sql import ast
 from raydb.sql.parse.query import describe_table
 from raydb.storage.enums import has_enums
-from raydb.storage.formats.copy import write_rows
+from raydb.storage.formats import copy
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class Caching:
 
     key: Hashable | None = None
     shape: sql.Shape | None = None
-    question: VectorQuestion | None = None
+    question: plan_keys.VectorQuestion | None = None
 
 
 class Queries:
@@ -92,7 +91,7 @@ class Queries:
             context.cache.forget_gone()
         if not context.settings[PLAN_CACHE]:
             return Caching()
-        key = plan_key(text, context.parameters, self._options(context))
+        key = plan_keys.plan_key(text, context.parameters, self._options(context))
         prepared = self.cache.plan(key)
         if prepared is not None:
             return self._run_again(prepared, key, context)
@@ -101,9 +100,9 @@ class Queries:
         shape = sql.shape_of(text)
         question = None
         if key is None and context.parameters:
-            question = vector_question(text, context.parameters, context.settings.planner)
+            question = plan_keys.vector_question(text, context.parameters, context.settings.planner)
         elif shape is not None and not context.parameters and "[" in text:
-            question = text_question(shape, context.settings.planner)
+            question = plan_keys.text_question(shape, context.settings.planner)
         if question and (search := self.cache.search(question.key)):
             found = search.asked(question.vector, context)
             if found is not None:
@@ -117,7 +116,7 @@ class Queries:
     def familiarity(self, text: str, context: StatementContext) -> str:
         """Say how well a text without parameters is known; see `PlanCache.familiarity`."""
         self.cache.expect(context.all_databases, _meaning(context))
-        return self.cache.familiarity(plan_key(text, (), self._options(context)), text)
+        return self.cache.familiarity(plan_keys.plan_key(text, (), self._options(context)), text)
 
     def parse(self, text: str, context: StatementContext) -> Sequence[ast.Statement]:
         """Return the statements of a text; one that takes parameters is likely to come again."""
@@ -165,7 +164,7 @@ class Queries:
                 return plan_runner.run_filled(prepared, context)
             prepared = prepared.plan()
         if prepared.row_fast_path is None:
-            fast_path = _fast_path(prepared, part_sources)
+            fast_path = _fast_path(prepared, row_fast_path.part_sources)
             if fast_path is not None:
                 prepared = replace(prepared, row_fast_path=fast_path)
         result = plan_runner.repeat(prepared, context)
@@ -191,7 +190,7 @@ class Queries:
                 assert isinstance(job, FusedScanAggregate)
                 fast_path = fast_path.of_all_groups(job)
             else:
-                fast_path = _fast_path(prepared, key_sources)
+                fast_path = _fast_path(prepared, row_fast_path.key_sources)
             prepared = replace(prepared, row_fast_path=fast_path, has_repeated=True)
             self.cache.keep_plan(key, prepared)
         return plan_runner.repeat(prepared, context)
@@ -230,9 +229,9 @@ class Queries:
             plan = self._prepare(explained, context)
         else:
             assert isinstance(explained, ast.Dml), explained
-            table = table_called(explained.table, context.snapshot)
+            table = names.table_called(explained.table, context.snapshot)
             explained = replace(explained, table=table)
-            logical, files, catalog = bind_write(explained, context)
+            logical, files, catalog = write.bind_write(explained, context)
             change = sql.describe_change(explained, catalog)
             plan = self._plan(logical, files, context)
         distributed = self._distributed(plan, context, writes=change is not None)
@@ -268,9 +267,9 @@ class Queries:
         result = self.run(statement.select, context)
         assert result.rows is not None
         rows = result.rows.rename_columns(list(result.names))
-        cast = partial(cast_values, zone=context.settings[TIME_ZONE])
+        cast = partial(casting.cast_values, zone=context.settings[TIME_ZONE])
         with context.keeping_rows():
-            write_rows(statement.path, rows, statement.options, cast)
+            copy.write_rows(statement.path, rows, statement.options, cast)
         return Result(None, (), rows.num_rows)
 
     # -- plans ----------------------------------------------------------------------------------
@@ -289,7 +288,7 @@ class Queries:
         options, cluster = context.settings.planner, self.cluster
         if cluster is None or cluster.obstacle(context) is not None:
             return options
-        rows = context.settings[SEGMENT_ROWS]
+        rows = context.settings[cluster_settings.SEGMENT_ROWS]
         return replace(options, segment_rows=rows, call_cost=CALL_COST)
 
     def _describe(
@@ -353,7 +352,7 @@ class Queries:
         first = kept.first
         if first is not None:
             search = _prepare_search(filled, *first, context)
-            templates.keep_query(kept, search or prepare_query(*first, catalog()))
+            templates.keep_query(kept, search or prepared_query.prepare_query(*first, catalog()))
         query = kept.query  # which another thread may forget
         known = None if query is None else query.plan(filling)
         if known is not None:
@@ -401,7 +400,7 @@ def _fast_path(
     """Return how rows come straight from the plan's job; those of enums are not what they show."""
     if prepared.post_aggregate is None or any(map(has_enums, prepared.types)):
         return None
-    return prepare_row_fast_path(prepared.plan, keys)
+    return row_fast_path.prepare_row_fast_path(prepared.plan, keys)
 
 
 def _prepared(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from raydb.engine.session.python_values import python_values
-from raydb.planner.expressions.columns.zones import zone_name
+from raydb.planner.expressions.columns import zones
 from raydb.planner.expressions.types import TIMESTAMPTZ, is_zoned
 from raydb.storage.nested import map_leaves, rebuild
 
@@ -128,7 +128,7 @@ def shown_types(types: Sequence[pa.DataType], setting: str) -> tuple[pa.DataType
     """Return the types of columns with the zone that a setting means, None where none has one."""
     if not any(map(is_zoned, types)):
         return None
-    zone = zone_name(setting)
+    zone = zones.zone_name(setting)
     return tuple(_shown_type(kind, zone) if is_zoned(kind) else kind for kind in types)
 
 

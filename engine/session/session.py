@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, TypeVar, assert_never, get_args
 import pyarrow as pa
 
 from raydb import sql
+from raydb.engine.context import secrets, variables
 from raydb.engine.context.memory import parse_limit
-from raydb.engine.context.secrets import with_secrets
 from raydb.engine.context.sequence_values import SequenceValues
 from raydb.engine.context.statement_context import StatementContext
 from raydb.engine.context.turns import turns
-from raydb.engine.context.variables import with_variable
-from raydb.engine.databases.copy import copy_database
+from raydb.engine.databases import copy as database_copy
 from raydb.engine.plans.plan_cache import PlanCache
 from raydb.engine.session.changes import Changes
 from raydb.engine.session.prepared_statements import PreparedStatements
@@ -37,8 +36,7 @@ from raydb.engine.session.settings import (
     has_no_effect,
 )
 from raydb.engine.session.settled import NamingErrors, again_where_due, expanded, settled
-from raydb.engine.statements.backup import export_database, statements_of
-from raydb.engine.statements.row_checks import table_of
+from raydb.engine.statements import backup, row_checks
 from raydb.errors import Error, NotSupportedError, ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.kernels.backends.cpu.threads import use_processors
@@ -341,7 +339,9 @@ class Session:
             if result.rows is not None:
                 rows = result.rows.rename_columns(list(result.names))
                 columns, schema = stored_table(rows).columns, stored_schema(rows.schema)
-                given[part.rows] = table_of(part.rows, pa.Table.from_arrays(columns, schema=schema))
+                given[part.rows] = row_checks.table_of(
+                    part.rows, pa.Table.from_arrays(columns, schema=schema)
+                )
         return run(statement.last)
 
     def _dispatch(self, statement: ast.Statement, context: StatementContext) -> Result:
@@ -387,9 +387,9 @@ class Session:
     def _choose(self, option: ast.Setting | ast.Secret, context: StatementContext) -> None:
         """Go on with other settings; plans of texts that mean something else now are forgotten."""
         if isinstance(option, ast.Secret):
-            self.settings = with_secrets(option, context)
+            self.settings = secrets.with_secrets(option, context)
         elif isinstance(option, ast.SetVariable):
-            self._variables = with_variable(self._variables, option, context)
+            self._variables = variables.with_variable(self._variables, option, context)
             self.queries.cache = PlanCache()
         elif not has_no_effect(option.name, context.warnings):
             self.settings = self.settings.chosen(option)
@@ -406,9 +406,9 @@ class Session:
     def _back_up(self, statement: ast.Backup, context: StatementContext) -> None:
         """Write a folder of the database as it is now, run what one says, or copy a database."""
         if isinstance(statement, ast.CopyDatabase):
-            return copy_database(statement, self.databases, read_only=self.read_only)
+            return database_copy.copy_database(statement, self.databases, read_only=self.read_only)
         if isinstance(statement, ast.ImportDatabase):
-            for each in statements_of(statement, self.settings):
+            for each in backup.statements_of(statement, self.settings):
                 begun = self.begun((), context.running, context.warnings)
                 again_where_due(partial(self._dispatch, each), begun)
             return None
@@ -416,7 +416,7 @@ class Session:
         if begins:
             self.databases.begin()
         try:
-            export_database(
+            backup.export_database(
                 statement,
                 lambda text: self._run_text(text, (), context.running, context.warnings),
                 self.settings,

@@ -13,8 +13,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from raydb.engine.context import foreign_settings
 from raydb.engine.context.cluster_settings import CLUSTER_SETTINGS
-from raydb.engine.context.foreign_settings import OTHER_NAMES, POSTGRESQL, owner_of
 from raydb.engine.context.memory import (
     DEFAULT_LIMIT,
     parse_device_memory,
@@ -104,12 +104,15 @@ class Settings:
 
     def has(self, name: str) -> bool:
         """Tell whether there is a setting of that name."""
-        return OTHER_NAMES.get(name, name) in SETTINGS or name in POSTGRESQL
+        return (
+            foreign_settings.OTHER_NAMES.get(name, name) in SETTINGS
+            or name in foreign_settings.POSTGRESQL
+        )
 
     def text(self, name: str) -> str:
         """Return the value of a setting as SHOW says it."""
-        if name in POSTGRESQL and name not in SETTINGS:
-            return POSTGRESQL[name]
+        if name in foreign_settings.POSTGRESQL and name not in SETTINGS:
+            return foreign_settings.POSTGRESQL[name]
         setting = _find(name)
         value = self[setting]
         return _text(value) if setting.shown is None else setting.shown(value)
@@ -163,14 +166,14 @@ def option_text(value: object) -> str:
 
 def has_no_effect(name: str, warnings: list[str]) -> bool:
     """Tell whether SET of a name does nothing here; a warning says so."""
-    owner = None if name in SETTINGS else owner_of(name)
+    owner = None if name in SETTINGS else foreign_settings.owner_of(name)
     if owner is not None:
         warnings.append(f"the setting '{name}' is {owner}'s and has no effect")
     return owner is not None
 
 
 def _find(name: str) -> Setting[Any]:
-    name = OTHER_NAMES.get(name, name)
+    name = foreign_settings.OTHER_NAMES.get(name, name)
     if name not in SETTINGS:
         raise ProgrammingError(
             f"setting '{name}' does not exist{did_you_mean(name, sorted(SETTINGS))}"

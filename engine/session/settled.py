@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 from raydb import sql
 from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
 from raydb.sql import ast
-from raydb.storage.formats.text_part import LateValueError
-from raydb.storage.sqlite.locked import LockedError
+from raydb.storage.formats import text_part
+from raydb.storage.sqlite import locked
 from raydb.values import replace
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def again_where_due(run: Callable[[StatementContext], T], context: StatementCont
     """
     try:
         return run(context)
-    except LateValueError:
+    except text_part.LateValueError:
         context = replace(context, whole_sample=True)
-    except LockedError as error:
+    except locked.LockedError as error:
         context.databases.wait_for(error)
     return again_where_due(run, context)

@@ -5,15 +5,16 @@ Each is a table that exists for as long as the statement runs.
 
 from __future__ import annotations
 
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-import raydb.engine.table_functions.registered  # noqa: F401  (those that FROM knows)
 from raydb import sql
 from raydb.engine.session.settings import EXTERNAL_ACCESS, REPLACEMENT_SCANS, check_file
 from raydb.errors import ProgrammingError
 from raydb.names import index_names
-from raydb.planner.plan.table_function import OpenedFunction
-from raydb.storage.formats.sources import open_rows
+from raydb.planner.plan.table_function import TABLE_FUNCTIONS, OpenedFunction
+from raydb.storage.formats import sources as file_sources
 from raydb.storage.tables.parts import ArrowPart
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import Table, TableDefinition
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
     from raydb.engine.context.statement_context import StatementContext
     from raydb.sql import ast
+
+TABLE_FUNCTIONS.fill = (partial(import_module, "raydb.engine.table_functions.registered"),)
 
 
 def open_sources(statement: ast.Select | ast.Dml, context: StatementContext) -> Mapping[str, Table]:
@@ -42,7 +45,7 @@ def open_sources(statement: ast.Select | ast.Dml, context: StatementContext) -> 
             check_file(path, settings, may_be_object=True)
         if name in snapshot.tables:
             raise ProgrammingError(f"the table '{name}' is called as the file is; rename it")
-        rows = open_rows(source, context.whole_sample)
+        rows = file_sources.open_rows(source, context.whole_sample)
         tables[name] = Table(TableDefinition(name, rows.schema), rows, 0)
     places = relations.places()
     unknown = [name for name in named if name not in tables and not relations.has(name, places)]

@@ -11,3 +11,7 @@
 
 What only a terminal needs (prompt_toolkit, rich) is imported there.
 """
+
+from raydb.late import import_on_use
+
+import_on_use(__name__)

@@ -54,6 +54,7 @@ from raydb.planner.expressions.types import closed
 from raydb.planner.stars.star import canonical_definition
 from raydb.running import without_variables
 from raydb.sql import ast
+from raydb.sql.placed import check_bare
 from raydb.storage.fields import stored_field
 from raydb.storage.formats.format import copied
 from raydb.storage.tables.alter import redefine
@@ -391,7 +392,7 @@ def _create_index(statement: ast.CreateIndex, context: StatementContext) -> Snap
     check_free(name, snapshot)
     table = snapshot.tables[table_called(statement.table, snapshot)]
     if schema_of(table.name, snapshot.schemas) == MAIN:
-        sql.check_bare(name, snapshot.schemas)
+        check_bare(name, snapshot.schemas)
     after = _with_indexes(table, (*table.definition.indexes, statement.index), snapshot)
     index = after.tables[table.name].definition.indexes[-1]
     if index.text is not None:

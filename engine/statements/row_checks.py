@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb import sql
 from raydb.errors import IntegrityError
+from raydb.late import pc
 from raydb.planner.expressions.nodes import Column
 from raydb.planner.plan.enum_codes import coded
 from raydb.planner.plan.nodes import Project, Scan
@@ -20,6 +19,8 @@ from raydb.storage.tables.table import Table, TableDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pyarrow as pa
 
     from raydb.engine.context.statement_context import StatementContext
     from raydb.planner.expressions.nodes import Expression

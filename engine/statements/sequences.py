@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow.compute as pc
-
 from raydb import sql
 from raydb.engine.statements.dependents import renamed_comments, without_comments
 from raydb.engine.statements.names import names_to_drop
 from raydb.errors import ProgrammingError
+from raydb.late import pc
 from raydb.names import find_object, is_same, known_object
 from raydb.sql import ast
 from raydb.storage.tables.alter import redefine

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
-import pyarrow.compute as pc
 
 from raydb import sql
 from raydb.engine.context.progress import report
@@ -35,6 +34,7 @@ from raydb.engine.statements.upsert import (
 )
 from raydb.errors import ProgrammingError
 from raydb.interrupts import beside
+from raydb.late import pc
 from raydb.names import fold
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.sql import ast

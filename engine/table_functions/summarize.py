@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.engine.operators.partition import pieces_of
@@ -18,6 +17,7 @@ from raydb.engine.operators.sort import sort
 from raydb.engine.table_functions.search.paired_rows import PairedRows
 from raydb.engine.table_functions.summary import SUMMARY
 from raydb.interrupts import beside
+from raydb.late import pc
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.zones import session_zone
 from raydb.planner.expressions.nodes import Column

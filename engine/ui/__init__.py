@@ -15,3 +15,7 @@ rows_file       the rows of a result in a temporary file, of which windows are r
 windows         some rows as texts, as the page shows them
 page/           what the browser gets: HTML, CSS, ES modules, and vendor/ of other people's code
 """
+
+from raydb.late import import_on_use
+
+import_on_use(__name__)

@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING
 
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.storage.formats import FORMATS
 from raydb.storage.formats.format import Use
+from raydb.storage.formats.known import FORMATS
 from raydb.storage.formats.paths import COMPRESSIONS
 
 if TYPE_CHECKING:

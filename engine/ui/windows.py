@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.session.python_values import python_values
 from raydb.engine.shell.render.words import word
 from raydb.errors import ProgrammingError
+from raydb.late import pc
 from raydb.storage.nested import is_list_like
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError
 from raydb.kernels.bvh.bvh import code_type
 from raydb.kernels.codecs.arrow_numbers import from_numbers, is_whole, to_numbers
+from raydb.late import pc
 from raydb.values import dataclass
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError
+from raydb.late import pc
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.kernels.codecs.arrow_numbers import integer_type, words_of
+from raydb.late import pc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

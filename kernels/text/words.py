@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import NotSupportedError
+from raydb.late import pc
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,1 +1,5 @@
 """Which BVHs to create for a workload."""
+
+from raydb.late import import_on_use
+
+import_on_use(__name__)

@@ -17,11 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-import raydb.planner.expressions.functions  # noqa: F401  # registers them
 from raydb.errors import DataError, NotSupportedError
-from raydb.planner.expressions.casts.cast import cast_values
-from raydb.planner.expressions.columns.arrays import as_array, count_true
-from raydb.planner.expressions.columns.decimals import Scaled, calculate, narrow, widen
+from raydb.planner.expressions.casts import cast as casting
+from raydb.planner.expressions.columns import arrays, decimals
 from raydb.planner.expressions.nodes import (
     Attribute,
     Call,
@@ -63,7 +61,11 @@ class Rows:
             case Call(function=name, arguments=arguments):
                 if name in _EXACT and pt.is_decimal128(expression.type):
                     result = _exact(expression, self)
-                    return widen(result, expression.type) if isinstance(result, Scaled) else result
+                    return (
+                        decimals.widen(result, expression.type)
+                        if isinstance(result, decimals.Scaled)
+                        else result
+                    )
                 function = FUNCTIONS.get(name)
                 if function is None or function.compute is None:
                     raise NotSupportedError(f"the function '{name}' is not supported")
@@ -82,24 +84,24 @@ class Rows:
         self, expression: Expression, inputs: Mapping[Any, pa.Array | pa.ChunkedArray], count: int
     ) -> pa.Array:
         """Return an expression's values on `count` other rows, such as the elements of lists."""
-        return as_array(evaluate(expression, inputs, count), count)
+        return arrays.as_array(evaluate(expression, inputs, count), count)
 
     def value_where(self, expression: Expression, mask: pa.Array) -> pa.Array:
         """Return an expression's values on the rows where `mask` is true, and NULL elsewhere.
 
         Only those rows are evaluated. `mask` holds no NULLs.
         """
-        count = count_true(mask)
+        count = arrays.count_true(mask)
         if count == 0:
             return pa.nulls(self.count, expression.type)
         if count == self.count:
-            return as_array(evaluate(expression, self.inputs, count), count)
+            return arrays.as_array(evaluate(expression, self.inputs, count), count)
         needed = (*columns_of(expression), *attributes_of(expression))
         chosen = {leaf: self.inputs[leaf].filter(mask) for leaf in needed}
         values = evaluate(expression, chosen, count)
         is_needed = mask.to_numpy(zero_copy_only=False)
         places = np.cumsum(is_needed) - 1
-        return as_array(values, count).take(pa.array(places, mask=~is_needed))
+        return arrays.as_array(values, count).take(pa.array(places, mask=~is_needed))
 
 
 def evaluate(
@@ -119,7 +121,7 @@ def evaluate(
         return pa.array([], expression.type)
     values = Rows(inputs, row_count).value(expression)
     if values.type != expression.type:
-        values = cast_values(values, expression.type)
+        values = casting.cast_values(values, expression.type)
     if not isinstance(values, pa.Scalar):
         return values
     if not values.is_valid:
@@ -142,29 +144,31 @@ def _is_exact(expression: Expression) -> TypeGuard[Call]:
     )
 
 
-def _exact(expression: Expression, rows: Rows) -> Scaled | Values:
+def _exact(expression: Expression, rows: Rows) -> decimals.Scaled | Values:
     """Return an operand of exact arithmetic, or its result, in 64 bits if it fits.
 
     So `price * (1 - discount) * (1 + tax)` reads each column and writes its result once.
     """
     if not _is_exact(expression):
         values = rows.value(expression)
-        return narrow(values) or values
+        return decimals.narrow(values) or values
     operands = [_exact(argument, rows) for argument in expression.arguments]
     left, right = operands
-    if isinstance(left, Scaled) and isinstance(right, Scaled):
-        result = calculate(expression.function, left, right, expression.type)
+    if isinstance(left, decimals.Scaled) and isinstance(right, decimals.Scaled):
+        result = decimals.calculate(expression.function, left, right, expression.type)
         if result is not None:
             return result
     values = [_full(*pair) for pair in zip(operands, expression.arguments, strict=True)]
     return _apply(expression, FUNCTIONS[expression.function], values)
 
 
-def _full(operand: Scaled | Values, argument: Expression) -> Values:
+def _full(operand: decimals.Scaled | Values, argument: Expression) -> Values:
     """Return an operand of exact arithmetic as Arrow's numbers."""
-    if not isinstance(operand, Scaled):
+    if not isinstance(operand, decimals.Scaled):
         return operand
-    return widen(operand, argument.type) if pt.is_decimal(argument.type) else operand.values
+    return (
+        decimals.widen(operand, argument.type) if pt.is_decimal(argument.type) else operand.values
+    )
 
 
 def _apply(call: Call, function: ScalarFunction, values: Sequence[Values]) -> Values:
@@ -194,9 +198,9 @@ def _answer(call: Call, compute: Callable[..., Values], given: Sequence[Any]) ->
 def _fit(values: Values, call: Call) -> Values:
     """Return a function's values in its type; the error of an operator names the operator."""
     if FUNCTIONS[call.function].operation is None:
-        return cast_values(values, call.type)
+        return casting.cast_values(values, call.type)
     try:
-        return cast_values(values, call.type)
+        return casting.cast_values(values, call.type)
     except DataError:
         raise DataError(_sentence(call, "overflow")) from None
 

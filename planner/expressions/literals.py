@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError
-from raydb.planner.expressions.casts.cast import cast_values, literal_value
-from raydb.planner.expressions.columns.zones import session_zone
+from raydb.planner.expressions.casts import cast as casting
+from raydb.planner.expressions.columns import zones
 from raydb.planner.expressions.nodes import Literal
 from raydb.planner.expressions.slots import records_conversion
 from raydb.planner.expressions.types import (
@@ -202,9 +202,9 @@ def _parse(text: str, data_type: pa.DataType) -> Any:  # a Python value, or None
         return dt.datetime.fromisoformat(text)
     if pa.types.is_fixed_size_list(data_type) and (read := _read_vector(text, data_type)):
         return read
-    found = cast_values(pa.scalar(text), data_type, session_zone())
+    found = casting.cast_values(pa.scalar(text), data_type, zones.session_zone())
     vector = vector_of(found) if is_list(data_type) else None
-    return literal_value(found) if vector is None else vector
+    return casting.literal_value(found) if vector is None else vector
 
 
 def _read_vector(text: str, data_type: pa.DataType) -> Vector | None:
@@ -261,28 +261,28 @@ def _as_midnight(literal: Literal, data_type: pa.DataType) -> Literal | None:
     if data_type == TIMESTAMP and isinstance(literal.value, dt.date):
         return Literal(dt.datetime.combine(literal.value, dt.time()), TIMESTAMP)
     try:
-        moment = cast_values(pa.scalar(literal.value, literal.type), data_type)
+        moment = casting.cast_values(pa.scalar(literal.value, literal.type), data_type)
     except DataError:
         return None
-    return Literal(literal_value(moment), data_type)
+    return Literal(casting.literal_value(moment), data_type)
 
 
 def _in_unit(literal: Literal, data_type: pa.DataType) -> Literal | None:
     """Return a timestamp in another unit, None where that would be another moment."""
     given = pa.scalar(literal.value, literal.type)
     try:
-        moment = cast_values(given, data_type)
-        same = cast_values(moment, literal.type).value == given.value
+        moment = casting.cast_values(given, data_type)
+        same = casting.cast_values(moment, literal.type).value == given.value
     except DataError:
         return None
-    return Literal(literal_value(moment), data_type) if same else None
+    return Literal(casting.literal_value(moment), data_type) if same else None
 
 
 def _as_instant(literal: Literal) -> Literal | None:
     """Return a date or a timestamp in the session's time zone."""
     shown = pa.scalar(literal.value, literal.type)
     try:
-        value = literal_value(cast_values(shown, TIMESTAMPTZ, session_zone()))
+        value = casting.literal_value(casting.cast_values(shown, TIMESTAMPTZ, zones.session_zone()))
     except DataError:
         return None
     return Literal(value, TIMESTAMPTZ)

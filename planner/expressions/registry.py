@@ -13,12 +13,16 @@ and the answer to that, and its kernel.
 from __future__ import annotations
 
 import inspect
+import pkgutil
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 from typing import Literal as OneOf
 
 import pyarrow as pa
 
 from raydb.errors import DataError
+from raydb.late import LateTable
 from raydb.planner.expressions.nodes import Call, Expression, Lambda, Literal
 from raydb.planner.expressions.signature import Signature, read_signature
 from raydb.values import dataclass
@@ -69,9 +73,27 @@ class ScalarFunction:
         return Call(self.name, *self.signature.check(name, arguments))
 
 
+_FAMILIES = "raydb.planner.expressions.functions"
+# The families of the functions that most queries have.
+_OPERATORS = ("comparisons", "conditional", "numbers")
+
+
+@cache
+def _import_operators() -> None:
+    for family in _OPERATORS:
+        import_module(f"{_FAMILIES}.{family}")
+
+
+@cache
+def _import_all() -> None:
+    """Import every file of `functions/`, which registers its own."""
+    for family in pkgutil.walk_packages(import_module(_FAMILIES).__path__, f"{_FAMILIES}."):
+        import_module(family.name)
+
+
 # Every function that is computed, by the name in calls, and those of SQL by SQL's names.
-FUNCTIONS: dict[str, ScalarFunction] = {}
-SCALARS: dict[str, ScalarFunction] = {}
+FUNCTIONS = LateTable[str, ScalarFunction](_import_operators, _import_all)
+SCALARS = LateTable[str, ScalarFunction](_import_operators, _import_all)
 
 
 def scalar(
@@ -91,10 +113,10 @@ def scalar(
 
     def register(kernel: _Decorated) -> _Decorated:
         known = name or next(iter(read.arities if read else ()))
-        assert known not in FUNCTIONS, f"there are two functions of the name {known}"
         options = (can_fail, operation, takes, is_volatile)
         function = ScalarFunction(known, read, says, family, kernel, bind, *options)
-        FUNCTIONS[known] = function
+        first = FUNCTIONS.setdefault(known, function)
+        assert first is function, f"there are two functions of the name {known}"
         SCALARS.update(dict.fromkeys(read.arities if read else (), function))
         return kernel
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.planner.expressions.collations import collated_keys, compared_by
+from raydb.planner.expressions.columns import zones
 from raydb.planner.expressions.columns.nested_order import has_order
-from raydb.planner.expressions.columns.zones import session_zone
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.literals import (
     convert,
@@ -90,7 +90,7 @@ def _cast_by_text(function: str, expression: Expression, data_type: pa.DataType)
 
 def zone_literal() -> Literal:
     """Return the name of the session's time zone as an argument."""
-    return Literal(session_zone(), TEXT)
+    return Literal(zones.session_zone(), TEXT)
 
 
 def in_microseconds(expression: Expression) -> Expression:

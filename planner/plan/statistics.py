@@ -10,9 +10,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-import pyarrow.compute as pc
-
 from raydb.errors import Error
+from raydb.late import pc
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, Column, Expression, columns_of, conjuncts
 from raydb.planner.plan.nodes import (

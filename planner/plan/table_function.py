@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from raydb.late import LateTable
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.nodes import Literal
 from raydb.planner.plan.nodes import Constants, SearchRows, Values
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
         [Literal, str, Mapping[str, Sequence[Column]], Sequence[Column]], Expression
     ]
 
-TABLE_FUNCTIONS: dict[str, TableFunction] = {}
-"""All table functions by name; `register` adds one."""
+TABLE_FUNCTIONS = LateTable[str, "TableFunction"]()
+"""All table functions by name; `register` adds one. The engine says how those that it has do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from raydb.planner.decorrelate.dependent import PlanBuilder
-from raydb.planner.decorrelate.outer_rows import OuterRows
-from raydb.planner.decorrelate.pull_up import row_number_call
-from raydb.planner.decorrelate.push_domain import share
+from raydb.planner.decorrelate import dependent, outer_rows, pull_up, push_domain
 from raydb.planner.expressions.nodes import (
     Call,
     Expression,
@@ -63,13 +60,13 @@ def unnest_subqueries(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Replace every Subquery and every Apply."""
     if not _is_nested(plan):
         return plan
-    builder = PlanBuilder(fresh_numbers(plan), catalog)
+    builder = dependent.PlanBuilder(fresh_numbers(plan), catalog)
     unnested = map_queries(plan, lambda query: unnest(query, builder))
     # Rows that serve at two places are a common table, which is kept only where it pays.
     return inline_common_tables(unnested, catalog)
 
 
-def unnest(plan: Plan, builder: PlanBuilder) -> Plan:
+def unnest(plan: Plan, builder: dependent.PlanBuilder) -> Plan:
     """Replace the subqueries of a plan, the innermost first."""
     if isinstance(plan, Limit) and isinstance(plan.source, Project):
         # So that a limit that has to number rows finds their order right below.
@@ -79,7 +76,7 @@ def unnest(plan: Plan, builder: PlanBuilder) -> Plan:
     return _unnest_expressions(plan, builder)
 
 
-def _unnest_expressions(plan: Plan, builder: PlanBuilder) -> Plan:
+def _unnest_expressions(plan: Plan, builder: dependent.PlanBuilder) -> Plan:
     """Replace the subqueries in the expressions of a plan's top node."""
     if isinstance(plan, Apply):
         return _unnest_apply(plan, builder)
@@ -95,12 +92,12 @@ def _unnest_expressions(plan: Plan, builder: PlanBuilder) -> Plan:
             return _filter(replace(plan, conditions=plain), nested, builder)
         case Project() | Unnest() | Aggregate() | Window():
             source = plan.source
-            rows = OuterRows(source, builder, unnest)
+            rows = outer_rows.OuterRows(source, builder, unnest)
             changed = plan.map_expressions(rows.without_subqueries)
             changed = changed.map_sources(lambda _: rows.plan)
             return only_columns(changed, plan.columns)
         case Search(left=left):
-            rows = OuterRows(left, builder, unnest)
+            rows = outer_rows.OuterRows(left, builder, unnest)
             searched = plan.map_expressions(rows.without_subqueries)
             return only_columns(replace(searched, left=rows.plan), plan.columns)
         case OuterJoin() | SemiJoin():
@@ -125,23 +122,23 @@ def _subqueries(expression: Expression) -> Iterator[Subquery]:
             yield from _subqueries(argument)
 
 
-def _filter(source: Plan, predicates: Iterable[Expression], builder: PlanBuilder) -> Plan:
+def _filter(source: Plan, predicates: Iterable[Expression], builder: dependent.PlanBuilder) -> Plan:
     """Return the rows for which all predicates are true."""
     parts = list(predicates)
     plain = [part for part in parts if not has_subquery(part)]
-    rows = OuterRows(filter_rows(source, plain), builder, unnest)
+    rows = outer_rows.OuterRows(filter_rows(source, plain), builder, unnest)
     nested = [part for part in parts if has_subquery(part)]
     left = [part for part in nested if not rows.keep_where(part)]
     rest = [rows.without_subqueries(part) for part in left]
     return only_columns(filter_rows(rows.plan, rest), source.columns)
 
 
-def _unnest_conditions(plan: OuterJoin | SemiJoin, builder: PlanBuilder) -> Plan:
+def _unnest_conditions(plan: OuterJoin | SemiJoin, builder: dependent.PlanBuilder) -> Plan:
     """Compute the subqueries of a join's conditions on the side whose rows they read."""
     if any(_reads_both(subquery, plan) for e in plan.conditions for subquery in _subqueries(e)):
         return _join_by_pairs(plan, builder)
-    left = OuterRows(plan.left, builder, unnest)
-    right = OuterRows(plan.right, builder, unnest)
+    left = outer_rows.OuterRows(plan.left, builder, unnest)
+    right = outer_rows.OuterRows(plan.right, builder, unnest)
     of_left = frozenset(plan.left.columns)
 
     def change(part: Subquery) -> Expression:
@@ -158,12 +155,12 @@ def _reads_both(subquery: Subquery, join: OuterJoin | SemiJoin) -> bool:
     return not any(read.isdisjoint(side.columns) for side in (join.left, join.right))
 
 
-def _join_by_pairs(plan: OuterJoin | SemiJoin, builder: PlanBuilder) -> Plan:
+def _join_by_pairs(plan: OuterJoin | SemiJoin, builder: dependent.PlanBuilder) -> Plan:
     """Find the numbers of the rows that are partners by an inner join, and join by them."""
     left, left_number = _number_rows(plan.left, builder)
     right, right_number = _number_rows(plan.right, builder)
-    left, left_copy, names = share(left, builder)
-    right, right_copy, right_names = share(right, builder)
+    left, left_copy, names = push_domain.share(left, builder)
+    right, right_copy, right_names = push_domain.share(right, builder)
     names |= right_names
     conditions = [substitute(condition, names) for condition in plan.conditions]
     partners = _filter(InnerJoin((left_copy, right_copy), ()), conditions, builder)
@@ -182,16 +179,16 @@ def _join_by_pairs(plan: OuterJoin | SemiJoin, builder: PlanBuilder) -> Plan:
     return only_columns(found, plan.columns)
 
 
-def _number_rows(plan: Plan, builder: PlanBuilder) -> tuple[Plan, Column]:
+def _number_rows(plan: Plan, builder: dependent.PlanBuilder) -> tuple[Plan, Column]:
     number = builder.new_column("row_number", pa.int64())
-    return Window(plan, ((number, row_number_call((), ())),)), number
+    return Window(plan, ((number, pull_up.row_number_call((), ())),)), number
 
 
 def _equal(one: Column, other: Column) -> Call:
     return Call("equal", (one, other), pa.bool_())
 
 
-def _unnest_values(plan: Values, builder: PlanBuilder) -> Plan:
+def _unnest_values(plan: Values, builder: dependent.PlanBuilder) -> Plan:
     """Make a query of each row of VALUES that has subqueries; the others stay together."""
     parts: list[Plan] = []
     for nested, group in itertools.groupby(plan.rows, lambda row: any(map(has_subquery, row))):
@@ -199,7 +196,7 @@ def _unnest_values(plan: Values, builder: PlanBuilder) -> Plan:
             parts.append(Values(_fresh(plan.columns, builder), tuple(group)))
             continue
         for row in group:
-            rows = OuterRows(Values((), ((),)), builder, unnest)
+            rows = outer_rows.OuterRows(Values((), ((),)), builder, unnest)
             values = [rows.without_subqueries(value) for value in row]
             columns = _fresh(plan.columns, builder)
             parts.append(Project(rows.plan, tuple(zip(columns, values, strict=True))))
@@ -209,13 +206,13 @@ def _unnest_values(plan: Values, builder: PlanBuilder) -> Plan:
     return Union(tuple(parts), plan.columns)
 
 
-def _fresh(columns: Iterable[Column], builder: PlanBuilder) -> tuple[Column, ...]:
+def _fresh(columns: Iterable[Column], builder: dependent.PlanBuilder) -> tuple[Column, ...]:
     return tuple(builder.new_column(column.name, column.type) for column in columns)
 
 
-def _unnest_apply(plan: Apply, builder: PlanBuilder) -> Plan:
+def _unnest_apply(plan: Apply, builder: dependent.PlanBuilder) -> Plan:
     """Join the left rows with those that the right query has for them."""
-    rows = OuterRows(plan.left, builder, unnest)
+    rows = outer_rows.OuterRows(plan.left, builder, unnest)
     arguments = dict(plan.arguments)
     columns = plan.columns
     if plan.kind == "inner":

@@ -18,3 +18,7 @@ Rows of which each comes of one row of a large table come from segments of that:
 
 A search says itself how it is cut: into segments of a table, or into slices of its own.
 """
+
+from raydb.late import import_on_use
+
+import_on_use(__name__)

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from raydb.kernels.backends.choice import choose_backends, choose_by_cost
 from raydb.kernels.stored.deferred import Deferred
 from raydb.planner.expressions.show import show
-from raydb.planner.stars.codes.shares import rows_passing
+from raydb.planner.stars import delta as star_parts
+from raydb.planner.stars import table_scan
+from raydb.planner.stars.codes import shares
 from raydb.planner.stars.costs import (
     DEVICE_COST,
     DEVICE_SCAN_COST,
@@ -22,17 +24,8 @@ from raydb.planner.stars.costs import (
     least_cost,
     scan_cost,
 )
-from raydb.planner.stars.delta import (
-    join_groups,
-    merge_parts,
-    part_conditions,
-    part_star,
-    scan_delta,
-    split_values,
-)
 from raydb.planner.stars.fuse import fuse, highest_scores, lacking
 from raydb.planner.stars.fused_scan import FusedScanAggregate
-from raydb.planner.stars.table_scan import FusedTableScan, scan_bytes, scan_obstacles
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -103,13 +96,15 @@ def choose_job(
         job = _choose_whole(part, catalog, options, lambda: inf, numbers, fetches=False)
         if isinstance(job, FusedScanAggregate):
             return job if job.is_direct else None
-        is_better = isinstance(job, FusedTableScan) and isinstance(whole, str | FusedTableScan)
+        is_better = isinstance(job, table_scan.FusedTableScan) and isinstance(
+            whole, str | table_scan.FusedTableScan
+        )
         return job if is_better and not isinstance(job, str) else None
 
-    parted = part_conditions(star, numbers)
+    parted = star_parts.part_conditions(star, numbers)
     if parted is not None and (part := choose(parted.star)) is not None:
-        return merge_parts(star, parted, (part,))
-    split = split_values(star)
+        return star_parts.merge_parts(star, parted, (part,))
+    split = star_parts.split_values(star)
     if len(split) < 2 or not isinstance(whole, str):  # none is asked for by DISTINCT
         return whole
     jobs = []
@@ -118,7 +113,7 @@ def choose_job(
         if job is None:
             return whole
         jobs.append((each, job))
-    return join_groups(star, jobs, numbers)
+    return star_parts.join_groups(star, jobs, numbers)
 
 
 def _choose_whole(
@@ -159,7 +154,7 @@ def _choose_whole(
                 return found
     reason = str(found)
     if not obstacles and options.memory_limit is not None:
-        size = scan_bytes(star, catalog)
+        size = table_scan.scan_bytes(star, catalog)
         if size > options.memory_limit:
             obstacles = [f"the columns of '{star.fact}' would not fit in memory_limit"]
     if obstacles:
@@ -167,12 +162,12 @@ def _choose_whole(
     backends, backend_reason = choose_by_cost(
         options.backend, backends, backend_reason, cost, DEVICE_SCAN_COST
     )
-    return FusedTableScan(star, backends, backend_reason, reason, row_count)
+    return table_scan.FusedTableScan(star, backends, backend_reason, reason, row_count)
 
 
 def _scan(star: Star, catalog: CatalogInfo) -> tuple[list[str], float]:
     """Return what keeps a star from being a scan, and what a scan of it costs."""
-    obstacles = scan_obstacles(star, catalog)
+    obstacles = table_scan.scan_obstacles(star, catalog)
     row_count = catalog.tables[star.fact].row_count
     return obstacles, inf if obstacles else scan_cost(star, row_count, catalog)
 
@@ -223,15 +218,17 @@ def _with_newer_rows(
     """Return the plan of a BVH and of the rows that it does not hold, or why there is none."""
     if best.newer is None:
         return best
-    parted = part_star(star, numbers)
+    parted = star_parts.part_star(star, numbers)
     if isinstance(parted, str):
         return parted
     info = catalog.bvhs[best.bvh]
     part = fuse(parted.star, info, best.backends, best.backend_reason)
     if isinstance(part, str):
         return part
-    delta = scan_delta(parted.star, part, catalog)
-    return merge_parts(star, parted, (replace(part, choice_reason=best.choice_reason), delta))
+    delta = star_parts.scan_delta(parted.star, part, catalog)
+    return star_parts.merge_parts(
+        star, parted, (replace(part, choice_reason=best.choice_reason), delta)
+    )
 
 
 def _cheaper_in_general(best: Priced, general: Callable[[], float]) -> str | None:
@@ -335,7 +332,7 @@ def _too_dear(
     if scan is None:
         return Other(name, score, inf, tuple(fetched), bvh.index.row_count)
     _, limit = scan.get()
-    rows = rows_passing(missing.predicates, bvh)
+    rows = shares.rows_passing(missing.predicates, bvh)
     cost = least_cost(star, missing, catalog, rows)
     if cost < _TOO_DEAR * limit:
         return None

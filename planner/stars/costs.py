@@ -36,9 +36,9 @@ from raydb.planner.plan.nodes import (
     SemiJoin,
 )
 from raydb.planner.plan.statistics import CONDITION_SHARE, Statistics
+from raydb.planner.stars import instants
 from raydb.planner.stars.fuse import Lacking
 from raydb.planner.stars.fused_scan import DENSE_GROUPS
-from raydb.planner.stars.instants import by_unit
 from raydb.planner.stars.table_scan import group_count, share_left, value_count
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ def scan_cost(star: Star, row_count: int, catalog: CatalogInfo) -> float:
 
 def _is_large(expression: Expression, star: Star, catalog: CatalogInfo) -> bool:
     """Whether an expression is computed for every row, as its attributes have nearly as many."""
-    return by_unit(expression) is None and any(
+    return instants.by_unit(expression) is None and any(
         not attribute.path and value_count(attribute, star, catalog) is None
         for attribute in attributes_of(expression)
     )

@@ -16,10 +16,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-import pyarrow.compute as pc
-
 from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.kernels.backends.backend import Accumulator, FusedJob
+from raydb.late import pc
 from raydb.planner.expressions.nodes import (
     AggregateCall,
     Attribute,

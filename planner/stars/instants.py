@@ -11,8 +11,8 @@ from __future__ import annotations
 import datetime as dt
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from raydb.late import pc
 from raydb.planner.expressions.nodes import Attribute, Call, Expression, Literal, attributes_of
 from raydb.values import replace
 

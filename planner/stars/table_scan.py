@@ -14,12 +14,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError
 from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.kernels.backends.choice import ELSE
 from raydb.kernels.codecs.arrow_numbers import is_whole, to_numbers
+from raydb.late import pc
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import AggregateCall, Attribute, Expression, attributes_of
 from raydb.planner.expressions.registry import may_raise

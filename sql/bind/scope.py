@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from raydb.errors import ProgrammingError, did_you_mean
 from raydb.names import Names, Qualified, index_names, is_same, known_name, needs_quotes
 from raydb.planner.expressions.collations import collation_of
-from raydb.planner.expressions.functions.nested.structs import struct_of_pairs
+from raydb.planner.expressions.functions.nested import structs
 from raydb.planner.expressions.nodes import Column
 from raydb.planner.expressions.types import BIGINT
 from raydb.planner.expressions.typing_rules import cast
@@ -238,7 +238,7 @@ def whole_row(scope: Scope, name: str) -> Expression | None:
     match table.columns:
         case [(column, value)] if column == table.written and table.row_id is None:
             return value
-    return struct_of_pairs(table.columns, f"a struct of '{name}'")
+    return structs.struct_of_pairs(table.columns, f"a struct of '{name}'")
 
 
 def find(scope: Scope, name: str, table: str | None) -> Expression | None:

@@ -10,6 +10,7 @@ from sqlglot import TokenType, exp
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import fold
 from raydb.sql import ast
+from raydb.sql.parse import shown
 from raydb.sql.parse.nodes import refuse_deep_nesting
 from raydb.sql.parse.query import (
     QUERY_WORDS,
@@ -21,7 +22,6 @@ from raydb.sql.parse.query import (
 )
 from raydb.sql.parse.reader import TokenReader, parse_tree, tokenize, word_of
 from raydb.sql.parse.rewritten_tokens import at_token
-from raydb.sql.parse.shown import ALL_TABLES, SCHEMAS
 from raydb.sql.parse.statements.calibrate import read_calibrate
 from raydb.sql.parse.statements.changes import (
     as_query_or_change,
@@ -159,7 +159,7 @@ def _explain_format(reader: TokenReader) -> _Format:
 
 def _describe(reader: TokenReader) -> ast.Describe | ast.Select:
     if reader.peek() is None:
-        return _catalog_query(ALL_TABLES)
+        return _catalog_query(shown.ALL_TABLES)
     if reader.at_any(*QUERY_WORDS):
         return ast.Describe(None, read_query(reader))
     if (file := _rows_of_file(reader)) is not None:
@@ -205,7 +205,7 @@ def _catalog_query(text: str) -> ast.Select:
 
 def _show(reader: TokenReader) -> ast.Catalog | ast.Select:
     if reader.peek() is None:
-        return _catalog_query(ALL_TABLES)
+        return _catalog_query(shown.ALL_TABLES)
     if reader.at_any(*QUERY_WORDS):
         return _describe(reader)
     if (file := _rows_of_file(reader)) is not None:
@@ -217,9 +217,9 @@ def _show(reader: TokenReader) -> ast.Catalog | ast.Select:
     if reader.accept("DATABASES"):
         return ast.ShowDatabases()
     if reader.accept("ALL", "TABLES"):
-        return _catalog_query(ALL_TABLES)
+        return _catalog_query(shown.ALL_TABLES)
     if reader.accept("SCHEMAS"):
-        return _catalog_query(SCHEMAS)
+        return _catalog_query(shown.SCHEMAS)
     if reader.at_any("ALL"):
         raise NotSupportedError("SHOW ALL is not supported; SHOW ALL TABLES lists the tables")
     if reader.accept("TRANSACTION", "ISOLATION", "LEVEL"):

@@ -13,6 +13,7 @@ from raydb.errors import Error, ProgrammingError
 from raydb.keywords import Scanner
 from raydb.names import Unquoted, fold, is_same
 from raydb.running import null_order
+from raydb.sql.parse import shown
 from raydb.sql.parse.dialect import (
     UnexpectedToken,
     identifier_tokens,
@@ -42,7 +43,6 @@ from raydb.sql.parse.rewritten_tokens import (
 )
 from raydb.sql.parse.schema_names import check_writable
 from raydb.sql.parse.settle import settle
-from raydb.sql.parse.shown import shown_queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -111,7 +111,7 @@ def _prepared(text: str, tokens: list[Token]) -> list[Token]:
     if TokenType.POSITIONAL in kinds:
         tokens = positional_names(tokens)
     if TokenType.L_PAREN in kinds and _SHOWN.search(own):
-        tokens = shown_queries(tokens)
+        tokens = shown.shown_queries(tokens)
     if TokenType.USING in kinds and TokenType.WITH in kinds:
         tokens = key_lists(tokens)
     if TokenType.COLON in kinds:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.names import fold
-from raydb.planner.plan.function_arguments import ROWS
+from raydb.planner.plan import function_arguments
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, SearchFunction, TableFunction
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def name_searched_tables(node: exp.Expr) -> Iterator[exp.Table]:
         node.this.set("expressions", [table, *others])
         yield table
         yield from name_searched_tables(table)
-    rows = {each.name for each in function.arguments if each.kind is ROWS}
+    rows = {each.name for each in function.arguments if each.kind is function_arguments.ROWS}
     for argument in others if rows else ():
         named = named_argument(argument)
         table = _as_table(named[1]) if named is not None and named[0] in rows else None

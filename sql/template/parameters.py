@@ -15,7 +15,7 @@ from sqlglot import TokenType, exp
 
 from raydb.errors import DataError, ProgrammingError, did_you_mean
 from raydb.names import find_name
-from raydb.planner.expressions.functions.nested.structs import struct_of
+from raydb.planner.expressions.functions.nested import structs
 from raydb.planner.expressions.literals import (
     decimal_literal,
     integer_literal,
@@ -29,7 +29,7 @@ from raydb.planner.expressions.vector_value import Vector
 from raydb.running import cuts_nanoseconds
 from raydb.sql.parse.nodes import may_have, nodes_of
 from raydb.storage.clocks import TIMETZ, number_of
-from raydb.storage.formats.cast_columns import nanoseconds_lost
+from raydb.storage.formats import cast_columns
 from raydb.storage.type_names import sql_type_name
 from raydb.storage.uuids import UUID
 
@@ -238,7 +238,7 @@ def _struct_literal(key: str, value: Mapping[str, object]) -> Literal:
     for name in value:
         _check_characters(key, name)
     fields = {name: literal_of(key, each) for name, each in value.items()}
-    struct = struct_of(fields)
+    struct = structs.struct_of(fields)
     assert isinstance(struct, Literal), "constants stay constants"
     return struct
 
@@ -340,4 +340,4 @@ def _interval_literal(key: str, value: dt.timedelta) -> Literal:
 
 def _refuse_nanoseconds(key: str, value: object) -> None:
     if not cuts_nanoseconds():
-        raise nanoseconds_lost(f"parameter {key}, {value},")
+        raise cast_columns.nanoseconds_lost(f"parameter {key}, {value},")

@@ -1,1 +1,5 @@
 """The database directory: versions that survive a crash."""
+
+from raydb.late import import_on_use
+
+import_on_use(__name__)

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from raydb.storage.flat.flat_table import FlatTable, open_table
-from raydb.storage.flat.metadata.description import ChunkMetadata, ColumnMetadata, TableMetadata
+from raydb.late import import_on_use
 
 if TYPE_CHECKING:
-    from raydb.storage.flat.metadata.drawing import inspect
-    from raydb.storage.flat.write import write_stream, write_table
+    from raydb.storage.flat.flat_table import FlatTable as FlatTable
+    from raydb.storage.flat.flat_table import open_table as open_table
+    from raydb.storage.flat.metadata.description import ChunkMetadata as ChunkMetadata
+    from raydb.storage.flat.metadata.description import ColumnMetadata as ColumnMetadata
+    from raydb.storage.flat.metadata.description import TableMetadata as TableMetadata
+    from raydb.storage.flat.metadata.drawing import inspect as inspect
+    from raydb.storage.flat.write import write_stream as write_stream
+    from raydb.storage.flat.write import write_table as write_table
 
-# What queries do without, and where it is.
-_LATER = {
-    "inspect": "raydb.storage.flat.metadata.drawing",
-    "write_stream": "raydb.storage.flat.write",
-    "write_table": "raydb.storage.flat.write",
+_PLACES = {
+    "flat_table": "FlatTable open_table",
+    "metadata.description": "ChunkMetadata ColumnMetadata TableMetadata",
+    "metadata.drawing": "inspect",
+    "write": "write_stream write_table",
 }
 
-
-def __getattr__(name: str) -> object:
-    """Import what writes and draws files when it is asked for."""
-    if name not in _LATER:
-        raise AttributeError(f"module 'raydb.storage.flat' has no attribute '{name}'")
-    return getattr(import_module(_LATER[name]), name)
-
-
-__all__ = [
-    "ChunkMetadata",
-    "ColumnMetadata",
-    "FlatTable",
-    "TableMetadata",
-    "inspect",
-    "open_table",
-    "write_stream",
-    "write_table",
-]
+import_on_use(__name__, _PLACES)

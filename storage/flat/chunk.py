@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.kernels.codecs.rows.entries import Places, are_loops_loaded, text_loops
-from raydb.storage.flat.encodings import ENCODINGS
 from raydb.storage.flat.encodings.bits import unpack
 from raydb.storage.flat.encodings.encoding import Chunk, Piece, Sections, bad_chunk
 from raydb.storage.flat.encodings.gather import payload_places
 from raydb.storage.flat.encodings.integers import run_validity
+from raydb.storage.flat.encodings.known import ENCODINGS
 from raydb.storage.flat.encodings.runs import runs_bytes
 from raydb.storage.flat.encodings.validity import open_validity
 from raydb.storage.flat.kinds import array_of, pooled

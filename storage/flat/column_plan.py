@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.errors import ProgrammingError, did_you_mean
-from raydb.storage.flat.encodings import ENCODINGS, encodings_of
 from raydb.storage.flat.encodings.dictionary import ColumnDictionary
 from raydb.storage.flat.encodings.encoding import Source
+from raydb.storage.flat.encodings.known import ENCODINGS, encodings_of
 from raydb.storage.flat.encodings.references import REFERENCES, FileNames
 from raydb.storage.flat.kinds import kind_of, type_bits
 from raydb.storage.flat.layout import MAX_CHUNK_ROWS, MAX_PAYLOAD_BYTES, Kind

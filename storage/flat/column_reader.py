@@ -28,11 +28,11 @@ from raydb.storage.flat.chunk import (
     open_chunk,
     read_rows,
 )
-from raydb.storage.flat.encodings import ENCODINGS
 from raydb.storage.flat.encodings.bits import loops_for
 from raydb.storage.flat.encodings.dictionary import DICTIONARY
 from raydb.storage.flat.encodings.encoding import OFFSET_BYTES, Piece, slices_of
 from raydb.storage.flat.encodings.integers import NUMBERS_RUN
+from raydb.storage.flat.encodings.known import ENCODINGS
 from raydb.storage.flat.encodings.references import REFERENCES
 from raydb.storage.flat.encodings.scanner import Scanner
 from raydb.storage.flat.encodings.taker import taker_of

@@ -8,9 +8,9 @@ import numpy as np
 
 from raydb.errors import DataError
 from raydb.kernels.codecs.onpair import PairTable
-from raydb.storage.flat.encodings import encode
 from raydb.storage.flat.encodings.all_null import ALL_NULL
 from raydb.storage.flat.encodings.encoding import Encoded, Values
+from raydb.storage.flat.encodings.known import encode
 from raydb.storage.flat.encodings.onpair import ONPAIR
 from raydb.storage.flat.encodings.references import REFERENCES
 from raydb.storage.flat.encodings.survey import survey_integers

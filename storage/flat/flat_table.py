@@ -22,14 +22,7 @@ from raydb.errors import (
     ProgrammingError,
     did_you_mean,
 )
-from raydb.storage.flat.bring import bring_tables
-from raydb.storage.flat.column_reader import (
-    ColumnReader,
-    check_rows,
-    chunk_ranges,
-    missing_row,
-    touched_chunks,
-)
+from raydb.storage.flat import bring, column_reader, select
 from raydb.storage.flat.kinds import kind_of
 from raydb.storage.flat.layout import (
     CHUNK_ENTRY,
@@ -38,6 +31,7 @@ from raydb.storage.flat.layout import (
     TAIL,
     Kind,
 )
+from raydb.storage.flat.metadata import description
 from raydb.storage.flat.metadata.column import (
     File,
     extent,
@@ -45,7 +39,6 @@ from raydb.storage.flat.metadata.column import (
     read_header,
 )
 from raydb.storage.flat.metadata.damage import damaged
-from raydb.storage.flat.metadata.description import TableMetadata, describe_column
 from raydb.storage.flat.metadata.flatbuffer import RootTable
 from raydb.storage.flat.metadata.table import (
     check_header,
@@ -53,7 +46,6 @@ from raydb.storage.flat.metadata.table import (
     read_shared,
     read_vtable,
 )
-from raydb.storage.flat.select import read_selected, select_rows
 from raydb.storage.mapped import open_source
 
 if TYPE_CHECKING:
@@ -111,7 +103,7 @@ class FlatTable:
         self._closed = False
         self._required: frozenset[str] = frozenset()
         self._schema: Any = None
-        self._readers: dict[str, ColumnReader] = {}
+        self._readers: dict[str, column_reader.ColumnReader] = {}
         # Of the columns that were asked for together.
         self._schemas: dict[tuple[str, ...], Any] = {}
         self._items: dict[str, Callable[[int], Any]] = {}
@@ -170,13 +162,14 @@ class FlatTable:
         return schema
 
     @property
-    def metadata(self) -> TableMetadata:
+    def metadata(self) -> description.TableMetadata:
         """The three metadata tiers; reads the metadata of all columns, but no chunk."""
         self._file.source.need([(0, HEADER.size)])
         columns = tuple(
-            describe_column(self.reader(name).column, self._shared) for name in self.schema.names
+            description.describe_column(self.reader(name).column, self._shared)
+            for name in self.schema.names
         )
-        return TableMetadata(
+        return description.TableMetadata(
             path=self.path,
             format_version=int.from_bytes(self._file.view[8:12], "little"),
             size_bytes=len(self._file.view),
@@ -208,7 +201,7 @@ class FlatTable:
         if null_count and name in self._required:
             raise damaged(self.path, 0, f"no NULL in column '{name}'", f"{null_count}")
 
-    def reader(self, name: str) -> ColumnReader:
+    def reader(self, name: str) -> column_reader.ColumnReader:
         """Return the reader of a column; its metadata is read and checked the first time.
 
         Raises ProgrammingError if it does not exist, InterfaceError after `close`.
@@ -230,7 +223,7 @@ class FlatTable:
                 self._vtable_offset,
             )
             self._check_required(name, int(column.header.null_count))
-            reader = self._readers.setdefault(name, ColumnReader(column))
+            reader = self._readers.setdefault(name, column_reader.ColumnReader(column))
         return reader
 
     @cached_property
@@ -256,7 +249,7 @@ class FlatTable:
     def bring(self, names: Sequence[str], rows: WantedRows) -> None:
         """Bring what reading some columns needs; see `bring_tables`."""
         if self._file.source.is_remote:
-            bring_tables([(self, names, rows)])
+            bring.bring_tables([(self, names, rows)])
 
     @property
     def source(self) -> Source:
@@ -289,11 +282,11 @@ class FlatTable:
             )
             ranges += shared
             if isinstance(rows, list):
-                entries = entries[touched_chunks(entries, rows)]
+                entries = entries[column_reader.touched_chunks(entries, rows)]
             elif rows is not None:
                 firsts = entries["first_row"].astype(np.int64)
                 entries = entries[np.unique(np.searchsorted(firsts, rows, "right") - 1)]
-            ranges += chunk_ranges(entries)
+            ranges += column_reader.chunk_ranges(entries)
             is_read |= len(entries) > 0
         if is_read and not self._is_header_checked:
             ranges.append((0, HEADER.size))
@@ -347,7 +340,7 @@ class FlatTable:
             wanted = _row_numbers(wanted)
         names = self.schema.names if columns is None else _names(columns)
         if self.is_remote or not names:
-            check_rows(self.path, wanted, self.row_count)
+            column_reader.check_rows(self.path, wanted, self.row_count)
             self.bring(names, wanted)
         arrays = [self.reader(name).take(wanted) for name in names]
         return self._table(names, arrays, len(wanted))
@@ -367,7 +360,7 @@ class FlatTable:
         """Return the rows start to stop of a column as a chunked array."""
         start, stop = _row_numbers(_numbers([start, stop])).tolist()
         if start < 0:
-            raise missing_row(self.path, start, self.row_count)
+            raise column_reader.missing_row(self.path, start, self.row_count)
         ranges = [(start, stop)] if start < stop else []
         self.bring([name], ranges)
         reader = self.reader(name)
@@ -405,9 +398,9 @@ class FlatTable:
                 (name in coded and self.coded_column(name)) or self.column(name) for name in names
             ]
             return self._table(names, arrays, self.row_count, coded)
-        rows, ranges = select_rows(self, filter)
+        rows, ranges = select.select_rows(self, filter)
         self.bring(names, rows if len(rows) < self.row_count else ranges)
-        arrays = read_selected([self.reader(name) for name in names], rows, ranges)
+        arrays = select.read_selected([self.reader(name) for name in names], rows, ranges)
         return self._table(names, arrays, len(rows), coded)
 
     def _check_coded(self, names: Sequence[str]) -> None:

@@ -16,9 +16,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import ProgrammingError, did_you_mean
+from raydb.late import pc
 from raydb.values import dataclass
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow.compute as pc
 
+from raydb.late import pc
 from raydb.storage.flat.encodings.bits import signed_64
 from raydb.storage.flat.encodings.survey import survey_loops
 from raydb.storage.flat.layout import CHUNK_RANGE, Flags, Kind

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError, did_you_mean
+from raydb.late import pc
 from raydb.names import index_names
 from raydb.running import cuts_nanoseconds
 from raydb.storage.bits import BIT, bits_of

@@ -13,11 +13,11 @@ from raydb.errors import DataError, OperationalError, ProgrammingError
 from raydb.names import known_name
 from raydb.storage.enums import stored_table, with_labels
 from raydb.storage.fields import typed_schema
-from raydb.storage.formats import check_options, find_format
 from raydb.storage.formats.files.input_file import open_file
 from raydb.storage.formats.files.output_file import write_file
 from raydb.storage.formats.format import Use
 from raydb.storage.formats.hive import write_folders
+from raydb.storage.formats.known import check_options, find_format
 from raydb.storage.formats.options import given_format, switch, text_of, with_plain_names
 from raydb.storage.formats.paths import describe_failure, expand
 from raydb.storage.objects.urls import shown

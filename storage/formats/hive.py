@@ -14,10 +14,10 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
 from raydb.interrupts import beside, check_interrupt
+from raydb.late import pc
 from raydb.names import known_name
 from raydb.room import keep_rows
 from raydb.storage.formats.files.output_file import folders_at, not_written

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.interrupts import check_interrupt
+from raydb.late import pc
 from raydb.storage.formats.arrow.exported import exported
 from raydb.storage.formats.cast_columns import cast_rows, castable_names
 from raydb.storage.formats.files.column_chunks import ColumnChunks, bring_footer

@@ -16,12 +16,12 @@ from raydb.errors import NotSupportedError, OperationalError, ProgrammingError, 
 from raydb.interrupts import check_interrupt
 from raydb.names import Names, fold, is_same
 from raydb.storage.fields import stored_schema
-from raydb.storage.formats import check_options, find_format
 from raydb.storage.formats.arrow.sql_types import check_names, sql_type
 from raydb.storage.formats.file_parts import cast_part
 from raydb.storage.formats.files.input_file import open_files
 from raydb.storage.formats.format import MAX_COLUMNS, Use, too_many_columns
 from raydb.storage.formats.hive import hive_columns
+from raydb.storage.formats.known import check_options, find_format
 from raydb.storage.formats.options import named_types, switch, with_plain_names
 from raydb.storage.formats.paths import describe_failure, expand, matching_files
 from raydb.storage.integers import wider_integer

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError
 from raydb.interrupts import check_interrupt
+from raydb.late import pc
 from raydb.storage.bits import BIT, bit_texts
 from raydb.storage.clocks import TIMETZ, timetz_texts
 from raydb.storage.moments import is_moment, moment_texts

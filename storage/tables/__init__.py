@@ -1,1 +1,5 @@
 """Tables: rows, constraints, keys and changes."""
+
+from raydb.late import import_on_use
+
+import_on_use(__name__)

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError
 from raydb.kernels.codecs.arrow_numbers import integer_type
+from raydb.late import pc
 from raydb.names import find_object, fold, is_same, known_name, known_object
 from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ, timetz_texts
 from raydb.storage.enums import EnumType
 from raydb.storage.fields import field_type
-from raydb.storage.flat.column_plan import plan_columns
+from raydb.storage.flat import column_plan
 from raydb.storage.moments import is_moment, moment_texts
+from raydb.storage.tables import key_parts
 from raydb.storage.tables.key_index import find_few
-from raydb.storage.tables.key_parts import find_rows, first_repeat, key_columns
 from raydb.storage.tables.keys import ABSENT, is_key_type
 from raydb.storage.tables.rows import Rows
 from raydb.storage.tables.table import (
@@ -95,7 +95,7 @@ def resolve_definition(definition: TableDefinition, tables: Mapping[str, Table])
     if definition.layout != FileLayout():
         # A first look at the settings: a bad one is an error now, not when rows are written.
         rows, encodings, indexed = (dict(part) for part in astuple(definition.layout))
-        plan_columns(definition.schema.empty_table(), rows, encodings, indexed, {})
+        column_plan.plan_columns(definition.schema.empty_table(), rows, encodings, indexed, {})
     return replace(definition, foreign_keys=foreign_keys)
 
 
@@ -158,7 +158,7 @@ def append_parts(table: Table, parts: tuple[Part, ...], tables: Mapping[str, Tab
     required = [field.name for field in definition.schema if not field.nullable]
     read |= {name for name in required if rows.null_count(name)}
     schema = pa.schema([field for field in definition.schema if field.name in read])
-    columns = key_columns(rows, schema.names)
+    columns = key_parts.key_columns(rows, schema.names)
     batch = Batch(definition, pa.Table.from_arrays(columns, schema=schema), "row")
     return _extended(table, table.rows.extended(parts), batch, tables)
 
@@ -223,7 +223,7 @@ def check_new_constraints(
         if was.nullable and not field.nullable
     }
     fields = [field for field in definition.schema if field.name in read]
-    columns = key_columns(table.rows, [field.name for field in fields], table.live)
+    columns = key_parts.key_columns(table.rows, [field.name for field in fields], table.live)
     batch = Batch(definition, pa.Table.from_arrays(columns, schema=pa.schema(fields)), "row")
     _check_not_null(batch)
     for key in keys:
@@ -410,7 +410,7 @@ def _check_unique(batch: Batch, table: Table, key: UniqueKey) -> None:
 
 
 def _check_repeats(batch: Batch, key: UniqueKey) -> None:
-    repeat = first_repeat([batch.rows.column(column) for column in key.columns])
+    repeat = key_parts.first_repeat([batch.rows.column(column) for column in key.columns])
     if repeat is not None:
         row, earlier = repeat
         kind = _kind_of(key, batch.definition)
@@ -429,7 +429,7 @@ def _find(
     few = find_few(table.rows, table.live, columns, probe)
     if few is not None:
         return few
-    found = find_rows(probe, key_columns(table.rows, columns, table.live))
+    found = key_parts.find_rows(probe, key_parts.key_columns(table.rows, columns, table.live))
     if table.live is not None and len(found) and int(found.max()) >= 0:
         _number(found, table.live)
     return found

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError
+from raydb.late import pc
 from raydb.storage.tables.key_parts import find_rows
 from raydb.values import dataclass
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.kernels.codecs.packed_decimals import is_packed, widened_column
-from raydb.storage.flat.select import possible_ranges, select_rows
+from raydb.late import pc
+from raydb.storage.flat import select
 from raydb.storage.tables.decoded import value_bytes
 from raydb.storage.take_rows import take_rows
 from raydb.values import dataclass
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from raydb.storage.flat.bring import WantedRows
 
 _FUNCTIONS = {
-    "==": pc.equal,
-    "<": pc.less,
-    "<=": pc.less_equal,
-    ">": pc.greater,
-    ">=": pc.greater_equal,
+    "==": "equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
 }
 
 
@@ -50,7 +50,7 @@ class Comparison:
 
     def holds(self, value: pa.Scalar) -> bool:
         """Tell whether it holds for a value of the column."""
-        return _FUNCTIONS[self.operator](value, self.value).as_py() is True
+        return getattr(pc, _FUNCTIONS[self.operator])(value, self.value).as_py() is True
 
 
 class Part:
@@ -383,7 +383,7 @@ class FilePart(Part):
         """Return the ranges of rows that zone maps and bloom filters do not rule out."""
         if any(each.column in self.absent for each in comparisons):
             return []
-        return possible_ranges(self.flat, self._as_stored(comparisons))
+        return select.possible_ranges(self.flat, self._as_stored(comparisons))
 
     def dictionary(self, name: str) -> pa.ChunkedArray | None:
         """Return a text column as dictionary arrays, None where it is not stored as such."""
@@ -407,7 +407,7 @@ class FilePart(Part):
             return None
         if any(each.column in self.absent for each in comparisons):
             return np.empty(0, np.int64)
-        return select_rows(self.flat, self._as_stored(comparisons))[0]
+        return select.select_rows(self.flat, self._as_stored(comparisons))[0]
 
     def head(self, names: Sequence[str], count: int) -> list[pa.ChunkedArray]:
         """Return some columns of the first rows; only their chunks are read."""

@@ -15,10 +15,10 @@ import pyarrow as pa
 from raydb.interrupts import beside, check_interrupt
 from raydb.kernels.codecs.packed_decimals import is_packed, packed_decimals
 from raydb.room import read_limit
-from raydb.storage.flat.bring import bring_tables
+from raydb.storage.flat import bring
+from raydb.storage.tables import zones as row_zones
 from raydb.storage.tables.decoded import decoded_columns
 from raydb.storage.tables.parts import ArrowPart, PackedPart, RestPart
-from raydb.storage.tables.zones import ZONE_ROWS, Zones, bounds_of, ranges_of, zones_of
 from raydb.storage.take_rows import in_any_order, take_rows
 from raydb.values import dataclass
 
@@ -68,7 +68,7 @@ class Rows:
     _columns: dict[str, pa.ChunkedArray] = field(default_factory=dict)
     # Of how many rows, which may be those that others were added to. None for a column that was
     # asked about once: rows may be there for one statement only.
-    _zones: dict[str, tuple[int, Zones] | None] = field(default_factory=dict)
+    _zones: dict[str, tuple[int, row_zones.Zones] | None] = field(default_factory=dict)
 
     @property
     def row_count(self) -> int:
@@ -197,7 +197,7 @@ class Rows:
     def bounds(self, name: str) -> pa.Array | None:
         """Return a column's least and greatest value where they are known; see `bounds_of`."""
         self.bring_metadata([name])
-        return bounds_of(self.parts, name, self.schema.field(name).type)
+        return row_zones.bounds_of(self.parts, name, self.schema.field(name).type)
 
     @property
     def is_seekable(self) -> bool:
@@ -259,12 +259,12 @@ class Rows:
                 start, stop = np.searchsorted(row_numbers, (first, first + part.row_count))
                 part.bring_rows(names, row_numbers[start:stop] - first)
             first += part.row_count
-        bring_tables(wanted)
+        bring.bring_tables(wanted)
 
     def bring_metadata(self, names: Sequence[str]) -> None:
         """Bring what tells of columns, but no rows, of files that are elsewhere, together."""
         remote = [found for part in self.parts if (found := part.remote(names)) is not None]
-        bring_tables([(*found, []) for found in remote])
+        bring.bring_tables([(*found, []) for found in remote])
 
     def bring_matching(self, names: Sequence[str], comparisons: Sequence[Comparison]) -> None:
         """Bring columns of the rows that comparisons do not rule out, if these are few bytes."""
@@ -273,7 +273,9 @@ class Rows:
                 part.bring_matching(names, comparisons, _BROUGHT_BYTES)
         self.bring_metadata(names)
         remote = [(part, found) for part in self.parts if (found := part.remote(names)) is not None]
-        bring_tables([(*found, part.ranges(comparisons)) for part, found in remote], _BROUGHT_BYTES)
+        bring.bring_tables(
+            [(*found, part.ranges(comparisons)) for part, found in remote], _BROUGHT_BYTES
+        )
 
     def matching_rows(self, comparisons: Sequence[Comparison]) -> NDArray[np.int64] | None:
         """Return the numbers of rows as `Part.matching_rows` does, None for all rows."""
@@ -297,20 +299,20 @@ class Rows:
             zones = self._zones_of(each.column)
             if zones is not None:
                 masks.append(zones.may_hold(each))
-        return ranges_of(masks, self.row_count) if masks else [(0, self.row_count)]
+        return row_zones.ranges_of(masks, self.row_count) if masks else [(0, self.row_count)]
 
-    def _zones_of(self, name: str) -> Zones | None:
+    def _zones_of(self, name: str) -> row_zones.Zones | None:
         """Return the zones of a column in memory that is asked about again, None for others."""
-        if self.row_count <= ZONE_ROWS or not self.is_decoded(name):
+        if self.row_count <= row_zones.ZONE_ROWS or not self.is_decoded(name):
             return None
         if name not in self._zones:
             self._zones[name] = None
             return None
         known_rows, zones = self._zones[name] or (0, None)
         if zones is None or known_rows < self.row_count:
-            whole = known_rows // ZONE_ROWS
-            newer = self.slice(name, whole * ZONE_ROWS, self.row_count)
-            zones = zones_of(newer, zones and zones.first(whole))
+            whole = known_rows // row_zones.ZONE_ROWS
+            newer = self.slice(name, whole * row_zones.ZONE_ROWS, self.row_count)
+            zones = row_zones.zones_of(newer, zones and zones.first(whole))
             self._zones[name] = self.row_count, zones
         return zones
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from raydb.late import pc
 
 if TYPE_CHECKING:
     from collections.abc import Callable

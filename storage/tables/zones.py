@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.interrupts import check_interrupt
 from raydb.kernels.codecs.arrow_numbers import from_numbers, is_whole
 from raydb.kernels.codecs.packed_decimals import widened_column
+from raydb.late import pc
 from raydb.storage.flat.layout import Kind
 from raydb.storage.flat.zone_map import EXACT
 from raydb.storage.tables.parts import ArrowPart, FilePart, PackedPart

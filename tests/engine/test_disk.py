@@ -42,9 +42,9 @@ def test_everything_is_there_after_reopening(path):
 
 
 def test_a_bvh_is_not_rebuilt_at_open(path, monkeypatch):
-    from raydb.engine.catalog import stored_bvh
+    from raydb.engine.fused import build_bvh
 
-    monkeypatch.setattr(stored_bvh, "build_bvh", None)
+    monkeypatch.setattr(build_bvh, "build_bvh", None)
     with raydb.connect(path) as con:
         assert con.execute(QUERY).fetchall() == ANSWER
 
@@ -58,10 +58,9 @@ def test_totals_of_cells_are_not_rebuilt_at_open(path, monkeypatch):
         assert ("    sieve: 3 cells in place of 3 rows",) in plan
         answer = con.execute(asked).fetchall()
         sizes = con.execute("SELECT sieve, size_bytes, sieve_bytes FROM bvhs()").fetchall()
-    from raydb.engine.catalog import stored_bvh
     from raydb.engine.fused import build_bvh
 
-    monkeypatch.setattr(stored_bvh, "build_bvh", None)
+    monkeypatch.setattr(build_bvh, "build_bvh", None)
     monkeypatch.setattr(build_bvh, "build_sieve", None)
     with raydb.connect(path, read_only=True) as con:
         assert con.execute(f"EXPLAIN {asked}").fetchall() == plan

@@ -9,6 +9,7 @@ import pytest
 import raydb
 from raydb.engine.catalog import merge as merging
 from raydb.engine.catalog import stored_bvh
+from raydb.engine.fused import build_bvh
 
 SCHEMA = """
 CREATE TABLE d (id INTEGER PRIMARY KEY, name VARCHAR, other INTEGER);
@@ -188,7 +189,7 @@ def test_a_failed_merge_is_told_and_not_tried_again(con, due, monkeypatch):
 
     con.execute("INSERT INTO f VALUES (0, 1000)")
     with monkeypatch.context() as patch:
-        patch.setattr(stored_bvh, "build_bvh", fail)
+        patch.setattr(build_bvh, "build_bvh", fail)
         before = check(con)
         wait(con)
         failed = (90, 1, 0, False, "failed: there is not enough memory to build it")
@@ -207,7 +208,7 @@ def test_an_interrupted_checkpoint_changes_nothing(con, monkeypatch):
     con.execute("INSERT INTO f VALUES (0, 1000)")
     before = check(con)
     with monkeypatch.context() as patch:
-        patch.setattr(stored_bvh, "build_bvh", interrupt)
+        patch.setattr(build_bvh, "build_bvh", interrupt)
         with pytest.raises(KeyboardInterrupt):
             con.execute("CHECKPOINT")
     assert parts(con) == (90, 1, 0, False, None)
@@ -245,7 +246,7 @@ def test_a_reopened_database_has_its_newer_rows_without_a_rebuild(disk, is_logge
             con.execute("CREATE TABLE other (a INTEGER)")
         before, known = check(con), parts(con)
         assert known == (90, 2, 4, False, None)
-    monkeypatch.setattr(stored_bvh, "build_bvh", None)
+    monkeypatch.setattr(build_bvh, "build_bvh", None)
     for read_only in (False, True):
         with raydb.connect(disk, read_only=read_only) as con:
             assert parts(con) == known
@@ -259,7 +260,7 @@ def test_a_merge_in_the_background_is_on_disk_after_closing(disk, due, monkeypat
         before = check(con)
         wait(con)
         check(con)
-    monkeypatch.setattr(stored_bvh, "build_bvh", None)
+    monkeypatch.setattr(build_bvh, "build_bvh", None)
     with raydb.connect(disk) as con:
         assert parts(con) == (91, 0, 0, False, None)
         assert check(con) == before

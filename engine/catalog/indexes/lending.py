@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from raydb.engine.catalog.indexes.lent import BorrowingPart, LentColumn
 from raydb.kernels.stored.deferred import Deferred
-from raydb.kernels.vector.ivf_merge import Merged
-from raydb.storage.flat.encodings.vectors import item_bytes
+from raydb.kernels.vector import ivf_merge
+from raydb.storage.flat.encodings import vectors
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def new_loans(part: FilePart, first: int, lenders: Sequence[Lender]) -> list[Len
 
 def is_worth(part: FilePart, loans: Sequence[Lender]) -> bool:
     """Tell whether to write a file anew without the columns that its rows may borrow."""
-    lent = part.row_count * sum(item_bytes(each.kind) for each in loans)
+    lent = part.row_count * sum(vectors.item_bytes(each.kind) for each in loans)
     return part.size_bytes - lent <= _WORTH * lent
 
 
@@ -165,7 +165,7 @@ def _lends(lender: Lender, table: Table, part: Part, first: int) -> bool:
 
 
 def _has_place(index: Deferred[Ivf]) -> NDArray[np.bool_]:
-    ivf = index.rest if isinstance(index, Merged) else index.get()
+    ivf = index.rest if isinstance(index, ivf_merge.Merged) else index.get()
     found = np.zeros(ivf.row_count, np.bool_)
     found[ivf.row_ids] = True
     return found

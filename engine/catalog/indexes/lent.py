@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.kernels.stored.deferred import Deferred
+from raydb.late import pc
 from raydb.storage.flat.encodings.vectors import item_bytes, vectors_of
 from raydb.storage.tables.parts import FilePart
 from raydb.values import dataclass

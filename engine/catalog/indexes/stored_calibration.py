@@ -17,10 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from raydb.kernels.stored.stored_arrays import between, rising
-from raydb.kernels.vector.conformal import Calibration
-from raydb.kernels.vector.drift import Reference
-from raydb.kernels.vector.exact_search import LARGEST
-from raydb.kernels.vector.stop_rule import LIST_SCORES, SCORES, StopRule
+from raydb.kernels.vector import conformal, drift, exact_search, stop_rule
 from raydb.planner.catalog import CalibrationInfo
 from raydb.values import dataclass, replace
 
@@ -43,7 +40,7 @@ class StoredCalibration:
     made together have the same array of queries.
     """
 
-    calibration: Calibration
+    calibration: conformal.Calibration
     queries: NDArray[np.float32]
     null_queries: int
     row_count: int
@@ -61,7 +58,6 @@ Calibrations = tuple[StoredCalibration, ...]
 _MOST_QUERIES = 2**40
 
 _COUNTS = ("null_queries", "row_count", "visible_count")
-_PLAIN = tuple(each.name for each in fields(Calibration) if each.name not in ("rule", "reference"))
 
 
 class DescribedCalibrations(Mapping[str, list[CalibrationInfo]]):
@@ -104,6 +100,12 @@ def renumbered(known: Calibrations, live: NDArray[np.bool_]) -> Calibrations:
     )
 
 
+def _plain() -> tuple[str, ...]:
+    """Return the names of what a calibration has beside its rule and its reference."""
+    names = [each.name for each in fields(conformal.Calibration)]
+    return tuple(name for name in names if name not in ("rule", "reference"))
+
+
 def to_arrays(known: Calibrations) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the arrays of an index's calibrations by name, and the rest as JSON values."""
     samples = list({id(stored.queries): stored.queries for stored in known}.values())
@@ -120,7 +122,7 @@ def to_arrays(known: Calibrations) -> tuple[dict[str, NDArray[Any]], dict[str, A
             {
                 **{name: getattr(stored, name) for name in _COUNTS},
                 "queries": places[id(stored.queries)],
-                "calibration": {name: getattr(stored.calibration, name) for name in _PLAIN},
+                "calibration": {name: getattr(stored.calibration, name) for name in _plain()},
                 "rule": asdict(stored.calibration.rule),
             }
         )
@@ -138,12 +140,12 @@ def from_arrays(arrays: StoredArrays, properties: Described, index: Deferred[Ivf
         most = between(0, _MOST_QUERIES)
         counts = arrays.take(f"counts {number}", np.int64, (len(cuts) + 1,), most)
         name = f"queries {described['queries'].integer()}"
-        numbers = [] if index.get().bits else [between(-LARGEST, LARGEST)]
+        numbers = [] if index.get().bits else [between(-exact_search.LARGEST, exact_search.LARGEST)]
         shape = -1, index.get().vectors.shape[1]
         queries = arrays.take(name, np.float32, shape, *numbers)
         known.append(
             StoredCalibration(
-                _calibration(described, Reference(cuts, counts), index.get()),
+                _calibration(described, drift.Reference(cuts, counts), index.get()),
                 queries,
                 *(described[name].integer() for name in _COUNTS),
             )
@@ -151,15 +153,19 @@ def from_arrays(arrays: StoredArrays, properties: Described, index: Deferred[Ivf
     return tuple(known)
 
 
-def _calibration(described: Described, reference: Reference, index: Ivf) -> Calibration:
+def _calibration(
+    described: Described, reference: drift.Reference, index: Ivf
+) -> conformal.Calibration:
     each, rule = described["calibration"], described["rule"]
     confidence = each.find("confidence")
-    score = cast("Score", rule["score"].text(*SCORES if index.graph else LIST_SCORES))
-    return Calibration(
+    score = cast(
+        "Score", rule["score"].text(*stop_rule.SCORES if index.graph else stop_rule.LIST_SCORES)
+    )
+    return conformal.Calibration(
         k=each["k"].integer(1, max(len(index.row_ids), 1)),
         fnr=each["fnr"].number(0.0, 1.0),
         confidence=None if confidence is None else confidence.number(0.0, 1.0),
-        rule=StopRule(
+        rule=stop_rule.StopRule(
             score,
             rule["gamma"].number(0.0),
             rule["kreg"].integer(0, 2**31),

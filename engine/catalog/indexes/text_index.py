@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.catalog.indexes.table_indexes import chunks_from
 from raydb.engine.context.progress import report, report_compiling
@@ -16,6 +15,7 @@ from raydb.errors import ProgrammingError
 from raydb.kernels.bvh.build_input import BuildControl, Room
 from raydb.kernels.stored.deferred import Deferred
 from raydb.kernels.text.text_index import build_text_index
+from raydb.late import pc
 from raydb.values import replace
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.catalog.indexes.table_indexes import chunks_from
 from raydb.engine.context.progress import report, report_compiling
@@ -22,6 +21,7 @@ from raydb.kernels.vector.exact_search import first_unusable, words_of
 from raydb.kernels.vector.graph_build import with_graph
 from raydb.kernels.vector.ivf import build_from, from_arrays
 from raydb.kernels.vector.ivf_merge import with_rows
+from raydb.late import pc
 from raydb.storage.bits import BIT
 from raydb.storage.tables.changes import Load, Remove
 from raydb.storage.tables.table import has_bits

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.engine.operators.aggregate.exact_sums import (
@@ -33,6 +32,7 @@ from raydb.engine.operators.codes import encode, group_rows
 from raydb.engine.operators.relation import Relation, joined
 from raydb.errors import DataError
 from raydb.interrupts import check_interrupt
+from raydb.late import pc
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.order import canonical_floats
 from raydb.storage.bits import BIT, combined

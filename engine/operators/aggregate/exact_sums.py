@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.engine.operators.relation import joined
 from raydb.errors import DataError
 from raydb.kernels.codecs.arrow_numbers import words_of
+from raydb.late import pc
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.storage.type_names import sql_type_name
 

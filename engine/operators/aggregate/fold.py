@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.engine.operators.aggregate.aggregate import aggregate
 from raydb.engine.operators.aggregate.exact_sums import average, is_exact, split_limbs
 from raydb.engine.operators.aggregate.vectors import averages
 from raydb.engine.operators.relation import Relation, concatenate, joined
+from raydb.late import pc
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.nodes import AggregateCall, Column
 from raydb.values import replace

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.engine.operators.aggregate.exact_sums import limb_sums
@@ -21,6 +20,7 @@ from raydb.engine.operators.codes import (
 )
 from raydb.engine.operators.relation import MIN_ROWS, Relation, concatenate, joined
 from raydb.interrupts import check_interrupt
+from raydb.late import pc
 from raydb.planner.expressions.aggregates import SEES_NULLS
 from raydb.values import dataclass
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.engine.operators.aggregate.fold import is_foldable, states_of
@@ -25,6 +24,7 @@ from raydb.engine.operators.aggregate.statistics import STATISTICS
 from raydb.engine.operators.partition import pieces_of
 from raydb.engine.operators.relation import Collector, Relation, joined
 from raydb.engine.operators.sort import sort
+from raydb.late import pc
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.arrays import count_true
 from raydb.planner.expressions.columns.order import canonical_floats

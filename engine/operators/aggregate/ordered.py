@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.engine.operators.aggregate.exact_sums import as_doubles
 from raydb.engine.operators.codes import Codes, encode, group_rows, join_words, key_word, sort_rows
 from raydb.engine.operators.relation import joined
 from raydb.interrupts import check_interrupt
+from raydb.late import pc
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.order import canonical_floats
 from raydb.planner.expressions.nodes import Literal

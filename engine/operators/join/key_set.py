@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.operators.codes import direct_codes
 from raydb.interrupts import check_interrupt
+from raydb.late import pc
 from raydb.values import dataclass
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.engine.operators.codes import direct_codes, group_numbers
@@ -26,6 +25,7 @@ from raydb.engine.operators.list_keys import list_bytes
 from raydb.engine.operators.relation import MORSEL_ROWS, joined
 from raydb.interrupts import check_interrupt
 from raydb.kernels.codecs.code_table import MANY_CODES, number_codes
+from raydb.late import pc
 from raydb.planner.expressions.columns.order import canonical_floats, order_intervals
 from raydb.values import dataclass
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.operators.codes import Word, encode, sort_rows
 from raydb.engine.operators.join.keys import encode_keys, in_morsels
@@ -24,6 +23,7 @@ from raydb.engine.operators.join.ranges import (
 )
 from raydb.engine.operators.relation import MORSEL_ROWS
 from raydb.interrupts import check_interrupt
+from raydb.late import pc
 from raydb.values import dataclass
 
 if TYPE_CHECKING:

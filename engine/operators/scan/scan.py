@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.operators.relation import (
     MORSEL_ROWS,
@@ -31,6 +30,7 @@ from raydb.engine.operators.relation import (
 from raydb.engine.operators.scan.comparisons import comparisons_of
 from raydb.engine.operators.scan.packed_rows import PackedRows
 from raydb.interrupts import check_interrupt
+from raydb.late import pc
 from raydb.planner.expressions.columns.arrays import count_true
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Column, Expression, columns_of, conjuncts

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.engine.operators.aggregate.exact_sums import (
@@ -24,6 +23,7 @@ from raydb.engine.operators.aggregate.exact_sums import (
 from raydb.engine.operators.relation import joined
 from raydb.engine.operators.window.reach import SHARES, TO_HERE
 from raydb.engine.operators.window.window import compute_windows, tiles
+from raydb.late import pc
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.order import doubles_of_codes, order_codes
 from raydb.planner.expressions.nodes import Column

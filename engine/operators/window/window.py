@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.engine.operators.aggregate.aggregate import aggregate
@@ -33,6 +32,7 @@ from raydb.engine.operators.window.frame import (
 )
 from raydb.errors import DataError
 from raydb.interrupts import check_interrupt
+from raydb.late import pc
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.nodes import AggregateCall, Column, expressions_of
 from raydb.values import dataclass

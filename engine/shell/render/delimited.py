@@ -10,11 +10,11 @@ import re
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import types
 
 from raydb.engine.session.python_values import python_values
 from raydb.engine.shell.render.words import word
+from raydb.late import pc
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.operators.blocks import blocks_of
 from raydb.engine.operators.relation import MORSEL_ROWS, Collector, Relation, joined
 from raydb.engine.table_functions.graph.partition_function import EDGE, NODE, PLACED
 from raydb.errors import DataError, NotSupportedError
 from raydb.kernels.graph.numbering import MOST_VALUES, Numbers, is_numbered
+from raydb.late import pc
 from raydb.planner.expressions.casts.cast import literal_value
 from raydb.planner.expressions.nodes import Column, Literal
 from raydb.planner.expressions.show import show

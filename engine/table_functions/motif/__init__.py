@@ -1,1 +1,5 @@
 """motif_count() and motif_sample()."""
+
+from raydb.late import import_on_use
+
+import_on_use(__name__)

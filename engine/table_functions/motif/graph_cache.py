@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.context.progress import report
 from raydb.engine.operators.relation import joined
 from raydb.errors import DataError
 from raydb.kernels.motif.graph import build_graph
+from raydb.late import pc
 from raydb.planner.expressions.nodes import Attribute, columns_of, substitute
 from raydb.planner.plan.table_rows import rows_of_table
 from raydb.values import dataclass

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.operators.relation import joined
 from raydb.engine.table_functions.motif.graph_cache import make_anew
 from raydb.kernels.motif.conditions import NULL_KEY, Comparison, Conditions
+from raydb.late import pc
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.types import is_float, is_integer
 from raydb.values import replace

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.engine.operators.relation import Relation, joined
 from raydb.engine.table_functions.motif.graph_cache import (
@@ -36,6 +35,7 @@ from raydb.engine.table_functions.motif.motif_search import (
     method_of,
 )
 from raydb.interrupts import check_interrupt
+from raydb.late import pc
 from raydb.planner.plan.nodes import Values
 from raydb.planner.segments.rows import AskedRows, driving, rows_in
 from raydb.planner.stars.table_scan import MIN_ROWS

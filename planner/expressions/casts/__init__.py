@@ -1,1 +1,5 @@
 """Checked casts between the SQL types."""
+
+from raydb.late import import_on_use
+
+import_on_use(__name__)

@@ -30,10 +30,10 @@ from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import DataError, NotSupportedError
+from raydb.late import pc
 from raydb.planner.expressions.casts import (
     bits,
     blobs,

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import ProgrammingError
+from raydb.late import pc
 from raydb.planner.expressions.columns.moments import (
     Integers,
     Intervals,

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from raydb.late import pc
 from raydb.names import find_name
 from raydb.planner.expressions.types import is_number, is_row
 from raydb.storage.nested import (

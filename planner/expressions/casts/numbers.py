@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from raydb.late import pc
 from raydb.planner.expressions.columns.rounding import relabel, round_decimals
 from raydb.planner.expressions.types import (
     COMPARED_PRECISION,

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError
 from raydb.interrupts import check_interrupt
+from raydb.late import pc
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.arrays import as_array, common_length, side_by_side
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from raydb.late import pc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from raydb.late import pc
 from raydb.planner.expressions.columns.arrays import each
 from raydb.planner.expressions.columns.moments import finite
 from raydb.storage.moments import are_plain, into_one_cycle, is_moment

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from raydb.late import pc
 from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.storage.integers import bounds_of
 from raydb.values import dataclass, replace

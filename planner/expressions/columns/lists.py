@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import NotSupportedError
+from raydb.late import pc
 from raydb.planner.expressions.columns.arrays import Values, side_by_side
 from raydb.planner.expressions.columns.nested_order import has_order, order_nested
 from raydb.planner.expressions.columns.order import order_codes, order_intervals

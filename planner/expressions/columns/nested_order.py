@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.kernels.codecs.arrow_numbers import words_of
+from raydb.late import pc
+from raydb.planner.expressions.columns import order
 from raydb.planner.expressions.columns.arrays import Values, each
-from raydb.planner.expressions.columns.order import order_codes, order_intervals
 from raydb.storage.nested import fields_of
 from raydb.storage.textual import is_textual
 
@@ -65,7 +65,7 @@ def _keys(array: pa.Array) -> pa.Array:
 
 def _number_keys(array: pa.Array) -> pa.Array:
     """Return BLOBs of one length, the highest byte first, in the order of fixed-width values."""
-    codes = order_intervals(order_codes(array))
+    codes = order.order_intervals(order.order_codes(array))
     if pt.is_boolean(codes.type):
         codes = codes.cast(pa.int8())
     words = words_of(codes)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from raydb.late import pc
 from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.planner.expressions.columns.moments import numbers_of
 from raydb.planner.expressions.interval_text import DAY_MICROSECONDS, MONTH_DAYS

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from raydb.late import pc
 from raydb.planner.expressions.types import decimal_type
 
 if TYPE_CHECKING:

@@ -1,7 +1,5 @@
 """The scalar functions, a family a file: each registers its own as it is imported."""
 
-import importlib
-import pkgutil
+from raydb.late import import_on_use
 
-for _family in pkgutil.walk_packages(__path__, f"{__name__}."):
-    importlib.import_module(_family.name)
+import_on_use(__name__)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError
+from raydb.late import pc
 from raydb.planner.expressions.columns.adapters import of_columns, of_values, row_by_row
 from raydb.planner.expressions.columns.arrays import each
 from raydb.planner.expressions.describe import describe

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError
+from raydb.late import pc
 from raydb.planner.expressions.columns.adapters import of_doubles, of_numpy, of_values
 from raydb.planner.expressions.columns.arrays import as_array, each
 from raydb.planner.expressions.nodes import Call, Expression, Literal

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError
+from raydb.late import pc
 from raydb.names import fold
 from raydb.planner.expressions.collations import collated_keys
 from raydb.planner.expressions.columns.adapters import of_rows, require_room, with_constants

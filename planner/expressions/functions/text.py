@@ -7,10 +7,10 @@ import functools
 import re
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError
 from raydb.interrupts import check_interrupt
+from raydb.late import pc
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.adapters import (
     of_rows,

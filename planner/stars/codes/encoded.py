@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError
 from raydb.kernels.bvh.encode import EncodedColumn, Hierarchy, encode_column, join_codes
+from raydb.late import pc
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Attribute, Column, Expression, attributes_of
 from raydb.planner.stars.codes.allowed_codes import allowed_codes, encoded_level

@@ -1,5 +1,5 @@
 """Scalar expressions, bound: each kind of node has its binder in one of these files."""
 
-from raydb.sql.bind.expression import calls, operators, plain
+from raydb.late import import_on_use
 
-__all__ = ["calls", "operators", "plain"]
+import_on_use(__name__)

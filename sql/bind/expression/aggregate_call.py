@@ -22,10 +22,8 @@ from raydb.planner.expressions.aggregates import (
     bind_within_group,
 )
 from raydb.planner.expressions.collations import collated_key, compared_by
-from raydb.planner.expressions.functions.bits import bits_of_values
-from raydb.planner.expressions.functions.nested.list_statistics import mad_of
-from raydb.planner.expressions.functions.nested.lists import list_of, list_slice
-from raydb.planner.expressions.functions.nested.maps import binned_histogram_of, histogram_of
+from raydb.planner.expressions.functions import bits
+from raydb.planner.expressions.functions.nested import list_statistics, lists, maps
 from raydb.planner.expressions.nodes import (
     AggregateCall,
     Call,
@@ -39,7 +37,7 @@ from raydb.planner.expressions.registry import SCALARS, is_volatile
 from raydb.planner.expressions.signature import check_count, require_sortable
 from raydb.planner.expressions.types import BIGINT, BOOLEAN, DOUBLE, TEXT
 from raydb.planner.expressions.typing_rules import as_condition, choose, logical
-from raydb.sql.bind.expression.computed import compute_constant
+from raydb.sql.bind.expression import computed
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression
 from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.values import dataclass, replace
@@ -168,11 +166,11 @@ def bind_composed(
         value, *bins = written.arguments
         listed = column_of(replace(written, name="list", arguments=(value,)))
         if not bins:
-            return histogram_of(listed)
-        return binned_histogram_of(written.name, listed, bind_expression(bins[0], context))
+            return maps.histogram_of(listed)
+        return maps.binned_histogram_of(written.name, listed, bind_expression(bins[0], context))
     if written.name == "mad":
         check_count("mad", 1, 1, len(written.arguments))
-        return mad_of(column_of(replace(written, name="list")))
+        return list_statistics.mad_of(column_of(replace(written, name="list")))
     if written.name in _JSON_GROUPS:
         return _json_group(written, column_of)
     if written.name in ("geomean", "geometric_mean"):
@@ -206,7 +204,7 @@ def bind_composed(
         element = column_of(replace(written, arguments=(*before, exp.Literal.number(0))))
         return Literal((), pa.list_(element.type))
     nothing = Call("is_null", (found[0],), BOOLEAN)
-    return choose([nothing], [Literal(None, pa.null()), list_of(found)])
+    return choose([nothing], [Literal(None, pa.null()), lists.list_of(found)])
 
 
 def _weighted_average(
@@ -251,7 +249,7 @@ def _bits_of_values(
     values = [_constant(bind_expression(each, context), context) for each in ends]
     bounds = [each.value if isinstance(each, Literal) else None for each in values]
     listed = column_of(replace(written, name="list", arguments=(number,), distinct=True))
-    return bits_of_values(listed, *bounds)
+    return bits.bits_of_values(listed, *bounds)
 
 
 def _first_values(
@@ -268,7 +266,7 @@ def _first_values(
     listed = replace(written, name="list", arguments=(values[0],), filter=is_there)
     key = exp.Ordered(this=values[-1].copy(), desc=is_descending, nulls_first=False)
     found = column_of(replace(listed, order=(key,)))
-    return list_slice(found, Literal(1, BIGINT), Literal(most, BIGINT))
+    return lists.list_slice(found, Literal(1, BIGINT), Literal(most, BIGINT))
 
 
 def _json_group(written: WrittenCall, column_of: Callable[[WrittenCall], Expression]) -> Expression:
@@ -350,7 +348,7 @@ def _constant(argument: Expression, context: Context) -> Expression:
     )
     if not is_computed or is_volatile(argument) or has_subquery(argument):
         return argument
-    return compute_constant(argument, context.binding)
+    return computed.compute_constant(argument, context.binding)
 
 
 def _in_order(call: AggregateCall, written: WrittenCall, context: Context) -> AggregateCall:

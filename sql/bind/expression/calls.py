@@ -11,13 +11,13 @@ from raydb.errors import DataError, ProgrammingError, did_you_mean
 from raydb.names import fold
 from raydb.planner.expressions.aggregates import AGGREGATES, WINDOW_FUNCTIONS, is_aggregate
 from raydb.planner.expressions.collations import collated_keys, compared_by
-from raydb.planner.expressions.functions.moments.time import date_part
-from raydb.planner.expressions.functions.moments.zones import at_time_zone, current_moment
+from raydb.planner.expressions.functions.moments import time, zones
 from raydb.planner.expressions.nodes import Call, Literal
 from raydb.planner.expressions.registry import SCALARS
 from raydb.planner.expressions.signature import require_list
 from raydb.planner.expressions.types import is_list
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, SearchFunction
+from raydb.sql.bind.expression import json_transform, lambdas, list_aggregate, window_call
 from raydb.sql.bind.expression.aggregate_call import (
     bind_aggregate_call,
     bind_composed,
@@ -25,9 +25,6 @@ from raydb.sql.bind.expression.aggregate_call import (
     read_call,
 )
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
-from raydb.sql.bind.expression.json_transform import bind_json_transform
-from raydb.sql.bind.expression.lambdas import LAMBDA_FUNCTIONS, bind_lambda_call
-from raydb.sql.bind.expression.list_aggregate import bind_list_aggregate
 from raydb.sql.bind.expression.plain import bind_struct
 from raydb.sql.bind.expression.subquery import (
     bind_array_subquery,
@@ -35,7 +32,6 @@ from raydb.sql.bind.expression.subquery import (
     bind_scalar_subquery,
     query_in,
 )
-from raydb.sql.bind.expression.window_call import bind_window
 from raydb.sql.macros import system_call
 from raydb.sql.types import bound_type
 from raydb.values import replace
@@ -103,18 +99,18 @@ def _current_user(_: exp.Expr, __: Context) -> Expression:
 
 @binds(*_CURRENT)
 def _current(node: exp.Expr, _: Context) -> Expression:
-    return current_moment(_CURRENT[type(node)])
+    return zones.current_moment(_CURRENT[type(node)])
 
 
 @binds(exp.Extract, reads="this expression")
 def _extract(node: exp.Expr, context: Context) -> Expression:
-    return date_part(node.this.name.lower(), bind_expression(node.expression, context))
+    return time.date_part(node.this.name.lower(), bind_expression(node.expression, context))
 
 
 @binds(exp.AtTimeZone, reads="this zone")
 def _at_time_zone(node: exp.Expr, context: Context) -> Expression:
     moment, zone = bind_all_of((node.this, node.args["zone"]), context)
-    return at_time_zone(moment, zone)
+    return zones.at_time_zone(moment, zone)
 
 
 @binds(exp.Trim, reads="this position expression")
@@ -142,11 +138,15 @@ def _function(node: exp.Expr, context: Context) -> Expression:
         return bind_exists(node.expressions[0], context)  # EXISTS (VALUES ...)
     if is_aggregate(name) or name in WINDOW_FUNCTIONS:
         return _aggregate(node, context)
-    if name in LAMBDA_FUNCTIONS:
-        return bind_lambda_call(name, node.expressions, context)
-    if (aggregate := bind_list_aggregate(name, node.expressions, context)) is not None:
+    if name in lambdas.LAMBDA_FUNCTIONS:
+        return lambdas.bind_lambda_call(name, node.expressions, context)
+    if (
+        aggregate := list_aggregate.bind_list_aggregate(name, node.expressions, context)
+    ) is not None:
         return aggregate
-    if (transformed := bind_json_transform(name, node.expressions, context)) is not None:
+    if (
+        transformed := json_transform.bind_json_transform(name, node.expressions, context)
+    ) is not None:
         return transformed
     if name == "try" and len(node.expressions) == 1:
         return _try(node.expressions[0], context)
@@ -236,7 +236,7 @@ def inside_lists(kind: pa.DataType, depth: int) -> tuple[pa.DataType, int]:
 
 @binds(exp.Window, reads=" ".join(exp.Window.arg_types))
 def _window(node: exp.Expr, context: Context) -> Expression:
-    return bind_window(node, context)
+    return window_call.bind_window(node, context)
 
 
 def _grouping(node: exp.Expr, context: Context) -> Expression:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import Error
+from raydb.late import LateTable
 from raydb.planner.expressions.collations import collation_of
 from raydb.planner.expressions.nodes import (
     AggregateCall,
@@ -126,8 +128,15 @@ _TAKEN_WHOLE = (
 
 _ARRAY = pa.list_(pa.float32(), 1).id
 _Binder = Callable[[exp.Expr, Context], Expression]
+
+
 # For each kind of node its binder and the arguments that the binder reads.
-_BINDERS: dict[type[exp.Expr], tuple[_Binder, frozenset[str]]] = {}
+def _import_binders() -> None:
+    for name in ("calls", "operators", "plain"):
+        import_module(f"raydb.sql.bind.expression.{name}")
+
+
+_BINDERS = LateTable[type[exp.Expr], tuple[_Binder, frozenset[str]]](_import_binders)
 
 
 def binds(*kinds: type[exp.Expr], reads: str = "") -> Callable[[_Binder], _Binder]:
@@ -147,10 +156,10 @@ def bind_expression(node: exp.Expr, context: Context) -> Expression:
     NotSupportedError for a kind of node, or an argument of one, that is not handled here.
     """
     try:
-        entry = _BINDERS.get(type(node))
-        if entry is None:
-            raise unsupported(node)
-        binder, arguments = entry
+        try:
+            binder, arguments = _BINDERS[type(node)]
+        except KeyError:
+            raise unsupported(node) from None
         if not node.args.keys() <= arguments:
             require_only(node, *arguments)
         bound = binder(node, context)

@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from raydb.errors import NotSupportedError
 from raydb.planner.expressions.collations import collate, compared_by, known_collation
-from raydb.planner.expressions.functions.nested.json_texts import as_json
-from raydb.planner.expressions.functions.patterns import match
+from raydb.planner.expressions.functions import patterns
+from raydb.planner.expressions.functions.nested import json_texts
 from raydb.planner.expressions.literals import is_bare_null
 from raydb.planner.expressions.nodes import Call, Expression, Literal
 from raydb.planner.expressions.operators import (
@@ -31,9 +31,8 @@ from raydb.planner.expressions.typing_rules import (
     logical,
     try_cast,
 )
+from raydb.sql.bind.expression import quantified, row_values
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
-from raydb.sql.bind.expression.quantified import compare_all, compare_any
-from raydb.sql.bind.expression.row_values import compare_rows, row_nodes, rows_are_distinct
 from raydb.sql.bind.expression.subquery import bind_all, bind_any, bind_row_subquery, query_in
 from raydb.sql.parse.nodes import collation_name, require_only, unsupported
 from raydb.sql.types import bound_type, system_type
@@ -113,26 +112,28 @@ def _comparison(node: exp.Expr, context: Context) -> Expression:
             query = query_in(right.this)
             if query is not None:
                 return (bind_all if every else bind_any)(function, left, query, context)
-            compare_each = compare_all if every else compare_any
+            compare_each = quantified.compare_all if every else quantified.compare_any
             return compare_each(function, left, bind_expression(right.this, context))
         case exp.Anonymous(expressions=[values]) if right.name.upper() in ("ALL", "SOME"):
-            compare_each = compare_all if right.name.upper() == "ALL" else compare_any
+            compare_each = (
+                quantified.compare_all if right.name.upper() == "ALL" else quantified.compare_any
+            )
             return compare_each(function, left, bind_expression(values, context))
         case exp.Subquery() if len(left) > 1:
             return bind_row_subquery(function, left, right, context)
         case _:
-            return compare_rows(function, left, _row(right, context))
+            return row_values.compare_rows(function, left, _row(right, context))
 
 
 def _row(node: exp.Expr, context: Context) -> list[Expression]:
     """Return the values of a row, or the one value of any other expression."""
-    nodes = row_nodes(node)
+    nodes = row_values.row_nodes(node)
     return bind_all_of([node] if nodes is None else nodes, context)
 
 
 def _rows(nodes: Sequence[exp.Expr], context: Context) -> list[list[Expression]]:
     """Return the values of rows; where some node is no row, each is one value."""
-    if all(row_nodes(each) for each in nodes):
+    if all(row_values.row_nodes(each) for each in nodes):
         return [_row(each, context) for each in nodes]
     return [[bind_expression(each, context)] for each in nodes]
 
@@ -206,7 +207,10 @@ def _lies_between(
     if len(operand) == len(low) == len(high):
         places = zip(operand, low, high, strict=True)
         operand = [_collated(each, compared_by((each, *ends))) for each, *ends in places]
-    bounds = compare_rows("greater_equal", operand, low), compare_rows("less_equal", operand, high)
+    bounds = (
+        row_values.compare_rows("greater_equal", operand, low),
+        row_values.compare_rows("less_equal", operand, high),
+    )
     return logical("and", bounds)
 
 
@@ -223,10 +227,12 @@ def _in(node: exp.Expr, context: Context) -> Expression:
     if query is not None:
         return bind_any("equal", operands, query, context)
     if (values := node.args.get("field")) is not None:  # x IN ?, as DuckDB has it
-        return compare_any("equal", operands, bind_expression(values, context))
+        return quantified.compare_any("equal", operands, bind_expression(values, context))
     if len(operands) == 1:
         return is_in(operands[0], bind_all_of(items, context))
-    return logical("or", [compare_rows("equal", operands, _row(item, context)) for item in items])
+    return logical(
+        "or", [row_values.compare_rows("equal", operands, _row(item, context)) for item in items]
+    )
 
 
 @binds(exp.Is, reads="this expression negate")
@@ -247,7 +253,7 @@ def _is(node: exp.Expr, context: Context) -> Expression:
 
 @binds(exp.NullSafeNEQ, reads="this expression")
 def _distinct_from(node: exp.Expr, context: Context) -> Expression:
-    return rows_are_distinct(_row(node.this, context), _row(node.expression, context))
+    return row_values.rows_are_distinct(_row(node.this, context), _row(node.expression, context))
 
 
 @binds(exp.NullSafeEQ, reads="this expression")
@@ -261,7 +267,7 @@ def _unless_negated(node: exp.Expr, answer: Expression) -> Expression:
 
 @binds(*_MATCHES, reads="this expression negate")
 def _match(node: exp.Expr, context: Context) -> Expression:
-    return _unless_negated(node, match(_MATCHES[type(node)], *_both(node, context)))
+    return _unless_negated(node, patterns.match(_MATCHES[type(node)], *_both(node, context)))
 
 
 @binds(exp.Escape, reads="this expression")
@@ -273,7 +279,7 @@ def _escape(node: exp.Expr, context: Context) -> Expression:
         raise unsupported(node)
     require_only(inner, "this", "expression", "negate")
     operands = (*_both(inner, context), bind_expression(node.expression, context))
-    return _unless_negated(inner, match(operator, *operands))
+    return _unless_negated(inner, patterns.match(operator, *operands))
 
 
 @binds(*_BITS, reads=" ".join(_OPERANDS))
@@ -307,7 +313,9 @@ def _cast(node: exp.Expr, context: Context) -> Expression:
     operand = bind_expression(node.this, context)
     if system_type(node.args["to"]) == "REGCLASS" and operand.type == TEXT:
         return bind_expression(_call_on("to_regclass", node.this, node), context)
-    return as_json(operand) if _is_json(node.args["to"]) else explicit_cast(operand, target)
+    return (
+        json_texts.as_json(operand) if _is_json(node.args["to"]) else explicit_cast(operand, target)
+    )
 
 
 def _regclass(node: exp.Expr) -> exp.Expr | None:
@@ -347,7 +355,7 @@ def _try_cast(node: exp.Expr, context: Context) -> Expression:
     if _is_json(node.args["to"]) and operand.type == TEXT:
         valid = SCALARS["json_valid"].call("json_valid", (operand,))
         return choose([valid], [operand, Literal(None, TEXT)])
-    return as_json(operand) if _is_json(node.args["to"]) else try_cast(operand, target)
+    return json_texts.as_json(operand) if _is_json(node.args["to"]) else try_cast(operand, target)
 
 
 @binds(exp.Case, reads="this ifs default")
@@ -360,7 +368,7 @@ def _case(node: exp.Expr, context: Context) -> Expression:
         if operand is None:
             condition = as_condition(bind_expression(branch.this, context), "WHEN")
         else:
-            condition = compare_rows("equal", *_rows((operand, branch.this), context))
+            condition = row_values.compare_rows("equal", *_rows((operand, branch.this), context))
         conditions.append(condition)
         values.append(bind_expression(branch.args["true"], context))
     default = node.args.get("default")

@@ -12,27 +12,13 @@ from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import Qualified, fold
 from raydb.planner.catalog import CATALOG, MAIN
 from raydb.planner.expressions.describe import describe
-from raydb.planner.expressions.functions.moments.time_arithmetic import interval_of_units
-from raydb.planner.expressions.functions.nested.lists import list_of
-from raydb.planner.expressions.functions.nested.maps import map_of, map_value
-from raydb.planner.expressions.functions.nested.structs import (
-    row_of,
-    struct_field,
-    struct_of_pairs,
-)
-from raydb.planner.expressions.functions.nested.subscripts import element, part
+from raydb.planner.expressions.functions.moments import time_arithmetic
+from raydb.planner.expressions.functions.nested import lists, maps, structs, subscripts
 from raydb.planner.expressions.literals import constant
 from raydb.planner.expressions.nodes import Expression, Literal
 from raydb.planner.expressions.types import BOOLEAN, TEXT, is_map, is_struct
-from raydb.sql.bind.expression.constants import (
-    escaped_string,
-    hex_constant,
-    interval_constant,
-    interval_unit,
-    joined_string,
-)
+from raydb.sql.bind.expression import constants, lambdas
 from raydb.sql.bind.expression.expression import Context, bind_all_of, bind_expression, binds
-from raydb.sql.bind.expression.lambdas import bind_comprehension
 from raydb.sql.bind.scope import row_table
 from raydb.sql.parse.nodes import before_dot, require_only, unsupported
 from raydb.sql.parse.reader import name_in
@@ -105,10 +91,10 @@ def _qualified(
 def _field(operand: Expression, name: exp.Expr) -> Expression:
     """Return a field of a struct, or the value of a key that is text in a map."""
     if is_map(operand.type) and operand.type.key_type == TEXT:
-        return map_value(operand, Literal(name_in(name), TEXT))
+        return maps.map_value(operand, Literal(name_in(name), TEXT))
     if not is_struct(operand.type):
         raise ProgrammingError(f"{describe(operand)} has no field '{name.name}': it is no struct")
-    return struct_field(operand, name_in(name))
+    return structs.struct_field(operand, name_in(name))
 
 
 @binds(exp.Dot, reads="this expression")
@@ -139,14 +125,14 @@ def bind_struct(nodes: Sequence[exp.Expr], context: Context) -> Expression:
         if not isinstance(each, exp.PropertyEQ):
             raise ProgrammingError("a field of a struct needs a name, as in {'a': 1}")
         pairs.append((each.this.name, bind_expression(each.expression, context)))
-    return struct_of_pairs(pairs, "a struct")
+    return structs.struct_of_pairs(pairs, "a struct")
 
 
 @binds(exp.Map, reads="keys values")
 def _map(node: exp.Expr, context: Context) -> Expression:
     """Return MAP {key: value}."""
     parts = (node.args[name].expressions for name in ("keys", "values"))
-    return map_of(*(bind_all_of(each, context) for each in parts))
+    return maps.map_of(*(bind_all_of(each, context) for each in parts))
 
 
 @binds(exp.Star)
@@ -191,36 +177,38 @@ def _parameter(node: exp.Expr, context: Context) -> Expression:
 
 @binds(exp.HexString, reads="this")
 def _hex(node: exp.Expr, _: Context) -> Expression:
-    return hex_constant(node)
+    return constants.hex_constant(node)
 
 
 @binds(exp.ByteString, reads="this")
 def _escaped(node: exp.Expr, _: Context) -> Expression:
-    return escaped_string(node)
+    return constants.escaped_string(node)
 
 
 @binds(exp.Concat, reads="expressions coalesce")
 def _joined(node: exp.Expr, _: Context) -> Expression:
-    return joined_string(node)
+    return constants.joined_string(node)
 
 
 @binds(exp.Interval, reads="this unit")
 def _interval(node: exp.Expr, context: Context) -> Expression:
     assert isinstance(node, exp.Interval)
     if isinstance(node.this, exp.Literal):
-        return interval_constant(node)
-    return interval_of_units(bind_expression(node.this, context), interval_unit(node))
+        return constants.interval_constant(node)
+    return time_arithmetic.interval_of_units(
+        bind_expression(node.this, context), constants.interval_unit(node)
+    )
 
 
 @binds(exp.Array, reads="expressions value_constructor")
 def _array(node: exp.Expr, context: Context) -> Expression:
     if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Comprehension):
-        return bind_comprehension(node.expressions[0], context)
+        return lambdas.bind_comprehension(node.expressions[0], context)
     slots = None if context.binding is None else context.binding.slots
     vector = None if slots is None else slots.vector(node)
     if vector is not None:
         return vector
-    return list_of(bind_all_of(node.expressions, context))
+    return lists.list_of(bind_all_of(node.expressions, context))
 
 
 @binds(exp.Bracket, reads="this expressions")
@@ -231,11 +219,11 @@ def _bracket(node: exp.Expr, context: Context) -> Expression:
         raise NotSupportedError("a subscript of several numbers is not supported; write a[1][2]")
     index = node.expressions[0]
     if not isinstance(index, exp.Slice):
-        return element(operand, bind_expression(index, context))
+        return subscripts.element(operand, bind_expression(index, context))
     require_only(index, "this", "expression")
     bounds = (index.this, index.expression)
     first, last = (None if each is None else bind_expression(each, context) for each in bounds)
-    return part(operand, first, last)
+    return subscripts.part(operand, first, last)
 
 
 @binds(exp.Tuple, reads="expressions")
@@ -243,4 +231,4 @@ def _row(node: exp.Expr, context: Context) -> Expression:
     """Return (a, b, ...) as a value: a struct, as of ROW(a, b, ...)."""
     if not node.expressions:
         raise ProgrammingError("a row () has no value")
-    return row_of(bind_all_of(node.expressions, context))
+    return structs.row_of(bind_all_of(node.expressions, context))

@@ -26,7 +26,7 @@ from raydb.planner.expressions.nodes import (
 )
 from raydb.planner.expressions.types import BOOLEAN
 from raydb.planner.plan.nodes import Project
-from raydb.sql.bind.expression.row_values import compare_rows
+from raydb.sql.bind.expression import row_values
 from raydb.sql.bind.scope import Outer
 from raydb.values import replace
 
@@ -107,7 +107,7 @@ def bind_any(
         for column, operand in zip(inside, operands, strict=True)
         if isinstance(column, Column) and not isinstance(operand, Literal)
     )
-    condition = compare_rows(function, inside, columns)
+    condition = row_values.compare_rows(function, inside, columns)
     return Subquery("any", plan, (*arguments, *compared), condition, BOOLEAN)
 
 

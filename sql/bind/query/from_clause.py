@@ -35,12 +35,11 @@ from raydb.planner.plan.table_function import (
 )
 from raydb.sql.bind.binding import Binding, column_for, context_of, new_column
 from raydb.sql.bind.expression.expression import Resolve, bind_condition, bind_expression
-from raydb.sql.bind.query.asof_join import bind_asof_join, nearest_by_last
-from raydb.sql.bind.query.pivot import check_pivot, pivoted
-from raydb.sql.bind.query.positional_join import bind_positional_join
+from raydb.sql.bind.query import asof_join, positional_join
+from raydb.sql.bind.query import pivot as pivot_clause
+from raydb.sql.bind.query import using as using_clause
 from raydb.sql.bind.query.relations import Source, alias_of, bind_named, scan_table
 from raydb.sql.bind.query.sample import with_sample
-from raydb.sql.bind.query.using import bind_using, named_pairs, natural_pairs
 from raydb.sql.bind.scope import (
     Outer,
     Scope,
@@ -48,13 +47,8 @@ from raydb.sql.bind.scope import (
     merge_columns,
     table_scope,
 )
-from raydb.sql.bind.table_functions.arguments import read_call, read_search
-from raydb.sql.bind.table_functions.called_rows import (
-    bind_json_rows,
-    is_json_call,
-    series_as_unnest,
-)
-from raydb.sql.bind.table_functions.file_functions import file_alias, file_table, is_file
+from raydb.sql.bind.table_functions import arguments as function_arguments
+from raydb.sql.bind.table_functions import called_rows, file_functions
 from raydb.sql.parse.nodes import locate, require_only, unsupported
 from raydb.sql.parse.reader import name_in
 from raydb.sql.parse.searched_tables import function_called
@@ -128,14 +122,16 @@ def _bind_source(node: exp.Expr, binding: Binding) -> Source:
 def _bind_unlocated(node: exp.Expr, binding: Binding) -> Source:
     if type(node) is exp.Table and _is_name(node):
         return bind_named(node, binding)
-    node = series_as_unnest(node)
+    node = called_rows.series_as_unnest(node)
     if pivots := node.args.get("pivots"):
         return _bind_pivot(_without(node, "pivots", "joins"), pivots, node, binding)
     match node:
         case exp.Subquery(this=exp.Pivot(this=table) as pivot):  # `(PIVOT t ON ...)`
             return _bind_pivot(table, [pivot], node, binding)
-        case _ if is_json_call(node):
-            source = Source(*bind_json_rows(node, alias_of(node, node.this.name), binding))
+        case _ if called_rows.is_json_call(node):
+            source = Source(
+                *called_rows.bind_json_rows(node, alias_of(node, node.this.name), binding)
+            )
         case exp.Table():
             require_only(node, "this", "catalog", "db", "alias", "joins", "sample")
             source = _bind_table(node, binding)
@@ -177,8 +173,8 @@ def _bind_pivot(
 ) -> Source:
     """Return a source that PIVOT or UNPIVOT turned, joined with what follows it."""
     for pivot in pivots:
-        check_pivot(pivot)
-        query = pivoted(source, pivot, _bind_source(source, binding).scope)
+        pivot_clause.check_pivot(pivot)
+        query = pivot_clause.pivoted(source, pivot, _bind_source(source, binding).scope)
         alias = pivot.args.get("alias") or node.args.get("alias")
         source = exp.Subquery(this=query, alias=alias)
     source.set("joins", node.args.get("joins"))
@@ -188,8 +184,8 @@ def _bind_pivot(
 def _bind_beside(node: exp.Expr, before: Scope, binding: Binding) -> tuple[Source, Arguments]:
     """Return a source and what it reads of the tables before it, as LATERAL may."""
     kind: Literal["lateral", "derived"] = "derived"
-    node = series_as_unnest(node)
-    if isinstance(node, exp.Lateral | exp.Unnest) or is_json_call(node):
+    node = called_rows.series_as_unnest(node)
+    if isinstance(node, exp.Lateral | exp.Unnest) or called_rows.is_json_call(node):
         kind = "lateral"
     outer = Outer(kind, before, binding.outer, binding.numbers)
     source = _bind_source(node, replace(binding, outer=outer))
@@ -269,9 +265,11 @@ def _bind_call(node: exp.Table | exp.Lateral, binding: Binding) -> Source:
     arguments, name = node.this.expressions, node.this.name.lower()
     match function_called(node):
         case SearchFunction() as function:
-            plan = function.bind(read_search(function, arguments, binding, _bind_rows))
+            plan = function.bind(
+                function_arguments.read_search(function, arguments, binding, _bind_rows)
+            )
         case PlannedFunction() as function:
-            plan = function.bind(read_call(function, arguments, binding))
+            plan = function.bind(function_arguments.read_call(function, arguments, binding))
         case _:
             raise _unknown_function(name)
     alias, names = alias_of(node, name)
@@ -285,7 +283,7 @@ def bind_summary(rows: exp.Expr, binding: Binding) -> Plan:
     function = TABLE_FUNCTIONS["summarize"]
     assert isinstance(function, SearchFunction)
     given = rows if isinstance(rows, exp.Table | exp.Subquery) else exp.Subquery(this=rows)
-    return function.bind(read_search(function, [given], binding, _bind_rows))
+    return function.bind(function_arguments.read_search(function, [given], binding, _bind_rows))
 
 
 def _unknown_function(name: str) -> Error:
@@ -303,9 +301,13 @@ def _bind_rows(node: exp.Expr, binding: Binding) -> Plan:
 
 
 def _bind_table(node: exp.Table, binding: Binding) -> Source:
-    if is_file(node) or isinstance(function_called(node), OpenedFunction):
+    if file_functions.is_file(node) or isinstance(function_called(node), OpenedFunction):
         # Rows that are there: those of `FROM 'sales.parquet'` are called `sales`.
-        return _named(scan_table(file_table(node), binding), node, file_alias(node))
+        return _named(
+            scan_table(file_functions.file_table(node), binding),
+            node,
+            file_functions.file_alias(node),
+        )
     if isinstance(node.this, exp.Anonymous):
         return _bind_call(node, binding)
     if not isinstance(node.this, exp.Identifier):
@@ -327,7 +329,7 @@ def _bind_join(
     if method == "POSITIONAL":
         if join.args.get("on") or join.args.get("using"):
             raise ProgrammingError("a POSITIONAL JOIN takes no condition")
-        plan = bind_positional_join(left.plan, right.plan, binding)
+        plan = positional_join.bind_positional_join(left.plan, right.plan, binding)
         return Source(plan, join_scopes(left.scope, right.scope))
     if method not in (None, "NATURAL", "ASOF"):
         raise NotSupportedError(f"{method} JOIN is not supported")
@@ -347,8 +349,8 @@ def _bind_join(
         if arguments:
             raise NotSupportedError("LATERAL in an ASOF JOIN is not supported")
         if join.args.get("using"):
-            conditions = nearest_by_last(conditions)
-        plan = bind_asof_join(side, kind, left.plan, right.plan, conditions)
+            conditions = asof_join.nearest_by_last(conditions)
+        plan = asof_join.bind_asof_join(side, kind, left.plan, right.plan, conditions)
         return Source(plan, left.scope if kind in ("SEMI", "ANTI") else scope)
     if kind in ("SEMI", "ANTI"):
         semi: Literal["semi", "anti"] = "semi" if kind == "SEMI" else "anti"
@@ -422,9 +424,9 @@ def _bind_condition(
             return [], scope
         if join.args.get("kind") == "CROSS":
             raise ProgrammingError("a join is NATURAL or CROSS, not both")
-        pairs = natural_pairs(left.scope, right.scope)
+        pairs = using_clause.natural_pairs(left.scope, right.scope)
     elif using:
-        pairs = named_pairs([name_in(name) for name in using], left.scope, right.scope)
+        pairs = using_clause.named_pairs([name_in(name) for name in using], left.scope, right.scope)
     elif on is None:
         raise ProgrammingError("JOIN needs ON or USING")
     else:
@@ -433,7 +435,7 @@ def _bind_condition(
         find = partial(_resolve_in_join, context.resolve, hidden)
         condition = bind_condition(on, replace(context, resolve=find))
         return [part for part in conjuncts(condition) if not _is_true(part)], scope
-    conditions, merged = bind_using(pairs, join.args.get("side"))
+    conditions, merged = using_clause.bind_using(pairs, join.args.get("side"))
     return conditions, merge_columns(scope, merged, [each for pair in pairs for each in pair])
 
 

@@ -32,7 +32,7 @@ from raydb.planner.expressions.types import BIGINT, BOOLEAN, DOUBLE, is_integer,
 from raydb.planner.expressions.typing_rules import cast
 from raydb.planner.plan.nodes import Aggregate, Filter, Limit, Plan, Project, Sort, SortKey, Window
 from raydb.sql.bind.binding import Binding, column_for, context_of, new_column
-from raydb.sql.bind.expression.computed import compute_constant
+from raydb.sql.bind.expression import computed
 from raydb.sql.bind.expression.expression import Context, bind_expression
 from raydb.sql.bind.query.select_list import Item, each_column, item_at, only_item
 from raydb.sql.bind.scope import Scope
@@ -313,7 +313,7 @@ def _row_count(node: exp.Expr, clause: str, binding: Binding) -> int | Expressio
         raise NotSupportedError(f"{clause} needs a constant")
     if isinstance(count, Call):
         try:
-            count = compute_constant(count, binding)
+            count = computed.compute_constant(count, binding)
         except DataError as error:
             raise DataError(f"{clause}: {error.sentence}") from error
     assert isinstance(count, Literal), "what has no leaf but literals is computed"

@@ -13,16 +13,16 @@ from raydb.planner.expressions.typing_rules import unify
 from raydb.planner.plan.nodes import Plan, Values
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.expression.expression import bind_expression
-from raydb.sql.bind.query.description import bind_description
+from raydb.sql.bind.query import description as descriptions
+from raydb.sql.bind.query import set_operation
 from raydb.sql.bind.query.from_clause import bind_summary
 from raydb.sql.bind.query.output import MODIFIERS, bind_order, finish
 from raydb.sql.bind.query.select import bind_select_clauses
 from raydb.sql.bind.query.select_list import Item
-from raydb.sql.bind.query.set_operation import bind_set_operation
 from raydb.sql.bind.query.with_clause import with_queries
 from raydb.sql.bind.scope import Scope, table_scope
 from raydb.sql.parse.nodes import refuse_deep_nesting, require_only, unsupported
-from raydb.sql.template.parameter_rows import ParameterRows
+from raydb.sql.template import parameter_rows
 from raydb.sql.template.parameters import Parameters, bind_parameters
 from raydb.values import dataclass
 
@@ -55,7 +55,7 @@ def statement_binding(
 
 
 def _binding(tree: exp.Expr, catalog: CatalogInfo, parameters: Parameters) -> Binding:
-    if isinstance(parameters, ParameterRows):
+    if isinstance(parameters, parameter_rows.ParameterRows):
         return Binding(catalog, parameters, bind_query, numbers=parameters.numbers)
     return Binding(catalog, bind_parameters(tree, parameters), bind_query)
 
@@ -91,9 +91,9 @@ def bind_query(node: exp.Expr, binding: Binding) -> Plan:
         case exp.Summarize(this=rows):
             return bind_summary(rows, inner)
         case exp.Describe(this=described):
-            return bind_description(described, inner)
+            return descriptions.bind_description(described, inner)
         case exp.SetOperation():
-            return _with_modifiers(node, bind_set_operation(node, inner), inner)
+            return _with_modifiers(node, set_operation.bind_set_operation(node, inner), inner)
         case _:
             raise unsupported(node)
 

@@ -17,8 +17,8 @@ from sqlglot import exp
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import Names, Qualified, Unquoted, find_name, fold, is_same, needs_quotes
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.functions.nested.structs import struct_field
-from raydb.planner.expressions.functions.patterns import match
+from raydb.planner.expressions.functions import patterns
+from raydb.planner.expressions.functions.nested import structs
 from raydb.planner.expressions.nodes import Call, Column, Literal
 from raydb.planner.expressions.types import TEXT, is_struct
 from raydb.sql.bind.expression.calls import inside_lists, unnest_depth
@@ -114,7 +114,7 @@ def _unnested(node: exp.Expr, context: Context) -> tuple[Expression, int] | None
 def _fields(struct: Expression, levels: int) -> Iterator[tuple[str, Expression]]:
     """Yield the fields of a struct, and those of structs in it as far as `levels` says."""
     for each in struct.type:
-        field = struct_field(struct, each.name)
+        field = structs.struct_field(struct, each.name)
         if levels > 1 and is_struct(field.type):
             yield from _fields(field, levels - 1)
         else:
@@ -138,7 +138,7 @@ def _columns_of(
             raise error from None
         if not is_struct(operand.type):
             raise
-        return [(each.name, struct_field(operand, each.name)) for each in operand.type]
+        return [(each.name, structs.struct_field(operand, each.name)) for each in operand.type]
 
 
 def each_column(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
@@ -195,7 +195,7 @@ def matching_columns(call: exp.Expr, scope: Scope) -> list[Visible]:
             table = find_table(scope, name_in(qualified.args["table"]))
             found = [Visible(*column, table.name) for column in table.columns]
         case [exp.Literal(is_string=True) as pattern]:
-            found = _where(match("~", _NAME, Literal(pattern.name, TEXT)), scope.visible)
+            found = _where(patterns.match("~", _NAME, Literal(pattern.name, TEXT)), scope.visible)
         case [exp.Array() as listed]:
             named = {_listed_text(node, scope) for node in listed.expressions}
             found = [each for each in scope.visible if each.name in named]

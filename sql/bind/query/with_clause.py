@@ -27,10 +27,10 @@ from raydb.planner.plan.nodes import (
     Recursive,
     WorkingTable,
 )
+from raydb.sql.bind import keyed_query
 from raydb.sql.bind.binding import Binding, NamedQuery, OwnQuery, column_for, new_column
-from raydb.sql.bind.keyed_query import KeyedQuery
+from raydb.sql.bind.query import set_operation
 from raydb.sql.bind.query.output import MODIFIERS
-from raydb.sql.bind.query.set_operation import adapting_cells, union_of
 from raydb.sql.bind.scope import Outer, table_scope
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.statements.with_changes import CHANGES
@@ -142,7 +142,7 @@ def _bind_recursive(query: exp.Expr, name: str, names: tuple[str, ...], binding:
     named = table_scope(name, base.columns, names).tables[0].columns
     given = tuple((column, each.type) for column, each in named)
     distinct = bool(node.args.get("distinct"))
-    rows = KeyedQuery(name, given, keys, binding) if keys is not None else None
+    rows = keyed_query.KeyedQuery(name, given, keys, binding) if keys is not None else None
     whole = given if rows is None else rows.columns
     own = OwnQuery(number, name, whole if distinct else given, whole)
     step = binding.bind_query(
@@ -151,7 +151,7 @@ def _bind_recursive(query: exp.Expr, name: str, names: tuple[str, ...], binding:
     if not own.references and rows is None:
         if any(node.args.get(modifier) for modifier in MODIFIERS):
             return binding.bind_query(node, known)
-        return union_of((base, step), binding, distinct=distinct)
+        return set_operation.union_of((base, step), binding, distinct=distinct)
     for modifier, clause in _CLAUSES.items():
         if node.args.get(modifier):
             raise ProgrammingError(
@@ -162,7 +162,7 @@ def _bind_recursive(query: exp.Expr, name: str, names: tuple[str, ...], binding:
     if rows is None:
         return Recursive(number, base, step, found, distinct)
     if not own.references:
-        return rows.of(union_of((base, step), binding, distinct=False))
+        return rows.of(set_operation.union_of((base, step), binding, distinct=False))
     inputs, kept = rows.kept()
     return KeyedRecursive(number, base, step, found, distinct, rows.keys, inputs, kept)
 
@@ -188,7 +188,9 @@ def _as_base(
             f" but its step has {len(given)}"
         )
     items = []
-    for (column, wanted), given_cell in zip(columns, adapting_cells(step), strict=True):
+    for (column, wanted), given_cell in zip(
+        columns, set_operation.adapting_cells(step), strict=True
+    ):
         cell = given_cell
         if isinstance(cell, Literal):
             _, cell = unify((Column(-1, column, wanted), cell), "combine")

@@ -1,1 +1,5 @@
 """Calls in FROM."""
+
+from raydb.late import import_on_use
+
+import_on_use(__name__)

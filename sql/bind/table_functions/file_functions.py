@@ -23,8 +23,8 @@ from raydb.sql.parse.reader import parse_scalar, tokenize
 from raydb.sql.parse.searched_tables import function_called, named_argument
 from raydb.sql.parse.written import text_of
 from raydb.sql.types import bound_type
-from raydb.storage.formats import FORMATS
 from raydb.storage.formats.format import Use
+from raydb.storage.formats.known import FORMATS
 from raydb.storage.formats.paths import table_name
 from raydb.storage.formats.sources import FileSource
 

@@ -12,8 +12,7 @@ from raydb.planner.plan.table_function import OpenedFunction
 from raydb.sql import ast
 from raydb.sql.bind.binding import Binding
 from raydb.sql.bind.query.query import bind_query
-from raydb.sql.bind.table_functions.arguments import read_call
-from raydb.sql.bind.table_functions.file_functions import file_source, file_table, is_file
+from raydb.sql.bind.table_functions import arguments, file_functions
 from raydb.sql.macros import expand_tree
 from raydb.sql.parse.nodes import nodes_read
 from raydb.sql.parse.parser import parse
@@ -43,11 +42,14 @@ def files_of(
     >>> files_of(select, tables_in(sources_in(select.tree), CatalogInfo({}).relations))
     {"'a.csv'": FileSource(patterns=('a.csv',), kind=None, options=())}
     """
-    files = [table for table in _unnamed(tables) if is_file(table)]
+    files = [table for table in _unnamed(tables) if file_functions.is_file(table)]
     if not files:
         return {}
     binding = _binding(statement.tree, files, parameters)
-    return {file_table(table): file_source(table, binding) for table in files}
+    return {
+        file_functions.file_table(table): file_functions.file_source(table, binding)
+        for table in files
+    }
 
 
 def opened_calls(
@@ -65,7 +67,9 @@ def opened_calls(
         return {}
     binding = _binding(statement.tree, calls, parameters)
     return {
-        file_table(table): read_call(function, table.this.expressions, binding)
+        file_functions.file_table(table): arguments.read_call(
+            function, table.this.expressions, binding
+        )
         for table, function in calls.items()
     }
 

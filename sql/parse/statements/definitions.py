@@ -11,14 +11,12 @@ from raydb.errors import NotSupportedError, ProgrammingError
 from raydb.names import is_same
 from raydb.planner.catalog import MAIN, TEMP
 from raydb.sql import alter, ast
+from raydb.sql.parse import stored_expressions
 from raydb.sql.parse.options import SWITCH, one_of, read_options, whole_number
 from raydb.sql.parse.query import query_of, refuse_parameters, refuse_queries
 from raydb.sql.parse.reader import TokenReader
-from raydb.sql.parse.statements.macro import read_macro
+from raydb.sql.parse.statements import macro, sequence, table_definition
 from raydb.sql.parse.statements.secret import accept_secret, read_secret
-from raydb.sql.parse.statements.sequence import read_alter_sequence, read_restart, read_sequence
-from raydb.sql.parse.statements.table_definition import define, read_table
-from raydb.sql.parse.stored_expressions import stored_text
 from raydb.sql.parse.written import text_of
 from raydb.sql.types import data_type_of
 from raydb.storage.enums import enum_of
@@ -85,11 +83,11 @@ def _create(reader: TokenReader, replace: bool) -> ast.Definition:
             if_not_exists = reader.accept("IF", "NOT", "EXISTS")
             return ast.CreateSchema(str(reader.relation("the name of a schema")), if_not_exists)
         case "SEQUENCE":
-            return read_sequence(reader, replace)
+            return sequence.read_sequence(reader, replace)
         case "TYPE":
             return _create_type(reader, replace)
         case "MACRO" | "FUNCTION":
-            return read_macro(reader, replace)
+            return macro.read_macro(reader, replace)
         case "BVH" if not replace:
             return _create_bvh(reader)
         case "INDEX" if not replace:
@@ -111,7 +109,9 @@ def _create_table(reader: TokenReader, replace: bool) -> ast.CreateTable | ast.C
     columns: tuple[str, ...] = ()
     if reader.at_any("("):
         if not reader.is_behind_parentheses("AS"):
-            return ast.CreateTable(read_table(name, reader), if_not_exists, replace)
+            return ast.CreateTable(
+                table_definition.read_table(name, reader), if_not_exists, replace
+            )
         columns = tuple(map(str, reader.names("the name of a column")))
     elif not reader.at_any("AS"):
         raise reader.error("'(' or 'AS'")
@@ -343,7 +343,7 @@ def read_alter(reader: TokenReader) -> ast.Definition:
         reader.expect("RENAME", "TO")
         return ast.RenameView(name, if_exists, str(reader.name("the new name")))
     if kind == "SEQUENCE":
-        return read_alter_sequence(name, if_exists, reader)
+        return sequence.read_alter_sequence(name, if_exists, reader)
     alterations = reader.separated(lambda: _alteration(name, reader))
     if len(alterations) > 1 and any(isinstance(each, alter.RenameTable) for each in alterations):
         raise ProgrammingError("RENAME TO stands alone in an ALTER TABLE")
@@ -380,10 +380,10 @@ def _add(table: str, reader: TokenReader) -> alter.AddColumn | alter.AddConstrai
     if_not_exists = reader.accept("IF", "NOT", "EXISTS")
     entry = reader.table_entry()
     if isinstance(entry, exp.ColumnDef):
-        return alter.AddColumn(define(table, [entry]), if_not_exists)
+        return alter.AddColumn(table_definition.define(table, [entry]), if_not_exists)
     if is_column or if_not_exists or isinstance(entry, exp.Identifier):
         raise ProgrammingError("ADD COLUMN needs the name and the type of a column")
-    return alter.AddConstraint(define(table, [entry]))
+    return alter.AddConstraint(table_definition.define(table, [entry]))
 
 
 def _drop_part(reader: TokenReader) -> alter.DropColumn | alter.DropConstraint:
@@ -403,9 +403,11 @@ def _alter_column(column: str, reader: TokenReader) -> alter.Alteration:
         return alter.SetDefault(column, None)
     if reader.accept("SET", "DEFAULT"):
         default = reader.scalar()
-        return alter.SetDefault(column, stored_text(default, f"the default of column '{column}'"))
+        return alter.SetDefault(
+            column, stored_expressions.stored_text(default, f"the default of column '{column}'")
+        )
     if reader.at_any("RESTART"):
-        return alter.RestartIdentity(column, read_restart(reader))
+        return alter.RestartIdentity(column, sequence.read_restart(reader))
     for action in ("SET", "DROP"):
         if reader.accept(action, "NOT", "NULL"):
             return alter.SetNotNull(column, action == "SET")

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.kernels.codecs.rows.entries import (
     Places,
@@ -24,6 +23,7 @@ from raydb.kernels.codecs.rows.entries import (
     read_only,
     text_loops,
 )
+from raydb.late import pc
 from raydb.room import check_room
 from raydb.storage.flat.encodings.alp import bits_a_value
 from raydb.storage.flat.encodings.bits import (

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.kernels.codecs.rows.entries import Slices
+from raydb.late import pc
 from raydb.storage.flat.kinds import array_of, python_reader, text_parts
 from raydb.storage.flat.layout import Kind
 from raydb.storage.flat.metadata.damage import damaged

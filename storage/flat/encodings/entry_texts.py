@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.kernels.codecs.rows.entries import Entries, Places, Span, Target, read_only, text_loops
+from raydb.late import pc
 from raydb.room import check_room
 from raydb.storage.flat.encodings.texts import text_array
 from raydb.storage.flat.kinds import has_large_offsets, text_parts

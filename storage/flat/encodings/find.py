@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow.compute as pc
 
 from raydb.kernels.codecs.rows.entries import are_loops_loaded, in_slices
+from raydb.late import pc
 from raydb.room import check_room
 from raydb.storage.flat.encodings.encoding import Interval, Text, slices_of
 from raydb.storage.flat.encodings.gather import valid_rows

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.kernels.codecs import fsst
 from raydb.kernels.codecs.rows.entries import text_loops
+from raydb.late import pc
 from raydb.room import check_room
 from raydb.storage.flat.encodings.constant import CONSTANT
 from raydb.storage.flat.encodings.encoding import Encoded, Needle, bad_chunk, unreadable

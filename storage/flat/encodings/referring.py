@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError, OperationalError, ProgrammingError
 from raydb.interrupts import check_interrupt
+from raydb.late import pc
 from raydb.storage.flat.encodings.outside import (
     MAX_OFFSET,
     RECORD,

@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raydb.kernels.codecs.rows.entries import read_only
-from raydb.storage.flat import bloom
-from raydb.storage.flat.encodings import encodings_of
-from raydb.storage.flat.encodings.all_null import ALL_NULL
-from raydb.storage.flat.encodings.dictionary import entries_of
-from raydb.storage.flat.encodings.entry_texts import EntryTexts
-from raydb.storage.flat.encodings.fsst import symbols_of
-from raydb.storage.flat.encodings.onpair import ONPAIR, pairs_of
-from raydb.storage.flat.encodings.validity import Bitmaps, is_right_length
+from raydb.storage.flat import bloom, zone_map
+from raydb.storage.flat.encodings import all_null, entry_texts, onpair, validity
+from raydb.storage.flat.encodings import dictionary as dictionaries
+from raydb.storage.flat.encodings import fsst as fsst_encoding
+from raydb.storage.flat.encodings import known as known_encodings
 from raydb.storage.flat.kinds import is_text, kind_of, text_parts, type_bits, value_dtype
 from raydb.storage.flat.layout import (
     CHUNK_ALIGNMENT,
@@ -40,7 +37,6 @@ from raydb.storage.flat.layout import (
 from raydb.storage.flat.metadata.damage import damaged
 from raydb.storage.flat.metadata.flatbuffer import RootTable
 from raydb.storage.flat.modality import MAX_NAME, is_name
-from raydb.storage.flat.zone_map import Bounds, unpack_range, unpack_texts
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -153,31 +149,33 @@ class Column:
     bloom_starts: NDArray[np.uint32]
     uniform_rows: int
     dictionary: Any
-    dictionary_texts: EntryTexts | None
+    dictionary_texts: entry_texts.EntryTexts | None
     dictionary_count: int
     longest_entry: int
     symbols: fsst.SymbolTable | PairTable | None
-    bitmaps: Bitmaps | None
+    bitmaps: validity.Bitmaps | None
     verified: NDArray[np.int64]
 
     def entry(self, chunk: int) -> ChunkEntry:
         """Return the fields of a chunk's entry."""
         return ChunkEntry._make(self.entries[chunk].item())
 
-    def bounds(self, chunk: int) -> Bounds | None:
+    def bounds(self, chunk: int) -> zone_map.Bounds | None:
         """Return the zone map of a chunk; None if it has none."""
         flags = int(self.entries["flags"][chunk])
         if self.kind is Kind.BYTES:
             if not len(self.text_offsets):
                 return None
             start, middle, end = self.text_offsets[2 * chunk : 2 * chunk + 3].tolist()
-            return unpack_texts(
+            return zone_map.unpack_texts(
                 bytes(self.texts[start:middle]), bytes(self.texts[middle:end]), flags
             )
         if self.kind is Kind.NESTED:
             return None
         size = CHUNK_RANGE.size
-        return unpack_range(self.kind, self.ranges[size * chunk : size * (chunk + 1)], flags)
+        return zone_map.unpack_range(
+            self.kind, self.ranges[size * chunk : size * (chunk + 1)], flags
+        )
 
     def chunks_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the chunk of each row."""
@@ -252,11 +250,7 @@ def read_column(
     _check_blooms(fail, bloom_starts, count, header.blooms.length)
     uniform_rows = _check_entries(file, fail, kind, header, entries)
     dictionary, dictionary_count = _read_dictionary(file, field, kind, header, shared, section)
-    symbols: fsst.SymbolTable | PairTable | None = None
-    if header.symbols.length:
-        view = file.section(header.symbols, "a symbol table", section.offset)
-        read_symbols = pairs_of if (entries["encoding"] == ONPAIR.code).any() else symbols_of
-        symbols = read_symbols(file, view, header.symbols.offset)
+    symbols = _read_symbols(file, header, entries, section) if header.symbols.length else None
     return Column(
         file=file,
         field=field,
@@ -278,13 +272,22 @@ def read_column(
         bloom_starts=bloom_starts,
         uniform_rows=uniform_rows,
         dictionary=dictionary,
-        dictionary_texts=EntryTexts.of(dictionary, kind),
+        dictionary_texts=entry_texts.EntryTexts.of(dictionary, kind),
         dictionary_count=dictionary_count,
         longest_entry=_longest(dictionary) if kind is Kind.BYTES else 0,
         symbols=symbols,
-        bitmaps=Bitmaps.of(entries),
+        bitmaps=validity.Bitmaps.of(entries),
         verified=np.zeros(count, np.int64),
     )
+
+
+def _read_symbols(
+    file: File, header: ColumnHeader, entries: NDArray[Any], section: Section
+) -> fsst.SymbolTable | PairTable:
+    view = file.section(header.symbols, "a symbol table", section.offset)
+    has_pairs = (entries["encoding"] == onpair.ONPAIR.code).any()
+    read_symbols = onpair.pairs_of if has_pairs else fsst_encoding.symbols_of
+    return read_symbols(file, view, header.symbols.offset)
 
 
 def _modality(fail: Any, root: RootTable, header: ColumnHeader) -> str:
@@ -334,7 +337,7 @@ def _check_entries(
     with_validity = (nulls > 0) & (nulls < counts) & (kind is not Kind.NESTED)
     lengths = entries["validity_length"].astype(np.int64)
     is_right = np.where(
-        with_validity, is_right_length(lengths, counts, entries["flags"]), lengths == 0
+        with_validity, validity.is_right_length(lengths, counts, entries["flags"]), lengths == 0
     )
     if not is_right.all():
         fail("validity of a bit a row, or of marks in fewer bytes", lengths.tolist()[:8])
@@ -350,9 +353,9 @@ def _check_entries(
     encodings = entries["encoding"]
     # np.unique() would import numpy.ma, which takes 5 ms.
     found = np.flatnonzero(np.bincount(encodings)).tolist()
-    if not set(found) <= {each.code for each in encodings_of(kind)}:
+    if not set(found) <= {each.code for each in known_encodings.encodings_of(kind)}:
         fail("encodings of its kind", found)
-    if ((encodings == ALL_NULL.code) != (nulls == counts)).any():
+    if ((encodings == all_null.ALL_NULL.code) != (nulls == counts)).any():
         fail("ALL_NULL exactly where all rows are NULL", encodings.tolist()[:8])
     rows = header.chunk_rows
     if len(counts) and (counts[:-1] == rows).all() and counts[-1] <= rows:
@@ -382,7 +385,9 @@ def _read_dictionary(
 
     def read(section: Section, count: int) -> Any:
         what = f"a dictionary of column '{field.name}'"
-        return entries_of(file, field, kind, file.section(section, what, section.offset), count)
+        return dictionaries.entries_of(
+            file, field, kind, file.section(section, what, section.offset), count
+        )
 
     if header.dictionary_tier == Tier.COLUMN:
         return read(header.dictionary, header.dictionary_count), header.dictionary_count

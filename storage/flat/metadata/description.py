@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from raydb.storage.flat.encodings import ENCODINGS
+from raydb.storage.flat.encodings import known as known_encodings
 from raydb.storage.flat.layout import Flags, Kind, Tier
 from raydb.values import dataclass
 
@@ -108,7 +108,7 @@ def describe_column(column: Column, shared: tuple[SharedDictionary, ...]) -> Col
 
 def _describe_chunk(column: Column, number: int) -> ChunkMetadata:
     entry, bounds = column.entry(number), column.bounds(number)
-    encoding = ENCODINGS[entry.encoding]
+    encoding = known_encodings.ENCODINGS[entry.encoding]
     has_index = column.kind is Kind.BYTES and entry.index_length > 0
     return ChunkMetadata(
         first_row=entry.first_row,

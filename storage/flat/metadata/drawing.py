@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raydb.storage.flat.encodings import ENCODINGS
+from raydb.storage.flat.encodings.known import ENCODINGS
 from raydb.storage.flat.encodings.references import REFERENCES
 from raydb.storage.flat.flat_table import open_table
 

@@ -14,9 +14,9 @@ duration                                        INTERVAL
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError
+from raydb.late import pc
 from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ
 from raydb.storage.enums import EnumType, is_enum, texts_of

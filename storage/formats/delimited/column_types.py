@@ -17,8 +17,8 @@ import re
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from raydb.late import pc
 from raydb.storage.formats.delimited.convert import (
     BOOLEANS,
     begins_with_zero,

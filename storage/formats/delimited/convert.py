@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import csv
 
 from raydb.interrupts import check_interrupt
+from raydb.late import pc
 from raydb.storage.bits import BIT, bits_of
 from raydb.storage.clocks import TIMETZ, timetz_of
 from raydb.storage.enums import is_enum, values_of

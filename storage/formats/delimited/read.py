@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError
+from raydb.late import pc
 from raydb.room import keep_rows
 from raydb.storage.bits import BIT
 from raydb.storage.clocks import TIMETZ

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from raydb.late import pc
 
 
 def is_vector(kind: pa.DataType) -> bool:

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from raydb.late import pc
 from raydb.storage.formats.cast_columns import cast_exactly, cast_texts
 from raydb.storage.formats.delimited.faults import first_failure
 from raydb.values import dataclass

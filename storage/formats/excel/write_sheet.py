@@ -11,10 +11,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError
 from raydb.interrupts import check_interrupt
+from raydb.late import pc
 from raydb.running import current
 from raydb.storage.formats.excel.read_sheet import MAX_ROWS, MAX_SHEET_COLUMNS
 from raydb.storage.formats.write_lines import check_types, plain_text

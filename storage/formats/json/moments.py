@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from raydb.late import pc
 from raydb.storage.formats.cast_columns import cast_texts
 from raydb.storage.nested import fields_of, map_leaves
 

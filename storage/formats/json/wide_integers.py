@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from raydb.late import pc
 from raydb.storage.formats.json.lines import lines_of, value_of
 from raydb.storage.formats.json.mixed import Pairs
 from raydb.storage.nested import elements_of, fields_of

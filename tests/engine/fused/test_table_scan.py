@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import raydb
-from raydb.engine.fused import derived_cache, jobs, run, table_job
+from raydb.engine.fused import delta, derived_cache, run, table_job
 from raydb.engine.fused.column_codes import column_codes
 from raydb.engine.fused.delta import look_up
 from raydb.engine.fused.derived_cache import DerivedCache
@@ -132,7 +132,7 @@ def test_a_scan_may_begin_at_a_later_row(con):
     query = "SELECT mode, count(*), sum(amount) FROM sale WHERE size < 5 GROUP BY mode"
     rows = con.execute(query.replace("WHERE", "WHERE id >= 1234 AND")).fetchall()
     with patch(
-        "raydb.planner.stars.choose.FusedTableScan", partial(FusedTableScan, first_row=1234)
+        "raydb.planner.stars.table_scan.FusedTableScan", partial(FusedTableScan, first_row=1234)
     ):
         assert sorted(con.execute(query).fetchall(), key=repr) == sorted(rows, key=repr)
 
@@ -361,7 +361,7 @@ def test_values_that_are_more_than_a_sample_tells_are_counted_by_the_rows(con, m
     expected = [con.execute(query).fetchall() for query in queries]
     monkeypatch.setattr(table_job, "DENSE_GROUPS", 5)
     asked = []
-    monkeypatch.setattr(jobs, "look_up", lambda *given: asked.append(1) or look_up(*given))
+    monkeypatch.setattr(delta, "look_up", lambda *given: asked.append(1) or look_up(*given))
     con.execute("SET plan_cache = 'off'")
     for query, rows in zip(queries, expected, strict=True):
         assert "FusedTableScan" in str(con.execute(f"EXPLAIN {query}").fetchall())

@@ -9,7 +9,7 @@ import pytest
 
 import raydb
 from raydb.engine.operators.window import run_window
-from raydb.planner import lower
+from raydb.planner import first_numbers
 
 ROWS = """
     SELECT i AS id, i * 7919 % 501 AS g,
@@ -99,8 +99,10 @@ def test_what_a_filter_leaves_out_is_not_numbered(engines, monkeypatch):
 )
 def test_windows_that_need_all_rows_have_them(engines, query, monkeypatch):
     plans = []
-    real = lower.with_most
-    monkeypatch.setattr(lower, "with_most", lambda *given: plans.append(real(*given)) or plans[-1])
+    real = first_numbers.with_most
+    monkeypatch.setattr(
+        first_numbers, "with_most", lambda *given: plans.append(real(*given)) or plans[-1]
+    )
     both(engines, query)
     assert all(plan.most is None for plan in plans)
 

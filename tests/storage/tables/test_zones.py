@@ -7,7 +7,6 @@ import random
 import pyarrow as pa
 import pytest
 
-from raydb.storage.tables import rows as rows_module
 from raydb.storage.tables import zones
 from raydb.storage.tables.parts import ArrowPart, Comparison
 from raydb.storage.tables.rows import Rows
@@ -15,8 +14,7 @@ from raydb.storage.tables.rows import Rows
 
 @pytest.fixture
 def small_zones(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (zones, rows_module):
-        monkeypatch.setattr(module, "ZONE_ROWS", 8)
+    monkeypatch.setattr(zones, "ZONE_ROWS", 8)
 
 
 def table(values: list[object], kind: pa.DataType) -> Rows:

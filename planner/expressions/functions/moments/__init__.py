@@ -1,1 +1,5 @@
 """Functions of dates, times, timestamps and intervals."""
+
+from raydb.late import import_on_use
+
+import_on_use(__name__)

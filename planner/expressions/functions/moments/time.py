@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
+from raydb.late import pc
 from raydb.planner.expressions.columns.adapters import of_values
 from raydb.planner.expressions.columns.arrays import Values, each
 from raydb.planner.expressions.columns.calendar_parts import era_of, of_calendar, year_of

@@ -12,9 +12,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError, NotSupportedError
+from raydb.late import pc
 from raydb.planner.expressions.casts.cast import cast_values, try_cast_values
 from raydb.planner.expressions.columns.adapters import of_values
 from raydb.planner.expressions.columns.arrays import as_array

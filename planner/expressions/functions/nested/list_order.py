@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import ProgrammingError
+from raydb.late import pc
 from raydb.planner.expressions.columns.adapters import of_columns, with_constants
 from raydb.planner.expressions.columns.arrays import each
 from raydb.planner.expressions.columns.lists import (

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from raydb.late import pc
 from raydb.planner.expressions.columns.adapters import of_columns
 from raydb.planner.expressions.columns.lists import (
     array_of_lists,

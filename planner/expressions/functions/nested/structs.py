@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import ProgrammingError, did_you_mean
+from raydb.late import pc
 from raydb.names import find_name, fold
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.casts.nested import field_place

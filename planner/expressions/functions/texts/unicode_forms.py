@@ -6,9 +6,9 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from raydb.errors import DataError, ProgrammingError
+from raydb.late import pc
 from raydb.planner.expressions.columns.adapters import of_rows
 from raydb.planner.expressions.columns.arrays import each
 from raydb.planner.expressions.describe import describe
