@@ -121,11 +121,27 @@ class PartKey:
 class _Total:
     """An accumulator by its place, None for the number of rows. It has a value where `count` has.
 
-    A count has one everywhere: its `count` is None.
+    A count has one everywhere: its `count` is None. is_mean: whether its value is a sum over that
+    count, by which rows are put in order another way.
     """
 
     place: int | None
     count: int | None
+    is_mean: bool = False
+
+    @property
+    def ranks(self) -> None:
+        """No rank of a mean is known."""
+
+    def rows_of(self, result: FusedResult, numbers: NDArray[np.integer[Any]]) -> list[Any]:
+        """Return its values in some groups, which have values."""
+        values: list[Any] = _values(self, result).take(numbers).tolist()
+        if not self.is_mean:
+            return values
+        assert self.count is not None
+        counts = result.values[self.count].take(numbers).tolist()
+        # Python divides two integers to the nearest double, as `exact_sums.average` does.
+        return [value / count for value, count in zip(values, counts, strict=True)]
 
 
 Source: TypeAlias = GroupKey | PartKey | _Total
@@ -237,11 +253,9 @@ class FastRows(LazyRows):
     def python_rows(self) -> list[tuple[Any, ...]]:
         """Return the rows as tuples."""
         columns = [
-            (
-                _values(source, self.result).take(self.groups.numbers)
-                if isinstance(source, _Total)
-                else source.values_of(self.groups)
-            ).tolist()
+            source.rows_of(self.result, self.groups.numbers)
+            if isinstance(source, _Total)
+            else source.values_of(self.groups).tolist()
             for source in self.fast_path.columns
         ]
         return list(zip(*columns, strict=True))
@@ -310,7 +324,8 @@ class RowSteps:
         known = [
             (source, descends)
             for source, descends in keys
-            if isinstance(source, _Total) or (source is not None and source.ranks is not None)
+            if source is not None
+            and (source.ranks is not None or (isinstance(source, _Total) and not source.is_mean))
         ]
         if None in columns or len(known) < len(keys):
             return None
@@ -431,7 +446,7 @@ def key_sources(plan: FusedScanAggregate) -> dict[Column, Source]:
 
 
 def total_sources(plan: FusedScanAggregate) -> dict[Column, Source]:
-    """Return the accumulated integers of a fused job."""
+    """Return the accumulated integers of a fused job, and their means."""
     sources: dict[Column, Source] = {}
     for column, call in plan.aggregates:
         if call.function == "count_star":
@@ -443,6 +458,12 @@ def total_sources(plan: FusedScanAggregate) -> dict[Column, Source]:
             place = plan.running.index(Accumulator(call.function, measure))
             counted = plan.running.index(Accumulator("count", measure))
             sources[column] = _Total(place, None if call.function == "count" else counted)
+        elif call.function == "avg" and pt.is_integer(call.arguments[0].type):
+            measure = plan.measures.index(call.arguments[0])
+            place, counted = (
+                plan.running.index(Accumulator(each, measure)) for each in ("sum", "count")
+            )
+            sources[column] = _Total(place, counted, is_mean=True)
     return sources
 
 

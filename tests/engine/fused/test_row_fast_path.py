@@ -117,6 +117,21 @@ def test_repeated_result_has_everything(con: raydb.Connection) -> None:
     assert kept.size_bytes > 0
 
 
+@pytest.mark.parametrize("keys", ["year, kind", "year", ""])
+@pytest.mark.parametrize("year", [1900, 1992, 2000])
+def test_means_come_straight(con: raydb.Connection, keys: str, year: int) -> None:
+    text = f"SELECT {keys}{', ' if keys else ''}avg(a), sum(a), count(*) AS m{year} FROM f, d"
+    text += f" WHERE f.id = d.id AND year < {year}"
+    text += f" GROUP BY {keys} ORDER BY {keys}" if keys else ""
+    con.execute("SET fused_path = 'off'")
+    expected = repr(asked(con, text))
+    con.execute("SET fused_path = 'on'")
+    for _ in range(3):
+        assert repr(asked(con, text)) == expected
+    kept = [prepared for prepared, _ in con._session.queries.cache._plans.values()]  # type: ignore[union-attr]
+    assert kept[-1].row_fast_path is not None or year == 1900
+
+
 def test_changes_are_seen() -> None:
     with raydb.connect() as con:
         con.execute("CREATE TABLE t (g INTEGER, x INTEGER); INSERT INTO t VALUES (1, 2), (2, 3)")
