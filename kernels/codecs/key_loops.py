@@ -1,4 +1,4 @@
-"""Loops over the bitmap of the keys of a join: bit `code - least` is set for each key."""
+"""Loops over keys of a join, and the bitmap of them: bit `code - least` is set for each key."""
 
 from __future__ import annotations
 
@@ -45,6 +45,16 @@ def rows_with_keys(
         rows[count] = row
         count += int(words[place >> _SIX] >> (place & _LOW) & _ONE)
     return count
+
+
+@compiled
+def pack_codes(
+    first: NDArray[np.int64], second: NDArray[np.int64], size: int, packed: NDArray[np.int64]
+) -> None:
+    """Write first * size + second for each row, -1 where one of them is -1; size: of the second."""
+    for row in range(len(packed)):
+        whole = first[row] * size + second[row]
+        packed[row] = -1 if (first[row] | second[row]) < 0 else whole
 
 
 @inlined
