@@ -171,8 +171,8 @@ def _blocks(prepared: PreparedPlan, jobs: JobRun) -> Blocks:
             columns = zip(block.columns.values(), prepared.types, strict=True)
             yield [typed_column(*each) for each in columns]
             are_out = True
-    except text_part.LateValueError as error:
-        if not are_out:
+    except DataError as error:
+        if not (are_out and isinstance(error, text_part.LateValueError)):
             raise
         raise DataError(
             f"{error}, and rows of the stream are out: tell the types with read_csv(..., types"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from raydb import sql
-from raydb.errors import NotSupportedError, OperationalError, ProgrammingError
+from raydb.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
 from raydb.sql import ast
 from raydb.storage.formats import text_part
-from raydb.storage.sqlite import locked
+from raydb.storage.sqlite.locked import LockedError
 from raydb.values import replace
 
 if TYPE_CHECKING:
@@ -79,8 +79,10 @@ def again_where_due(run: Callable[[StatementContext], T], context: StatementCont
     """
     try:
         return run(context)
-    except text_part.LateValueError:
+    except DataError as error:
+        if not isinstance(error, text_part.LateValueError):
+            raise
         context = replace(context, whole_sample=True)
-    except locked.LockedError as error:
+    except LockedError as error:
         context.databases.wait_for(error)
     return again_where_due(run, context)

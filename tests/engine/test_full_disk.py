@@ -122,7 +122,7 @@ WITHOUT_DESCRIPTORS = """\
 import os, resource
 import raydb
 con = raydb.connect()
-con.execute("SELECT 1")
+con.execute("SELECT 1 + 1 FROM 'rows.csv'").fetchall()
 next_one = os.open("/dev/null", os.O_RDONLY)
 _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (next_one, hard))
