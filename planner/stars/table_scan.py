@@ -139,7 +139,8 @@ def _scan_obstacles(star: Star, catalog: CatalogInfo, least_rows: int | None) ->
         yield f"{star.fact} is read block by block"
     for _, call in star.aggregates:
         yield from _call_obstacles(call, star, catalog)
-    for expression in (*star.predicates, *(key for _, key in star.keys)):
+    asked = [call.arguments[0] for _, call in star.aggregates if asks_values(call)]
+    for expression in (*star.predicates, *(key for _, key in star.keys), *asked):
         for attribute in attributes_of(expression):
             if not has_codes(_table_of(attribute, star, catalog).sample[attribute.name].type):
                 yield f"'{attribute.name}' is of a type that has no codes"

@@ -401,3 +401,27 @@ def test_what_one_plan_asked_for_leaves_little(monkeypatch):
     assert cache.has((), "b")  # It was asked for by two plans.
     plan("a", "b")
     assert made[6:] == list("fghi")
+
+
+def test_a_function_that_fails_for_a_row_that_is_left_out(con) -> None:
+    con.execute("CREATE TABLE moment (ok BOOLEAN, at TIMESTAMP)")
+    con.execute(
+        "INSERT INTO moment SELECT i % 2 = 0, CASE WHEN i % 2 = 0 THEN TIMESTAMP '2020-01-01'"
+        " ELSE TIMESTAMP '294247-01-10 04:00:54.775806' END FROM range(900) r(i)"
+    )
+    for function in ("date_diff", "date_sub"):
+        condition = f"{function}('microsecond', TIMESTAMP '1900-01-01', at) > 0"
+        query = f"SELECT count(*) FROM moment WHERE ok AND {condition}"
+        for fused in ("on", "off"):
+            con.execute(f"SET fused_path = '{fused}'")
+            assert con.execute(query).fetchall() == [(450,)]
+
+
+def test_distinct_values_of_lists_of_a_dimension(con) -> None:
+    con.execute("CREATE TABLE tagged (id INTEGER PRIMARY KEY, tags INTEGER[])")
+    con.execute("INSERT INTO tagged VALUES (1, [1, 1]), (2, [2]), (3, NULL)")
+    con.execute("CREATE TABLE use (tagged INTEGER REFERENCES tagged)")
+    con.execute("INSERT INTO use SELECT 1 + i % 3 FROM range(900) r(i)")
+    for asked in ("len(tags)", "tags", "tags[1]"):
+        query = f"SELECT count(DISTINCT {asked}) FROM use JOIN tagged ON tagged = id"
+        assert con.execute(query).fetchall() == [(2,)]

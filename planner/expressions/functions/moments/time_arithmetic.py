@@ -189,11 +189,19 @@ def _bind_difference(
     return Call(function, (cut, *bounds), BIGINT)
 
 
+def _counts_microseconds(call: Call) -> bool:
+    """Tell whether a date_diff may be out of range for BIGINT, which one of other units is not."""
+    unit = call.arguments[0]
+    assert isinstance(unit, Literal), "the unit is constant"
+    return UNITS[unit.value] == (0, 0, 1)
+
+
 @scalar(
     "date_diff(unit, start, end), datediff(unit, start, end)",
     "how many beginnings of a unit lie between, whole weeks from any day on:"
     " date_diff('year', DATE '2025-12-31', DATE '2026-01-01') -> 1",
     bind=functools.partial(_bind_difference, "date_diff"),
+    can_fail=_counts_microseconds,
 )
 def _date_diff(_: Call, unit: Values, start: Values, end: Values) -> Values:
     assert isinstance(unit, pa.Scalar), "the unit is constant"
@@ -224,6 +232,7 @@ def _unit_number(unit: str, moments: Integers) -> Integers:
     "date_sub(unit, start, end), datesub(unit, start, end)",
     "how many whole units lie between: date_sub('year', DATE '2025-12-31', DATE '2026-01-01') -> 0",
     bind=functools.partial(_bind_difference, "date_sub"),
+    can_fail=True,
 )
 def _date_sub(_: Call, unit: Values, start: Values, end: Values) -> Values:
     assert isinstance(unit, pa.Scalar), "the unit is constant"
