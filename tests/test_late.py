@@ -52,6 +52,13 @@ def test_a_module_is_imported_when_a_name_of_it_is_asked_for(package: ModuleType
     assert package.asked is sys.modules["late_package.asked"]
 
 
+def test_a_name_that_is_set_is_set_in_the_module(package: ModuleType) -> None:
+    package.asked.answer = 43
+    assert sys.modules["late_package.asked"].answer == 43
+    del package.asked.answer
+    assert not hasattr(sys.modules["late_package.asked"], "answer")
+
+
 def test_names_are_those_of_the_module_for_ever(package: ModuleType) -> None:
     late = package.asked
     late.change(43)

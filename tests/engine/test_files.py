@@ -17,7 +17,8 @@ from pyarrow import parquet
 
 import raydb
 from raydb import flatstor
-from raydb.engine.operators import limit, steps
+from raydb.engine.operators import limit
+from raydb.engine.operators.scan import scan
 from raydb.storage.flat import column_reader
 
 SEED = 11
@@ -358,7 +359,7 @@ def test_results_are_those_of_the_plain_way(pets, tmp_path, monkeypatch, deletes
         return found
 
     late = answers()
-    for module, name in ((steps, "scan_matches"), (limit, "scan_slice")):
+    for module, name in ((scan, "scan_matches"), (limit, "scan_slice")):
         monkeypatch.setattr(module, name, lambda *arguments: None)
     assert late == answers()
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
+    from types import ModuleType
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -52,12 +53,21 @@ class LateModule:
     __slots__ = ("__dict__", "_full_name")
 
     def __init__(self, full_name: str) -> None:
-        self._full_name = full_name
+        object.__setattr__(self, "_full_name", full_name)
 
     def __getattr__(self, name: str) -> object:
+        return getattr(self._imported(), name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(self._imported(), name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._imported(), name)
+
+    def _imported(self) -> ModuleType:
         module = import_module(self._full_name)
-        self.__dict__ = vars(module)
-        return getattr(module, name)
+        object.__setattr__(self, "__dict__", vars(module))
+        return module
 
 
 # Arrow's functions, which take 25 ms to import and which not every question needs.

@@ -13,7 +13,6 @@ import pytest
 import raydb
 from raydb.engine.operators.join import key_set
 from raydb.planner import key_filters
-from raydb.storage.tables import rows as rows_module
 from raydb.storage.tables import zones
 
 if TYPE_CHECKING:
@@ -138,8 +137,7 @@ def engines(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[tuple[Connection, Connection, Any]]:
     monkeypatch.setattr(key_filters, "_MIN_ROWS", 100)
-    for module in (zones, rows_module):
-        monkeypatch.setattr(module, "ZONE_ROWS", 64)
+    monkeypatch.setattr(zones, "ZONE_ROWS", 64)
     oracle = duckdb.connect()
     oracle.execute(SCHEMA.replace("PRIMARY KEY", "").replace("REFERENCES product (p_id)", ""))
     fill(oracle, request.param, request.param)
