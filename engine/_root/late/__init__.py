@@ -52,6 +52,8 @@ class LateModule:
 
     __slots__ = ("__dict__", "_full_name")
 
+    _full_name: str
+
     def __init__(self, full_name: str) -> None:
         object.__setattr__(self, "_full_name", full_name)
 
