@@ -11,7 +11,7 @@ import pytest
 
 from raydb import sql
 from raydb.errors import NotSupportedError, ProgrammingError
-from raydb.planner.expressions.nodes import Call, Column, Literal, columns_of
+from raydb.planner.expressions.nodes import Call, Column, Literal, Subquery, columns_of
 from raydb.planner.plan.nodes import (
     Aggregate,
     Filter,
@@ -334,3 +334,17 @@ def _expressions(plan: Plan) -> list[object]:
             ]
         case _:
             return []
+
+
+def test_the_operand_of_case_is_bound_once(bind: Bind) -> None:
+    query = (
+        "SELECT CASE (SELECT max(a) FROM t) WHEN 1 THEN 2 WHEN 3 THEN 4 WHEN 5 THEN 6 END FROM u"
+    )
+    plan = bind(query)
+    assert isinstance(plan, Project)
+    ((_, case),) = plan.items
+    assert isinstance(case, Call)
+    found = [part for each in case.arguments if isinstance(each, Call) for part in each.arguments]
+    subqueries = [part for part in found if isinstance(part, Subquery)]
+    assert len(subqueries) == 3
+    assert all(part is subqueries[0] for part in subqueries)

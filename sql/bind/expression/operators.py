@@ -361,14 +361,20 @@ def _try_cast(node: exp.Expr, context: Context) -> Expression:
 @binds(exp.Case, reads="this ifs default")
 def _case(node: exp.Expr, context: Context) -> Expression:
     operand = node.this
+    subject = None if operand is None else bind_expression(operand, context)
+    is_row = operand is not None and bool(row_values.row_nodes(operand))
+    row = _row(operand, context) if is_row else None
     conditions: list[Expression] = []
     values: list[Expression] = []
     for branch in node.args["ifs"]:
         require_only(branch, "this", "true")
-        if operand is None:
-            condition = as_condition(bind_expression(branch.this, context), "WHEN")
+        if row is not None and row_values.row_nodes(branch.this):
+            condition = row_values.compare_rows("equal", row, _row(branch.this, context))
         else:
-            condition = row_values.compare_rows("equal", *_rows((operand, branch.this), context))
+            when = bind_expression(branch.this, context)
+            condition = (
+                as_condition(when, "WHEN") if subject is None else compare("equal", subject, when)
+            )
         conditions.append(condition)
         values.append(bind_expression(branch.args["true"], context))
     default = node.args.get("default")
