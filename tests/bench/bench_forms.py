@@ -1,40 +1,24 @@
 """66 forms of queries over a star of sales beside DuckDB, with BVHs and without.
 
-    python tests/bench/bench_forms.py [--rows 5000000] [--runs 5] [--threads 2]
-        [--groups filter,keys] [--json results.json]
+    python tests/bench/bench_forms.py [--rows 5000000] [--groups filter,keys] [--runs 5]
+        [--advised 6] [--json results.json]
 
 `forms.sql` has the forms: what people and BI tools write about a star. The data are made with a
-seed. Both engines hold them in memory, in the same process and on as many threads; RayDB with the
-keys declared. Every answer is compared before the clock starts, with BVHs and without. The engines
-take turns; a time is the median of several runs, each with a text of its own, so that it has the
-plan in it. A ratio is RayDB's time by DuckDB's.
+seed. beside_duckdb.py says what is measured, and how.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime as dt
-import json
-import math
-import re
-import statistics
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import numba
+import beside_duckdb
 import numpy as np
 import pyarrow as pa
-from in_turns import medians
-
-import raydb
 
 FORMS = Path(__file__).parent / "forms.sql"
 SEED = 19
-
-# A form is repeated no longer than this.
-REPEAT_SECONDS = 20.0
 
 KEYS = {
     "day": "PRIMARY KEY (d_id)",
@@ -59,22 +43,6 @@ BVHS = (
     "CREATE BVH returned ON returns (SCAN (r_day.d_year, r_store.s_state),"
     " AGGREGATE (amount, -amount))",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """A form's median times in ms, or what is wrong with its answer."""
-
-    group: str
-    sql: str
-    path: str
-    duckdb_ms: float
-    raydb_ms: float | None
-    problem: str = ""
-
-    @property
-    def ratio(self) -> float | None:
-        return None if self.raydb_ms is None else self.raydb_ms / self.duckdb_ms
 
 
 # Data
@@ -161,14 +129,6 @@ def narrowed(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema(fields))
 
 
-def open_raydb(tables: dict[str, pa.Table], threads: int) -> Any:
-    pa.set_cpu_count(threads)
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-    connection = raydb.connect()
-    load_raydb(connection, tables)
-    return connection
-
-
 def load_raydb(connection: Any, tables: dict[str, pa.Table]) -> None:
     """Create the tables in RayDB, with their keys."""
     for name, rows in tables.items():
@@ -181,120 +141,40 @@ def load_raydb(connection: Any, tables: dict[str, pa.Table]) -> None:
         assert rows.num_rows
 
 
-def open_duckdb(tables: dict[str, pa.Table], threads: int) -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(config={"threads": threads})
-    load_duckdb(connection, tables)
-    return connection
-
-
-def load_duckdb(connection: duckdb.DuckDBPyConnection, tables: dict[str, pa.Table]) -> None:
+def load_duckdb(connection: Any, tables: dict[str, pa.Table]) -> None:
     for name, rows in tables.items():
         connection.execute(f"CREATE TABLE {name} AS SELECT * FROM rows")
         assert rows.num_rows
 
 
-# Answers
+# Queries
 
 
-def difference(ours: list[Any], theirs: list[Any]) -> str:
-    """Say how two answers differ, or return ''; the order of rows is that of their texts."""
-    if len(ours) != len(theirs):
-        return f"{len(ours)} rows for {len(theirs)}"
-    one, other = sorted(map(comparable, ours), key=key), sorted(map(comparable, theirs), key=key)
-    for left, right in zip(one, other, strict=True):
-        if not all(map(same_value, left, right)):
-            return f"{left} for {right}"
-    return ""
-
-
-def comparable(row: Any) -> tuple[Any, ...]:
-    """Return a row with midnights as dates: date_trunc gives either."""
-    return tuple(map(without_midnight, row))
-
-
-def without_midnight(value: Any) -> Any:
-    is_midnight = isinstance(value, dt.datetime) and value.time() == dt.time()
-    return value.date() if is_midnight else value
-
-
-def key(row: tuple[Any, ...]) -> str:
-    """Return what rows are ordered by: what is no double, whose last digits may differ."""
-    return repr([value for value in row if not isinstance(value, float)])
-
-
-def same_value(left: Any, right: Any) -> bool:
-    if isinstance(left, float) and isinstance(right, float):
-        return math.isclose(left, right, rel_tol=1e-9)
-    return bool(left == right)
-
-
-# Times
-
-
-def forms(groups: set[str] | None) -> list[tuple[str, str]]:
-    """Return (group, query) of each form."""
-    found = []
+def forms(groups: str | None) -> dict[str, str]:
+    """Return the forms, by their group and text; groups: which, with commas between them."""
+    found = {}
     group = ""
     for line in FORMS.read_text(encoding="utf-8").splitlines():
         if line.startswith("-- "):
             group = line[3:]
-        elif groups is None or group in groups:
-            found.append((group, line.rstrip(";")))
+        elif groups is None or group in groups.split(","):
+            found[f"{group}: {line}"] = line
     return found
 
 
-def measure(group: str, sql: str, ours: Any, theirs: Any, runs: int) -> Measurement:
-    """Check a form's answer, then time it in both engines, in turns."""
-    problem, path = "", ""
-    try:
-        problem = difference(ours.execute(sql).fetchall(), theirs.execute(sql).fetchall())
-        path = re.findall(r"path: (\w+)", ours.execute(f"EXPLAIN {sql}").fetchone()[0])[0]
-    except raydb.Error as error:
-        problem = f"{type(error).__name__}: {error}"
-    engines = {"duckdb": theirs.execute} | ({} if problem else {"raydb": ours.execute})
-    times = medians(sql, engines, runs, REPEAT_SECONDS)
-    return Measurement(group, sql, path, times["duckdb"], times.get("raydb"), problem)
-
-
-def report(title: str, measured: list[Measurement]) -> None:
-    print(f"\n{title}\n{'RayDB ms':>9} {'DuckDB ms':>9} {'ratio':>6} path    form")
-    for each in measured:
-        if each.ratio is None:
-            print(f"{'':>9} {each.duckdb_ms:9.1f} {'':>6} {each.problem[:60]}: {each.sql[:70]}")
-            continue
-        figures = f"{each.raydb_ms:9.1f} {each.duckdb_ms:9.1f} {each.ratio:6.2f}"
-        print(f"{figures} {each.path:7} {each.group}: {each.sql[:90]}")
-    ratios = [each.ratio for each in measured if each.ratio is not None]
-    slower = sum(ratio > 1 for ratio in ratios)
-    fused = sum(each.path == "fused" for each in measured)
-    print(
-        f"geometric mean {statistics.geometric_mean(ratios):.2f}, worst {max(ratios):.1f},"
-        f" {slower} slower, {fused} of {len(measured)} fused,"
-        f" {len(measured) - len(ratios)} without an answer"
+def workload(options: argparse.Namespace) -> beside_duckdb.Workload:
+    tables = star(options.rows)
+    return beside_duckdb.Workload(
+        forms(options.groups),
+        BVHS,
+        lambda connection: load_raydb(connection, tables),
+        lambda connection: load_duckdb(connection, tables),
+        beside_duckdb.difference,
     )
 
 
-def main() -> None:
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=5_000_000)
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--groups", help="of forms.sql, with commas")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    tables = star(options.rows)
-    ours, theirs = (opened(tables, options.threads) for opened in (open_raydb, open_duckdb))
-    chosen = forms(set(options.groups.split(",")) if options.groups else None)
-    results = {}
-    for title, statements in (("without BVHs", ()), ("with BVHs", BVHS)):
-        for statement in statements:
-            ours.execute(statement)
-        measured = [measure(*form, ours, theirs, options.runs) for form in chosen]
-        report(title, measured)
-        results[title] = [{**asdict(each), "ratio": each.ratio} for each in measured]
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    beside_duckdb.run(parser, workload)

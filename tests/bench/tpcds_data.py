@@ -7,16 +7,13 @@ the queries with the parameters of the specification's validation.
 
 from __future__ import annotations
 
-import datetime as dt
 import functools
-import math
 import os
 import re
 import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +33,6 @@ SALES_OF_RETURNS = {
 
 # What the kit's queries call otherwise than its schema, and an alias that DuckDB reads as a word.
 NAMES = {"c_last_review_date": "c_last_review_date_sk", "at": "before_noon"}
-
-Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,40 +164,3 @@ def _adapted(sql: str) -> str:
     for written, name in NAMES.items():
         sql = re.sub(rf"\b{written}\b", name, sql)
     return sql
-
-
-def without_limit(sql: str) -> str:
-    """Return a query whose rows do not depend on the order of equals at its end."""
-    return re.sub(r"\s+limit\s+\d+\s*$", "", sql, flags=re.IGNORECASE)
-
-
-# Answers
-
-
-def difference(ours: list[Row], theirs: list[Row]) -> str:
-    """Say how two answers differ as multisets, or return ''; doubles may by 1e-9."""
-    if len(ours) != len(theirs):
-        return f"{len(ours)} rows for {len(theirs)}"
-    for left, right in zip(sorted(ours, key=_key), sorted(theirs, key=_key), strict=True):
-        if len(left) != len(right) or not all(map(_same_value, left, right)):
-            return f"{left} for {right}"
-    return ""
-
-
-def _key(row: Row) -> tuple[str, list[float]]:
-    """Return what rows are ordered by, doubles last, with the digits that both engines have."""
-    numbers = [value for value in row if isinstance(value, int | float | Decimal)]
-    others = [value for value in row if not isinstance(value, int | float | Decimal)]
-    return repr(list(map(_written, others))), [float(f"{number:.6g}") for number in numbers]
-
-
-def _written(value: Any) -> Any:
-    """Return a midnight as its date: sums of dates and intervals are either."""
-    is_midnight = isinstance(value, dt.datetime) and value.time() == dt.time()
-    return value.date() if is_midnight else value
-
-
-def _same_value(left: Any, right: Any) -> bool:
-    if isinstance(left, int | float | Decimal) and isinstance(right, int | float | Decimal):
-        return left == right or math.isclose(left, right, rel_tol=1e-9)
-    return bool(_written(left) == _written(right))
