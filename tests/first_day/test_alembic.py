@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -159,3 +161,9 @@ def test_operations() -> None:
             ("a", "true"),
             ("b", "true"),
         ]
+
+
+@pytest.mark.parametrize("module", ["raydb.sqlalchemy.migrations", "raydb.sqlalchemy", "alembic"])
+def test_any_of_the_modules_can_be_the_first(module):
+    known = "from alembic.ddl.impl import _impls; import alembic.autogenerate; _impls['raydb']"
+    subprocess.run([sys.executable, "-c", f"import {module}; {known}"], check=True)

@@ -11,6 +11,13 @@ of its own. A database in memory is that of one engine and lives as long.
 
 from __future__ import annotations
 
+from typing import Any
+
 from raydb.sqlalchemy.dialect import RayDialect
 
-__all__ = ["RayDialect"]
+__all__ = ["RayDialect", "setup"]
+
+
+def setup(plugin: Any) -> None:
+    """Make RayDB known to Alembic, whose plugin this package is (1.18 and later)."""
+    from raydb.sqlalchemy import migrations  # noqa: F401 - its class is known once it is loaded

@@ -1,4 +1,4 @@
-"""RayDB for Alembic, which finds it as a plugin from 1.18 on."""
+"""RayDB for Alembic: what its plugin imports."""
 
 from __future__ import annotations
 
@@ -9,10 +9,6 @@ from sqlalchemy import DefaultClause, Identity, cast, literal, literal_column, s
 
 if TYPE_CHECKING:
     from sqlalchemy import Column
-
-
-def setup(plugin: Any) -> None:
-    """Do nothing more: the class below is known once this module is loaded."""
 
 
 class RayImpl(DefaultImpl):
