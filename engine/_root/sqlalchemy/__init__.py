@@ -18,6 +18,6 @@ from raydb.sqlalchemy.dialect import RayDialect
 __all__ = ["RayDialect", "setup"]
 
 
-def setup(plugin: Any) -> None:
+def setup(_: Any) -> None:
     """Make RayDB known to Alembic, whose plugin this package is (1.18 and later)."""
     from raydb.sqlalchemy import migrations  # noqa: F401 - its class is known once it is loaded
