@@ -23,6 +23,8 @@ from raydb.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from raydb.engine.context.memory import Memory, SpillFile
     from raydb.planner.expressions.nodes import Column
 
@@ -46,10 +48,13 @@ _SPARSE = 2
 # this share of a morsel.
 _CHUNK_SHARE = 4
 
-_TEXTS = frozenset(
-    kind.id for kind in (pa.string(), pa.binary(), pa.large_string(), pa.large_binary())
-)
-
+# The bytes of an offset into texts.
+_OFFSET_BYTES = {
+    pa.string().id: 4,
+    pa.binary().id: 4,
+    pa.large_string().id: 8,
+    pa.large_binary().id: 8,
+}
 
 # So many parts of few rows become one.
 _MAX_SMALL_PARTS = 1024
@@ -66,6 +71,14 @@ class Relation:
     def size_bytes(self) -> int:
         """The bytes of all values, wherever they are."""
         return sum(values.nbytes for values in self.columns.values())
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether `combined` copies nothing."""
+        return all(
+            isinstance(values, pa.Array) or values.num_chunks == 1
+            for values in self.stored.columns.values()
+        )
 
     @property
     def stored(self) -> Relation:
@@ -163,24 +176,35 @@ def for_each_morsel(
     compute: Callable[[Relation], Relation],
     columns: Sequence[Column],
     memory: Memory,
+    numbers: NDArray[np.integer] | None = None,
     *,
     one_by_one: bool = False,
 ) -> Relation:
     """Apply a function of rows to morsels of a relation, in threads, and join the results in order.
 
     The columns of a morsel are plain arrays, unless one has more text than an array can hold.
-    one_by_one: whether one morsel begins when the one before it has ended.
+    numbers: which rows, None for all. one_by_one: whether one morsel begins when the one before it
+    has ended.
     """
+    count = relation.row_count if numbers is None else len(numbers)
     step = morsel_rows(relation, memory)
-    if relation.row_count <= step:
-        return compute_rows(compute, relation.combined(), columns).select(columns)
 
     def compute_piece(bounds: tuple[int, int]) -> Relation:
         start, stop = bounds
-        return compute_rows(compute, relation.slice(start, stop - start).combined(), columns)
+        if numbers is None:
+            rows = relation.slice(start, stop - start)
+        else:
+            rows = relation.take(pa.array(numbers[start:stop]))
+        return compute_rows(compute, rows.combined(), columns)
 
+    if count <= step:
+        return compute_piece((0, count)).select(columns)
     collector = Collector(memory, columns, relation)
-    for part in in_order(compute_piece, morsels(relation, step), one_by_one=one_by_one):
+    if numbers is None:
+        pieces = morsels(relation, step)
+    else:
+        pieces = [(start, min(start + step, count)) for start in range(0, count, step)]
+    for part in in_order(compute_piece, pieces, one_by_one=one_by_one):
         collector.add(part)
     return collector.relation()
 
@@ -319,7 +343,7 @@ def joined(values: pa.ChunkedArray | pa.Array) -> pa.Array | pa.ChunkedArray:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return kind.id in _TEXTS
+    return kind.id in _OFFSET_BYTES
 
 
 def _chunks(values: Any) -> list[pa.Array]:
@@ -362,10 +386,11 @@ def _short_enough(values: pa.Array, row_numbers: pa.Array) -> list[pa.Array]:
     """Return row numbers in pieces, the text of each of which an array can hold."""
     if not _is_text(values.type) or values.nbytes * len(row_numbers) < _JOINED_BYTES:
         return [row_numbers]
-    lengths = pc.binary_length(values)
-    if (pc.max(lengths).as_py() or 0) * len(row_numbers) < _JOINED_BYTES:
+    places = row_numbers.fill_null(0).to_numpy() + values.offset
+    offsets = np.frombuffer(values.buffers()[1], f"i{_OFFSET_BYTES[values.type.id]}")
+    ends = np.cumsum(offsets[places + 1] - offsets[places], dtype=np.int64)
+    if ends[-1] < _JOINED_BYTES:
         return [row_numbers]
-    ends = np.cumsum(lengths.take(row_numbers).fill_null(0).to_numpy(), dtype=np.int64)
     edges = np.arange(_JOINED_BYTES, ends[-1], _JOINED_BYTES)
     cuts = np.unique(np.concatenate([[0], np.searchsorted(ends, edges), [len(ends)]])).tolist()
     return [row_numbers.slice(low, high - low) for low, high in itertools.pairwise(cuts)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from raydb.engine.operators.join import join as joining
+from raydb.engine.operators.join.key_set import KeyFilters
 from raydb.engine.operators.relation import (
     MIN_ROWS,
     MORSEL_ROWS,
@@ -40,6 +42,9 @@ from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from raydb.engine.context.memory import Memory
     from raydb.engine.operators.join.key_set import KeySet
@@ -177,6 +182,7 @@ class Steps:
 
     live: the columns that it reads. lowest: the predicate next to the source, if a filter is.
     one_by_one: whether it takes values of sequences, in the order of the rows, or a setting.
+    chosen: the filters by keys next to the source, and what is above them, if they are there.
     """
 
     source: PhysicalPlan
@@ -185,13 +191,19 @@ class Steps:
     renames_only: bool
     lowest: Expression | None
     one_by_one: bool = False
+    chosen: Chosen | None = None
 
     def over_all(self, rows: Relation, columns: Sequence[Column], sources: Sources) -> Relation:
         """Return the rows of the chain, run on morsels of rows of its source."""
         if self.renames_only:
             return self.run(rows)
         one_by_one = self.one_by_one
-        return for_each_morsel(rows, self.run, columns, sources.memory, one_by_one=one_by_one)
+        if self.chosen is None or rows.row_count <= MORSEL_ROWS or not rows.is_joined:
+            return for_each_morsel(rows, self.run, columns, sources.memory, one_by_one=one_by_one)
+        kept, numbers = self.chosen.rows(rows.combined(), sources)
+        return for_each_morsel(
+            kept, self.chosen.above, columns, sources.memory, numbers, one_by_one=one_by_one
+        )
 
     def over(self, blocks: scan.ScanBlocks, columns: Sequence[Column]) -> Generator[Relation]:
         """Yield the rows of a table's blocks after the chain; they are read in threads."""
@@ -203,12 +215,35 @@ class Steps:
         )
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Chosen:
+    """Filters by keys that choose rows of all that there are, before one is copied.
+
+    node: the uppermost of them, which gives the columns in `live`. above: the steps above it.
+    """
+
+    node: KeyFilter
+    filters: KeyFilters
+    live: frozenset[Column]
+    above: Callable[[Relation], Relation]
+
+    def rows(self, rows: Relation, sources: Sources) -> tuple[Relation, NDArray[np.int32] | None]:
+        """Return the columns that are left, and the numbers of the rows, None for all."""
+        start = time.perf_counter()
+        numbers = self.filters.rows_in_threads(rows)
+        if sources.trace is not None:
+            count = rows.row_count if numbers is None else len(numbers)
+            sources.trace.add_work(self.node, count, time.perf_counter() - start)
+        return rows.select(column for column in rows.columns if column in self.live), numbers
+
+
 def steps_of(plan: _Step, live: frozenset[Column], sources: Sources) -> Steps:
     """Return the chain of filters and computed columns at the top of a plan."""
     steps: list[Callable[[Relation], Relation]] = []
     node: PhysicalPlan = plan
     renames_only, one_by_one = True, False
     lowest: list[Expression] = []
+    chosen: Chosen | None = None
     while isinstance(node, _STEPS):
         if isinstance(node, Project):
             lowest = []
@@ -228,25 +263,41 @@ def steps_of(plan: _Step, live: frozenset[Column], sources: Sources) -> Steps:
             one_by_one |= is_whole
             lowest.insert(0, node.predicate)
         elif node.number in sources.key_sets:
-            keys = sources.key_sets[node.number]
-            steps.append(_key_step(node.column, keys, live))
+            top, filters = node, []
+            while isinstance(node, KeyFilter):
+                if node.number in sources.key_sets:
+                    filters.append((node.column, sources.key_sets[node.number]))
+                node = node.source
+            by_keys = KeyFilters(filters)
+            chosen = Chosen(top, by_keys, live, _in_a_row(steps))
+            steps.append(_key_step(by_keys, live))
+            if sources.trace is not None:
+                steps[-1] = sources.trace.step(top, steps[-1])
             renames_only = False
-            live |= {node.column}
-            lowest.insert(0, _is_key(node.column, keys))
+            live |= {column for column, _ in filters}
+            lowest[:0] = [_is_key(*each) for each in reversed(filters)]
+            continue
         else:
             node = node.source
             continue
+        chosen = None
         if sources.trace is not None:
             steps[-1] = sources.trace.step(node, steps[-1])
         node = node.source
+    predicate = conjunction(lowest) if lowest else None
+    run = _in_a_row(steps)
+    return Steps(node, run, live, renames_only, predicate, one_by_one, chosen)
+
+
+def _in_a_row(steps: Sequence[Callable[[Relation], Relation]]) -> Callable[[Relation], Relation]:
+    """Return the function that runs steps, the last one first."""
 
     def run(rows: Relation) -> Relation:
         for step in reversed(steps):
             rows = step(rows)
         return rows.plain()
 
-    predicate = conjunction(lowest) if lowest else None
-    return Steps(node, run, live, renames_only, predicate, one_by_one)
+    return run
 
 
 def _is_key(column: Column, keys: KeySet) -> Expression:
@@ -355,13 +406,11 @@ def _kept(rows: Relation, mask: pa.Array, count: int, live: frozenset[Column]) -
     return kept if count == rows.row_count else kept.filter(mask, count)
 
 
-def _key_step(
-    column: Column, keys: KeySet, live: frozenset[Column]
-) -> Callable[[Relation], Relation]:
-    """Return a function that keeps the rows whose column may be a key."""
+def _key_step(filters: KeyFilters, live: frozenset[Column]) -> Callable[[Relation], Relation]:
+    """Return a function that keeps the rows whose columns may be keys."""
 
     def run(rows: Relation) -> Relation:
-        found = keys.rows(rows.columns[column])
+        found = filters.strictest_first(rows).rows(rows)
         kept = rows.select(column for column in rows.columns if column in live)
         if found is None or len(found) == rows.row_count:
             return kept

@@ -91,20 +91,24 @@ class Trace:
         self, node: PhysicalPlan, step: Callable[[Relation], Relation]
     ) -> Callable[[Relation], Relation]:
         """Return a step of a chain that notes its rows and its work; threads may run it."""
-        entry = self._entry(node)
-        is_top = bool(self._running) and self._running[-1] is entry
+        self._entry(node)
 
         def run(rows: Relation) -> Relation:
             start = time.perf_counter()
             found = step(rows)
-            passed = time.perf_counter() - start
-            with self._lock:
-                entry.work += passed
-                # The rows of the top are counted where it ends.
-                entry.rows += 0 if is_top else found.row_count
+            self.add_work(node, found.row_count, time.perf_counter() - start)
             return found
 
         return run
+
+    def add_work(self, node: PhysicalPlan, row_count: int, seconds: float) -> None:
+        """Note rows and work of a step of a chain that runs; any thread may do so."""
+        entry = self._entry(node)
+        is_top = bool(self._running) and self._running[-1] is entry
+        with self._lock:
+            entry.work += seconds
+            # The rows of the top are counted where it ends.
+            entry.rows += 0 if is_top else row_count
 
     def measured(self, plan: PhysicalPlan) -> dict[int, tuple[int, float]]:
         """Return the rows and the own time, in ms, of the plan's nodes by their identity.

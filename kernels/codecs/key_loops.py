@@ -31,7 +31,10 @@ def set_keys(codes: NDArray[np.int64], least: int, words: NDArray[np.uint64]) ->
 
 @compiled
 def rows_with_keys(
-    codes: NDArray[np.int64], least: int, words: NDArray[np.uint64], rows: NDArray[np.int32]
+    codes: NDArray[np.signedinteger],
+    least: int,
+    words: NDArray[np.uint64],
+    rows: NDArray[np.int32],
 ) -> int:
     """Write the numbers of the rows whose bit is set, and return their count.
 
@@ -41,6 +44,24 @@ def rows_with_keys(
     count = 0
     for row in range(len(codes)):
         # As an unsigned number, what lies below the least key is far above the greatest.
+        place = min(np.uint64(codes[row] - least), last)
+        rows[count] = row
+        count += int(words[place >> _SIX] >> (place & _LOW) & _ONE)
+    return count
+
+
+@compiled
+def some_with_keys(
+    codes: NDArray[np.signedinteger],
+    least: int,
+    words: NDArray[np.uint64],
+    among: NDArray[np.int32],
+    rows: NDArray[np.int32],
+) -> int:
+    """Do what `rows_with_keys` does, of some rows."""
+    last = np.uint64(64 * len(words) - 1)
+    count = 0
+    for row in among:
         place = min(np.uint64(codes[row] - least), last)
         rows[count] = row
         count += int(words[place >> _SIX] >> (place & _LOW) & _ONE)

@@ -2,6 +2,7 @@
 
     keys = key_set(values, bytes)      a bit for each code from the least key to the greatest
     keys.rows(others)                  the rows whose bit is set
+    KeyFilters([...]).rows(rows)       the rows that pass several, found before one is copied
 
 NULL is no key. Codes are those by which joins compare, so only columns of one type meet.
 """
@@ -13,14 +14,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.types as pt
 
 from raydb.engine.operators.codes import direct_codes
+from raydb.engine.operators.relation import MORSEL_ROWS
 from raydb.interrupts import check_interrupt
+from raydb.kernels.codecs.arrow_numbers import words_of
 from raydb.late import pc
+from raydb.storage.in_order import in_order
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+
+    from raydb.engine.operators.relation import Relation
+    from raydb.planner.expressions.nodes import Column
+
+# Filters are put in the order of how many of so many rows pass.
+_SAMPLE_ROWS = 256
+
+# To copy the rows that pass takes longer than to join them all where more than this share does.
+_MOST_PASSING = 0.9
 
 # A bitmap is no larger, and takes at most this share of the room.
 _MOST_BYTES = 2**25
@@ -37,15 +53,27 @@ class KeySet:
     least: pa.Scalar
     most: pa.Scalar
 
-    def rows(self, values: pa.ChunkedArray | pa.Array) -> NDArray[np.int32] | None:
-        """Return the numbers of the rows whose value may be a key, None for all rows."""
-        from raydb.kernels.codecs.key_loops import rows_with_keys  # noqa: PLC0415  (numba: 0.24 s)
+    def rows(
+        self, values: pa.ChunkedArray | pa.Array, among: NDArray[np.int32] | None = None
+    ) -> NDArray[np.int32] | None:
+        """Return the numbers of the rows whose value may be a key, None for all rows.
 
-        codes = direct_codes(values)
+        among: the rows to look at, None for all.
+        """
+        from raydb.kernels.codecs.key_loops import (  # noqa: PLC0415  (numba: 0.24 s)
+            rows_with_keys,
+            some_with_keys,
+        )
+
+        codes = _codes(values)
         if codes is None:
-            return None
-        found = np.empty(len(codes), np.int32)
-        rows = found[: rows_with_keys(codes, self.origin, self.words, found)]
+            return among
+        if among is None:
+            found = np.empty(len(codes), np.int32)
+            rows = found[: rows_with_keys(codes, self.origin, self.words, found)]
+        else:
+            found = np.empty(len(among), np.int32)
+            rows = found[: some_with_keys(codes, self.origin, self.words, among, found)]
         if values.null_count:
             rows = rows[pc.is_valid(values).to_numpy(zero_copy_only=False)[rows]]
         return rows
@@ -58,6 +86,56 @@ class KeySet:
         found = np.zeros(len(values), np.bool_)
         found[rows] = True
         return pa.array(found)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class KeyFilters:
+    """Columns, and the keys that their values may be, of filters that stand in a row."""
+
+    filters: Sequence[tuple[Column, KeySet]]
+
+    def strictest_first(self, rows: Relation) -> KeyFilters:
+        """Return the filters in the order of how many rows of a sample pass them.
+
+        One that nearly all rows pass is left out: what it drops, the join drops too.
+        """
+        step = rows.row_count // _SAMPLE_ROWS
+        if step <= 1:
+            return self
+        asked = rows.select({column: None for column, _ in self.filters})
+        some = asked.take(pa.array(np.arange(0, rows.row_count, step)))
+        found = [keys.rows(some.columns[column]) for column, keys in self.filters]
+        shares = [1.0 if each is None else len(each) / some.row_count for each in found]
+        order = np.argsort(shares, kind="stable")
+        return KeyFilters([self.filters[place] for place in order if shares[place] < _MOST_PASSING])
+
+    def rows(self, rows: Relation) -> NDArray[np.int32] | None:
+        """Return the numbers of the rows that pass all filters, None for all rows."""
+        found = None
+        for column, keys in self.filters:
+            found = keys.rows(rows.columns[column], found)
+        return found
+
+    def rows_in_threads(self, rows: Relation) -> NDArray[np.int32] | None:
+        """Do what `rows` does, on morsels in threads."""
+        asked = rows.select({column: None for column, _ in self.filters})
+        filters = self.strictest_first(asked)
+
+        def find(start: int) -> NDArray[np.int32] | None:
+            found = filters.rows(asked.slice(start, MORSEL_ROWS))
+            return None if found is None else found + np.int32(start)
+
+        parts = list(in_order(find, range(0, rows.row_count, MORSEL_ROWS)))
+        found = [part for part in parts if part is not None]
+        return np.concatenate(found) if len(found) == len(parts) else None
+
+
+def _codes(values: pa.ChunkedArray | pa.Array) -> NDArray[np.signedinteger] | None:
+    """Return the codes of a column, as they lie there where they are signed integers."""
+    kind = values.type
+    if isinstance(values, pa.Array) and (pt.is_signed_integer(kind) or pt.is_date32(kind)):
+        return words_of(values)
+    return direct_codes(values)
 
 
 def key_set(values: pa.ChunkedArray | pa.Array, room: int) -> KeySet | None:

@@ -11,8 +11,11 @@ import pyarrow as pa
 import pytest
 
 import raydb
+from raydb.engine.operators import steps
 from raydb.engine.operators.join import key_set
+from raydb.engine.operators.relation import Relation
 from raydb.planner import key_filters
+from raydb.planner.expressions.nodes import Column
 from raydb.storage.tables import zones
 
 if TYPE_CHECKING:
@@ -138,6 +141,8 @@ def engines(
 ) -> Iterator[tuple[Connection, Connection, Any]]:
     monkeypatch.setattr(key_filters, "_MIN_ROWS", 100)
     monkeypatch.setattr(zones, "ZONE_ROWS", 64)
+    monkeypatch.setattr(steps, "MORSEL_ROWS", 500)
+    monkeypatch.setattr(key_set, "MORSEL_ROWS", 300)
     oracle = duckdb.connect()
     oracle.execute(SCHEMA.replace("PRIMARY KEY", "").replace("REFERENCES product (p_id)", ""))
     fill(oracle, request.param, request.param)
@@ -293,3 +298,21 @@ def test_a_join_with_no_row_on_one_side_does_not_run_the_other() -> None:
         scans = [n for n, line in enumerate(lines) if "ScanTable: some" in line]
         if rows == 0:
             assert all("gave" not in "".join(lines[n + 1 : n + 2]) for n in scans), asked
+
+
+def test_filters_in_a_row_ask_the_strictest_first_and_leave_out_those_that_all_pass() -> None:
+    count = 5000
+    columns = [Column(place, "key", pa.int64()) for place in range(3)]
+    numbers = pa.array(range(count))
+    values = [numbers, pa.array([None if n % 5 == 0 else n % 7 for n in range(count)]), numbers]
+    rows = Relation(dict(zip(columns, values, strict=True)), count)
+    keys = [
+        key_set.key_set(pa.array(some), 2**20)
+        for some in (range(4000), [1, 3], range(10, count + 10))
+    ]
+    filters = key_set.KeyFilters(list(zip(columns, keys, strict=True)))  # type: ignore[arg-type]
+    ordered = filters.strictest_first(rows)
+    assert [column.number for column, _ in ordered.filters] == [1, 0]
+    kept = [n for n in range(count) if n % 5 and n % 7 in (1, 3) and n < 4000]
+    assert ordered.rows(rows).tolist() == kept  # type: ignore[union-attr]
+    assert filters.rows_in_threads(rows).tolist() == kept  # type: ignore[union-attr]
