@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
 from raydb.interrupts import check_interrupt
+from raydb.late import futures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
-    from concurrent.futures import Future
 
 _Work = TypeVar("_Work")
 _Result = TypeVar("_Result")
@@ -42,8 +41,8 @@ def in_order(
             yield compute(work)
         return
     count = pa.cpu_count()
-    with ThreadPoolExecutor(count) as executor:
-        waiting: deque[Future[_Result]] = deque()
+    with futures.ThreadPoolExecutor(count) as executor:
+        waiting: deque[futures.Future[_Result]] = deque()
         try:
             for work in works:
                 check_interrupt()

@@ -7,19 +7,15 @@ even if the process is killed.
 from __future__ import annotations
 
 import mmap
-import shutil
-from fractions import Fraction
-from tempfile import TemporaryFile, gettempdir
 from typing import TYPE_CHECKING
 
 from raydb.errors import OperationalError
+from raydb.late import shutil, tempfile
 from raydb.running import current
 
 if TYPE_CHECKING:
     from typing import IO
 
-# Of a disk that is full nobody can do anything, so temporary files leave a tenth of what is free.
-_MAX_OF_DISK = Fraction(9, 10)
 # What is smaller stays in memory.
 _HELD_BYTES = 16 << 20
 
@@ -35,7 +31,7 @@ class TemporaryFolder:
     def path(self) -> str:
         """The folder. Raises OperationalError where the system has no place."""
         try:
-            return self._folder or gettempdir()
+            return self._folder or tempfile.gettempdir()
         except OSError as error:
             raise OperationalError(
                 "temporary files have no folder: none of the system's can be written to;"
@@ -45,14 +41,15 @@ class TemporaryFolder:
     def new_file(self) -> IO[bytes]:
         """Return a new file. Raises OperationalError if that fails."""
         try:
-            return TemporaryFile(prefix="raydb-", dir=self.path)
+            return tempfile.TemporaryFile(prefix="raydb-", dir=self.path)
         except OSError as error:
             raise self.failed(error) from error
 
     def take(self, size_bytes: int) -> None:
         """Count bytes that go to a file. Raises OperationalError where the disk has too few."""
         if self._disk_left is None:
-            self._disk_left = int(shutil.disk_usage(self.path).free * _MAX_OF_DISK)
+            # Of a disk that is full nobody can do anything: a tenth of what is free is left.
+            self._disk_left = shutil.disk_usage(self.path).free * 9 // 10
         if size_bytes > self._disk_left:
             raise OperationalError(
                 f"temporary files in '{self.path}' would fill the disk; raise memory_limit,"

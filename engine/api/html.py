@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from raydb.dbapi import NUMBER
 from raydb.engine.session.python_values import python_values
+from raydb.late import html
 from raydb.storage.type_names import sql_type_name
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def html_table(names: Sequence[str], rows: pa.Table) -> str:
     shown = rows.slice(0, SHOWN_ROWS)
     numeric = [sql_type_name(kind) == NUMBER for kind in rows.schema.types]
     heads = [
-        f"<th{_align(right)}>{escape(name)}<br><small>{escape(sql_type_name(kind))}</small></th>"
+        f"<th{_align(right)}>{html.escape(name)}<br><small>{html.escape(sql_type_name(kind))}</small></th>"
         for name, kind, right in zip(names, rows.schema.types, numeric, strict=True)
     ]
     columns = [
@@ -56,10 +56,10 @@ def html_plan(lines: Sequence[str]) -> str:
     text = "\n".join(lines)
     if text.lstrip().lower().startswith("<!doctype html"):
         return (
-            f'<iframe srcdoc="{escape(text)}" sandbox="allow-scripts"'
+            f'<iframe srcdoc="{html.escape(text)}" sandbox="allow-scripts"'
             ' style="width: 100%; height: 600px; border: 0"></iframe>'
         )
-    return f"<pre>{escape(text)}</pre>"
+    return f"<pre>{html.escape(text)}</pre>"
 
 
 def _align(right: bool) -> str:
@@ -72,4 +72,4 @@ def _cell(value: Any) -> str:
     text = str(value)
     if len(text) > _SHOWN_LETTERS:
         text = f"{text[:_SHOWN_LETTERS]}…"
-    return escape(text)
+    return html.escape(text)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
-import shutil
 import sys
 from typing import TYPE_CHECKING
+
+from raydb.late import shutil
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from raydb.kernels.bvh.bvh import Bvh
     from raydb.kernels.stored.described import Described
     from raydb.kernels.stored.stored_arrays import StoredArrays
-    from raydb.planner.catalog import BvhDefinition
+    from raydb.planner.catalog import BvhDefinition, CatalogInfo
     from raydb.planner.expressions.nodes import Attribute
 
 # Row numbers are uint32.
@@ -60,10 +60,14 @@ def describe_bvh(bvh: StoredBvh, live: NDArray[np.bool_] | None, file: str) -> d
 
 
 def load_bvh(
-    snapshot: Snapshot, described: Described, arrays: StoredArrays, properties: Described
+    snapshot: Snapshot,
+    catalog: CatalogInfo,
+    described: Described,
+    arrays: StoredArrays,
+    properties: Described,
 ) -> StoredBvh:
     """Return a BVH as the manifest and its file say. Raises OperationalError naming either."""
-    definition = _definition(snapshot, described["text"])
+    definition = _definition(catalog, described["text"])
     fact, names = snapshot.tables[definition.table], columns_read(definition).keys()
     versions = {
         name: each.integer(_NEVER) for name, each in described["versions"].entries().items()
@@ -114,12 +118,12 @@ def _check_types(
         raise described.fault("a statement with the measures of the file")
 
 
-def _definition(snapshot: Snapshot, described: Described) -> BvhDefinition:
+def _definition(catalog: CatalogInfo, described: Described) -> BvhDefinition:
     text = described.text()
     try:
         (statement,) = sql.parse(text)
         if isinstance(statement, ast.CreateBvh):
-            return canonical_definition(sql.bind_bvh(statement, snapshot.describe()))
+            return canonical_definition(sql.bind_bvh(statement, catalog))
     except (Error, ValueError) as error:
         raise described.fault(f"a CREATE BVH statement ({error})") from error
     raise described.fault("a CREATE BVH statement")

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from raydb.kernels.bvh.bvh import Bvh
     from raydb.kernels.text.text_index import TextIndex
     from raydb.kernels.vector.ivf import Ivf
-    from raydb.planner.catalog import BvhInfo
+    from raydb.planner.catalog import BvhInfo, CatalogInfo
     from raydb.storage.durable.database_directory import DatabaseDirectory
     from raydb.storage.durable.version import Version
     from raydb.storage.mapped import Source
@@ -140,8 +140,9 @@ class Store:
         snapshot = replace(snapshot, comments=load_comments(state))
         snapshot = self._load_vector_indexes(snapshot, state)
         snapshot = self._load_text_indexes(snapshot, state)
+        catalog = snapshot.describe()
         for described in state["bvhs"].items():
-            snapshot = self._load_bvh(snapshot, described)
+            snapshot = self._load_bvh(snapshot, catalog, described)
         return replay(shown.records, snapshot, log)
 
     def _open(self, described: Described, make: Callable[[Source], T]) -> T:
@@ -372,8 +373,9 @@ class Store:
     def _load_table(self, described: Described) -> Table:
         definition = load_definition(described)
         schema = definition.schema
+        required = frozenset(field.name for field in schema if not field.nullable)
         parts = tuple(
-            load_part(each, self._open(each.items()[0], open_table), schema, self._lent)
+            load_part(each, self._open(each.items()[0], open_table), schema, required, self._lent)
             for each in described["files"].items()
         )
         rows, live = Rows(schema, parts), None
@@ -480,9 +482,10 @@ class Store:
         """Know the file that a BVH's arrays are in."""
         self._files.note(info.index.row_ids, file)
 
-    def _load_bvh(self, snapshot: Snapshot, described: Described) -> Snapshot:
+    def _load_bvh(self, snapshot: Snapshot, catalog: CatalogInfo, described: Described) -> Snapshot:
+        """Return a snapshot with one more BVH; catalog: its tables as the binder sees them."""
         sections = self._open(described["file"], read_sections)
-        bvh = load_bvh(snapshot, described, sections.arrays, sections.properties)
+        bvh = load_bvh(snapshot, catalog, described, sections.arrays, sections.properties)
         if bvh.definition.name in snapshot.bvhs:
             raise described["text"].fault("a BVH with a name of its own")
         self.adopt_bvh(bvh.info, described["file"].text())

@@ -173,8 +173,8 @@ def with_dead(bvh: StoredBvh, tables: Mapping[str, Table]) -> StoredBvh:
         same = len(known) >= len(held) and np.array_equal(known[: len(held)], held)
     if same:
         return replace(bvh, live=live)
-    index = bvh.info.index.with_checked_rows()
-    dead = np.flatnonzero(~held[index.row_ids])
+    index = bvh.info.index
+    dead = np.flatnonzero(~held[index.row_numbers()])
     index = replace(index, dead=dead if len(dead) else None)
     return replace(bvh, info=replace(bvh.info, index=index), live=live)
 

@@ -134,10 +134,12 @@ def load_part(
     described: Described,
     flat: FlatTable,
     schema: pa.Schema,
+    required: frozenset[str],
     lend: Callable[[Described, int], Deferred[Vectors]],
 ) -> FilePart:
     """Return a file's rows once its columns are those of a table, whatever the file calls them.
 
+    required: the columns that cannot be NULL.
     lend: what the file of an index lends, of vectors of a width.
     """
     name, renamed, missing, *borrowed = described.items(3 if len(described.items()) == 3 else 4)
@@ -145,7 +147,8 @@ def load_part(
     absent = set(missing.texts())
     lent: dict[str, LentColumn] = {}
     loans = borrowed[0].entries() if borrowed else {}
-    for field in schema:
+    is_alike = not (stored or absent or loans) and flat.schema.equals(schema)
+    for field in () if is_alike else schema:
         called = stored.get(field.name, field.name)
         held = flat.schema.get_field_index(called)
         if field.name in absent:
@@ -164,12 +167,11 @@ def load_part(
         if not fits:
             raise described.fault(f"a file with column '{field.name}' as {field.type}")
     nothing = {column: schema.field(column).type for column in absent}
-    part = FilePart(name.text(), flat, stored, nothing)
-    if lent:
-        part = BorrowingPart(name.text(), flat, stored, nothing, lent)
-    # An absent column can be NULL. The count is checked when the column is first read.
-    required = [field.name for field in schema if not field.nullable]
-    flat.require([stored.get(each, each) for each in required])
+    # An absent column can be NULL.
+    flat.require(frozenset(stored.get(each, each) for each in required) if stored else required)
+    if not lent:
+        return FilePart(name.text(), flat, stored, nothing)
+    part = BorrowingPart(name.text(), flat, stored, nothing, lent)
     for column in required:
         if lent_by(part, column) is not None and part.null_count(column):
             raise described.fault(f"a file without NULL in column '{column}'")

@@ -218,7 +218,7 @@ class _Rows:
 
     def sort(self) -> NDArray[np.int64] | None:
         """Put the rows in the order of their table; return how, None where they were in it."""
-        row_ids = self.plan.index.row_ids[self.places]
+        row_ids = self.plan.index.row_numbers()[self.places]
         if bool((row_ids[1:] > row_ids[:-1]).all()):
             return None
         order = np.argsort(row_ids, kind="stable")
@@ -226,11 +226,11 @@ class _Rows:
         return order
 
     def evaluate(self, expression: Expression) -> pa.Array:
-        return self.image.values_at(expression, self.plan.index.row_ids[self.places])
+        return self.image.values_at(expression, self.plan.index.row_numbers()[self.places])
 
     def encode(self, expression: Expression) -> EncodedColumn:
         """Encode an expression's values; the dictionary may have others beside them."""
-        coded = self.image.coded(expression, self.plan.index.row_ids[self.places])
+        coded = self.image.coded(expression, self.plan.index.row_numbers()[self.places])
         if coded is None:
             return encode_column(self.evaluate(expression))
         codes, values = coded

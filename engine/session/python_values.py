@@ -20,12 +20,12 @@ import datetime as dt
 import uuid
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.types as pt
 
 from raydb.errors import DataError
+from raydb.late import zoneinfo
 from raydb.planner.expressions.casts import cast as casting
 from raydb.planner.expressions.columns import units
 from raydb.planner.expressions.interval_text import interval_text
@@ -124,7 +124,7 @@ def _far_moment(value: Any, kind: pa.DataType) -> Any:
 
 
 def _zone_of(kind: pa.DataType) -> dt.tzinfo:
-    return dt.UTC if kind.tz == "UTC" else ZoneInfo(kind.tz)
+    return dt.UTC if kind.tz == "UTC" else zoneinfo.ZoneInfo(kind.tz)
 
 
 def _converter(data_type: pa.DataType, *, is_far: bool = False) -> Callable[[Any], Any] | None:

@@ -91,13 +91,14 @@ def from_arrays(arrays: StoredArrays, properties: Described, row_limit: int) -> 
     stored = [n for n, hierarchy in enumerate(hierarchies) if not hierarchy.is_scan_only]
     if [each.integer() for each in properties["stored"].items()] != stored:
         raise properties["stored"].fault(str(stored))
+    numbered = _Rows(arrays)
     rows = _Rows(arrays, row_count, entry_count)
     return Bvh(
         hierarchies=hierarchies,
         cell_count=cell_count,
         cells=cells,
         offsets=offsets,
-        row_ids=rows.take("row_ids", np.uint32, row_count, below(row_limit)),
+        row_ids=numbered.take("row_ids", np.uint32, row_count, below(row_limit)),
         stored=tuple(stored),
         codes=tuple(
             rows.take(f"codes{place}", code_type(count), row_count, below(count))
@@ -112,6 +113,7 @@ def from_arrays(arrays: StoredArrays, properties: Described, row_limit: int) -> 
         sieve=_sieve(rows, measures) if _is_sieved(properties) else None,
         placed=Deferred(placed.check),
         checked=Deferred(rows.check),
+        numbered=Deferred(numbered.check),
     )
 
 

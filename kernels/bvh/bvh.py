@@ -72,8 +72,9 @@ class Bvh:
     sieve: totals of each entry, None where CREATE BVH did not ask for them.
     placed: raises where cells and offsets in a file are not what loops rely on. Whoever reads them
         asks `entries`, `count_rows` or `with_checked_rows` first.
-    checked: the same for what there is of each row: row_ids, codes, measures and sieve. Whoever
-        reads them asks `with_checked_rows` first.
+    checked: the same for codes, measures and sieve. Whoever reads them asks `with_checked_rows`
+        first.
+    numbered: the same for row_ids, which most jobs do not read. Whoever does asks `row_numbers`.
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -88,6 +89,7 @@ class Bvh:
     sieve: Sieve | None = None
     placed: Deferred[None] | None = None
     checked: Deferred[None] | None = None
+    numbered: Deferred[None] | None = None
 
     def with_checked_rows(self) -> Bvh:
         """Return the BVH once its rows are checked; those of one that was built need not be."""
@@ -96,6 +98,12 @@ class Bvh:
         if self.checked is not None:
             self.checked.get()
         return self
+
+    def row_numbers(self) -> NDArray[np.uint32]:
+        """Return `row_ids` once they are checked."""
+        if self.numbered is not None:
+            self.numbered.get()
+        return self.row_ids
 
     @property
     def row_count(self) -> int:

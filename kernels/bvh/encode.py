@@ -49,6 +49,8 @@ BLOCK_ROWS = 2**17
 # some numbers a row: a flag and its rank are 5 bytes.
 DIRECT_SPAN = 2**20
 DIRECT_SPAN_A_ROW = 2
+# Of few rows a table of more takes longer than to look the values up.
+SHORT_SPAN = 2**12
 
 # Columns that do not determine each other share an attribute when at most one tuple in four of
 # their product occurs, (month, week of the year) has 430 of 4,452, and each in four rows or more:
@@ -121,6 +123,11 @@ def encode_column(values: pa.ChunkedArray | pa.Array) -> EncodedColumn:
     is_encoded = pa.types.is_dictionary(chunked.type)
     if is_encoded and pa.types.is_floating(chunked.type.value_type):
         chunked, is_encoded = chunked.cast(chunked.type.value_type), False
+    if is_whole(chunked.type):
+        direct = _direct_codes(lambda low, high: chunked[low:high], [(0, len(chunked))], SHORT_SPAN)
+        if direct is not None:
+            values, encode = direct
+            return EncodedColumn(encode(chunked), values)
     if pa.types.is_floating(chunked.type):
         chunked = pc.add(chunked, pa.scalar(0.0, chunked.type))  # -0.0 and 0.0 are one value
     if len(chunked) == 0:
@@ -150,7 +157,7 @@ def encode_blocks(read: ReadBlock, row_count: int, take: Callable[[int], None]) 
     blocks = [
         (low, min(low + BLOCK_ROWS, row_count)) for low in range(0, max(row_count, 1), BLOCK_ROWS)
     ]
-    direct = _direct_codes(read, blocks)
+    direct = _direct_codes(read, blocks, DIRECT_SPAN)
     values, encode = direct or _dictionary_codes(read, blocks)
     kind = code_type(len(values))
     take(row_count * kind.itemsize)
@@ -163,13 +170,18 @@ def encode_blocks(read: ReadBlock, row_count: int, take: Callable[[int], None]) 
     return EncodedColumn(codes, values)
 
 
-def _direct_codes(read: ReadBlock, blocks: Sequence[tuple[int, int]]) -> _Dictionary | None:
-    """Encode whole numbers by a table over their span; None for other columns, and a wide span."""
+def _direct_codes(
+    read: ReadBlock, blocks: Sequence[tuple[int, int]], span: int
+) -> _Dictionary | None:
+    """Encode whole numbers by a table over their span; None for other columns, and a wide span.
+
+    span: how wide it may be, however few rows there are.
+    """
     kind = read(0, 0).type
     if not is_whole(kind):
         return None
     low, high, has_null = 0, -1, False
-    most = max(DIRECT_SPAN, DIRECT_SPAN_A_ROW * blocks[-1][1])
+    most = max(span, DIRECT_SPAN_A_ROW * blocks[-1][1])
     try:
         for block in blocks:
             numbers, valid = to_numbers(read(*block))

@@ -13,7 +13,6 @@ and the answer to that, and its kernel.
 from __future__ import annotations
 
 import inspect
-import pkgutil
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,7 +21,7 @@ from typing import Literal as OneOf
 import pyarrow as pa
 
 from raydb.errors import DataError
-from raydb.late import LateTable
+from raydb.late import LateTable, pkgutil
 from raydb.planner.expressions.nodes import Call, Expression, Lambda, Literal
 from raydb.planner.expressions.signature import Signature, read_signature
 from raydb.values import dataclass

@@ -8,7 +8,7 @@ column is first touched, a chunk is verified when it is. Nothing is parsed that 
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +36,6 @@ from raydb.storage.flat.metadata.column import (
     File,
     extent,
     read_column,
-    read_header,
 )
 from raydb.storage.flat.metadata.damage import damaged
 from raydb.storage.flat.metadata.flatbuffer import RootTable
@@ -62,6 +61,9 @@ if TYPE_CHECKING:
 _END = 2**12
 
 _ROW_TYPE = np.dtype(np.int64)
+
+# The files of a table have one schema, unless columns came or went.
+_KEPT_SCHEMAS = 64
 
 # By so many rows, each of another chunk, the bytes of all are guessed.
 _SAMPLED = 16
@@ -149,16 +151,13 @@ class FlatTable:
     def _read_schema(self) -> Any:
         path, offset = self._file.path, self._table_section.offset
         try:
-            schema = pa.ipc.read_schema(pa.py_buffer(self._root.bytes_of(1, 1)))
-            names = schema.names  # Raises for names that are not UTF-8.
+            schema, names = _schema_of(bytes(self._root.bytes_of(1, 1)))
         except (pa.ArrowException, OSError, ValueError, KeyError, EOFError, TypeError) as error:
             raise damaged(path, offset, "an Arrow schema", f"another ({error})") from None
         if len(names) != len(self._column_sections):
             raise damaged(path, offset, f"{len(self._column_sections)} columns", len(names))
         if len(set(names)) != len(names):
             raise damaged(path, offset, "columns of different names", names)
-        for field in schema:
-            kind_of(field.name, field.type)  # A plan is made of types before a column is read.
         return schema
 
     @property
@@ -179,27 +178,9 @@ class FlatTable:
             columns=columns,
         )
 
-    def null_count(self, name: str) -> int:
-        """Return how many NULLs a column's metadata tells; they are checked with its first read.
-
-        Raises OperationalError for metadata that cannot be read.
-        """
-        reader = self._readers.get(name)
-        if reader is not None:
-            return int(reader.column.header.null_count)
-        number = self.schema.get_field_index(name)
-        field, section = self.schema.field(number), self._column_sections[number]
-        return int(read_header(self._file, field, section, self._vtable_offset)[1].null_count)
-
-    def require(self, names: Sequence[str]) -> None:
-        """Raise OperationalError for a column with NULLs; of an object once it is read."""
-        self._required = frozenset(names)
-        for name in () if self.is_remote else names:
-            self._check_required(name, self.null_count(name))
-
-    def _check_required(self, name: str, null_count: int) -> None:
-        if null_count and name in self._required:
-            raise damaged(self.path, 0, f"no NULL in column '{name}'", f"{null_count}")
+    def require(self, names: frozenset[str]) -> None:
+        """Let the first read of one of these columns raise OperationalError if it has NULLs."""
+        self._required = names
 
     def reader(self, name: str) -> column_reader.ColumnReader:
         """Return the reader of a column; its metadata is read and checked the first time.
@@ -222,7 +203,9 @@ class FlatTable:
                 self._shared,
                 self._vtable_offset,
             )
-            self._check_required(name, int(column.header.null_count))
+            if column.header.null_count and name in self._required:
+                found = str(column.header.null_count)
+                raise damaged(self.path, 0, f"no NULL in column '{name}'", found)
             reader = self._readers.setdefault(name, column_reader.ColumnReader(column))
         return reader
 
@@ -466,6 +449,16 @@ class FlatTable:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+@lru_cache(_KEPT_SCHEMAS)
+def _schema_of(serialized: bytes) -> tuple[Any, list[str]]:
+    """Return a schema of types that files store, and its names; raises NotSupportedError."""
+    schema = pa.ipc.read_schema(pa.py_buffer(serialized))
+    names = schema.names  # Raises for names that are not UTF-8.
+    for name, kind in zip(names, schema.types, strict=True):
+        kind_of(name, kind)  # A plan is made of types before a column is read.
+    return schema, names
 
 
 def _numbers(rows: Any) -> NDArray[Any]:

@@ -5,7 +5,6 @@ Rows(schema, (FlatStor file, FlatStor file, Arrow table of what was added since)
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import pyarrow as pa
 
 from raydb.interrupts import beside, check_interrupt
 from raydb.kernels.codecs.packed_decimals import is_packed, packed_decimals
+from raydb.late import futures
 from raydb.room import read_limit
 from raydb.storage.flat import bring
 from raydb.storage.tables import zones as row_zones
@@ -184,7 +184,7 @@ class Rows:
         def read() -> list[list[pa.ChunkedArray]]:
             if len(encoded) < 2:
                 return [part.columns(names) for part in self.parts]
-            with ThreadPoolExecutor(pa.cpu_count()) as threads:
+            with futures.ThreadPoolExecutor(pa.cpu_count()) as threads:
                 return list(threads.map(lambda part: part.columns(names), self.parts))
 
         return beside(read, sum(encoded))

@@ -19,7 +19,7 @@ NEVER = (
     *("numba", "llvmlite", "pandas", "polars", "psutil", "secrets"),
     *("pyarrow.csv", "pyarrow.dataset", "pyarrow.parquet", "numpy.random", "prompt_toolkit"),
     *("email", "importlib.metadata._meta"),
-    "sqlite3",
+    *("sqlite3", "hashlib", "subprocess", "tempfile"),
 )
 # What of RayDB no query needs that is not about it.
 FOR_FEW = (
@@ -60,11 +60,14 @@ def test_import_loads_no_engine() -> None:
     }
 
 
-# Arrow imports numpy.ma with the first array of NumPy's that it takes.
-FOR_TABLES = {"numpy.ma", "pyarrow.compute", "raydb.storage.flat.encodings.known"}
+ARROW = {"numpy.ma", "pyarrow.compute"}
+FOR_TABLES = {*ARROW, "raydb.storage.flat.encodings.known"}
+ONE_GROUP = "SELECT sum(price) FROM f, d WHERE f.id = d.id AND year = 1993"
 
 
-@pytest.mark.parametrize(("statement", "more"), [("SELECT 1", FOR_TABLES), (QUERY, set())])
+@pytest.mark.parametrize(
+    ("statement", "more"), [("SELECT 1", FOR_TABLES), (ONE_GROUP, ARROW), (QUERY, set())]
+)
 def test_command_loads_what_it_needs(tmp_path: Path, statement: str, more: set[str]) -> None:
     database = tmp_path / "shop.raydb"
     with raydb.connect(database) as con:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 import random
 
+import numpy as np
 import pytest
 
 import raydb
+from raydb.storage.durable.sections import read_sections
 
 FLIPS = int(os.environ.get("RAYDB_FLIPS", "150"))
 QUERIES = (
@@ -86,3 +88,21 @@ def test_damage_is_named_or_harmless(database):
         file.write_bytes(whole)
     assert named > 100
     assert read(database) == right
+
+
+def test_row_numbers_are_checked_where_rows_are_fetched(tmp_path):
+    with raydb.connect(tmp_path / "db") as con:
+        con.execute("CREATE TABLE f (k INTEGER, m INTEGER, t VARCHAR)")
+        con.execute("INSERT INTO f SELECT n % 7, n, 't' || n FROM range(3000) AS r(n)")
+        con.execute("CREATE BVH b ON f (SCAN (k), AGGREGATE (m))")
+    (file,) = (tmp_path / "db" / "data").glob("*.bvh")
+    place = read_sections(file).arrays.peek("row_ids", np.uint32, (3000,)).tobytes()
+    data = bytearray(file.read_bytes())
+    data[data.index(place) + 4000] ^= 1
+    file.write_bytes(data)
+    with raydb.connect(tmp_path / "db", read_only=True) as con:
+        sums = "SELECT sum(m) FROM f WHERE k = 3"
+        assert "bvh: b" in str(con.execute(f"EXPLAIN {sums}").fetchall())
+        assert con.execute(sums).fetchall() == [(sum(range(3, 3000, 7)),)]
+        with pytest.raises(raydb.OperationalError, match="expected 'row_ids' with hash"):
+            con.execute("SELECT sum(m), max(t) FROM f WHERE k = 3").fetchall()

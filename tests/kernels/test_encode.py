@@ -16,6 +16,7 @@ from raydb.kernels.bvh.encode import (
     find_hierarchies,
     join_codes,
 )
+from raydb.kernels.codecs.arrow_numbers import from_numbers
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(-5, 5))))
@@ -40,6 +41,25 @@ def test_codes_follow_the_order_of_the_values_with_null_last(values):
 def test_every_type_round_trips(values, kind):
     encoded = encode_column(pa.chunked_array([values[:2], values[2:]], kind))
     assert encoded.values.take(pa.array(encoded.codes)).to_pylist() == values
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.int8(), pa.uint16(), pa.int64(), pa.date32(), pa.timestamp("us"), pa.decimal128(9, 2)],
+    ids=str,
+)
+def test_whole_numbers_are_coded_as_other_values_are(kind, monkeypatch):
+    rng = np.random.default_rng(3)
+    numbers = rng.integers(0 if kind == pa.uint16() else -60, 60, 300)
+    absent = rng.random(300) < 0.1
+    columns = [from_numbers(numbers[:count], ~absent[:count], kind) for count in (0, 1, 300)]
+    columns.append(from_numbers(numbers, None, kind))
+    direct = [encode_column(column) for column in columns]
+    monkeypatch.setattr(encode, "is_whole", lambda _: False)
+    for found, column in zip(direct, columns, strict=True):
+        wanted = encode_column(column)
+        assert (found.codes.dtype, found.codes.tolist()) == (np.int32, wanted.codes.tolist())
+        assert found.values.equals(wanted.values)
 
 
 @pytest.mark.parametrize("least_span", [0, 100, 2**20])
@@ -99,8 +119,8 @@ def test_few_rows_of_many_possible_tuples_are_sorted_and_need_no_table_of_flags(
         lengths.append(len(values))
         return whole(values, **how)
 
-    monkeypatch.setattr(np, "cumsum", cumsum)
     columns = [encode_column(pa.array(column)) for column in zip(*rows, strict=True)]
+    monkeypatch.setattr(np, "cumsum", cumsum)
     codes, tuples = join_codes(columns)
     assert [tuple(row) for row in tuples.tolist()] == sorted(rows)
     assert [tuple(tuples[code].tolist()) for code in codes] == rows

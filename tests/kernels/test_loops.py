@@ -124,6 +124,19 @@ def test_twins_do_the_same(name):
                     assert np.array_equal(one[kept], other[kept], equal_nan=one.dtype.kind == "f")
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.float64])
+def test_long_runs_are_added_up_as_short_ones(dtype, monkeypatch):
+    rng = np.random.default_rng(5)
+    known = random_arguments("sum_runs", rng, dtype, (np.uint8,))
+    sums = []
+    for shortest in (0, ROWS):
+        monkeypatch.setattr(numpy_loops, "LONG_RUN", shortest)
+        state = known["state"].copy()
+        numpy_loops.sum_runs(known["runs"], known["values"], state)
+        sums.append(state)
+    assert np.array_equal(*sums, equal_nan=dtype == np.float64)
+
+
 def test_no_loop_lacks_a_twin():
     dispatchers = {
         name

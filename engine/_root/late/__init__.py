@@ -17,8 +17,29 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    import html
+    import pkgutil
+    import shutil
+    import subprocess
+    import tempfile
+    import zoneinfo
     from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
+    from concurrent import futures
     from types import ModuleType
+
+__all__ = [
+    "LateModule",
+    "LateTable",
+    "futures",
+    "html",
+    "import_on_use",
+    "pc",
+    "pkgutil",
+    "shutil",
+    "subprocess",
+    "tempfile",
+    "zoneinfo",
+]
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -74,6 +95,12 @@ class LateModule:
 
 # Arrow's functions, which take 25 ms to import and which not every question needs.
 pc: Any = LateModule("pyarrow.compute")
+
+# Python's own, which take 1 to 2 ms each.
+if not TYPE_CHECKING:
+    futures, html, pkgutil = map(LateModule, ("concurrent.futures", "html", "pkgutil"))
+    shutil, subprocess = map(LateModule, ("shutil", "subprocess"))
+    tempfile, zoneinfo = map(LateModule, ("tempfile", "zoneinfo"))
 
 
 class LateTable(dict[_Key, _Value]):

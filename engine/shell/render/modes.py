@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 from decimal import Decimal
@@ -17,6 +16,7 @@ from raydb.engine.shell.render.box import write_box, write_table
 from raydb.engine.shell.render.delimited import write_delimited
 from raydb.engine.shell.render.words import padded, plain, width, word, words_of
 from raydb.errors import ProgrammingError
+from raydb.late import html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

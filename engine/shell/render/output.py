@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import signal
-import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from raydb.engine.shell.render.words import width
 from raydb.errors import OperationalError
+from raydb.late import shutil, subprocess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -166,7 +165,7 @@ class Pager:
 
     def _start(self) -> None:
         try:
-            self._process = subprocess.Popen(  # noqa: S603  (the user's own choice of a pager)
+            self._process = subprocess.Popen(
                 shlex.split(self._command),
                 stdin=subprocess.PIPE,
                 encoding="utf-8",

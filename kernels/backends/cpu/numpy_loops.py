@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     Maps = Sequence[tuple[NDArray[Any], NDArray[Any]]]
 
 
+# So many rows are put into one list with others in the time that a sum of their own takes.
+LONG_RUN = 256
+
+
 def _rows_of(runs: Integers) -> tuple[Integers, Integers]:
     """Return the place and the group of every row of some runs."""
     starts, ends, groups = runs
@@ -55,7 +59,21 @@ def _over_runs(kind: str) -> Callable[[Integers, NDArray[Any], NDArray[Any]], No
     return accumulate
 
 
-sum_runs, wide_runs, fold_runs = (_over_runs(kind) for kind in ("sum", "wide", "fold"))
+def sum_runs(runs: Integers, values: NDArray[Any], state: NDArray[Any]) -> None:
+    """Add all rows of some runs to the sums of their groups."""
+    starts, ends, groups = runs
+    # A sum of floats depends on the order of all rows of a group.
+    if values.dtype.kind == "f" or int((ends - starts).sum()) < LONG_RUN * len(starts):
+        _sum_rows_of(runs, values, state)
+        return
+    sums = [
+        np.add.reduce(values[start:end], dtype=np.int64)
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
+    np.add.at(state[0], groups, sums)
+
+
+_sum_rows_of, wide_runs, fold_runs = (_over_runs(kind) for kind in ("sum", "wide", "fold"))
 squares_runs, wide_squares_runs = _over_runs("squares"), _over_runs("wide_squares")
 sum_places, wide_places = _over_rows("sum"), _over_rows("wide")
 min_places, max_places = _over_rows("min"), _over_rows("max")

@@ -26,8 +26,13 @@ _MAX_BYTES = 2**31 - 1
 
 
 def of_values(kernel: Callable[..., Values]) -> Callable[..., Values]:
-    """Make a function of the values alone, such as those of pyarrow.compute, a kernel."""
+    """Make a function of the values alone a kernel."""
     return lambda _, *values: kernel(*values)
+
+
+def of_arrow(name: str) -> Callable[..., Values]:
+    """Make a function of pyarrow.compute, which is imported when it is called, a kernel."""
+    return lambda _, *values: getattr(pc, name)(*values)
 
 
 def of_columns(kernel: Callable[..., pa.Array]) -> Callable[..., Values]:

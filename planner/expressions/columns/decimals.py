@@ -108,7 +108,7 @@ def _within_bounds(function: str, left: Scaled, right: Scaled, kind: pa.DataType
             least, greatest = left.least - right.greatest, left.greatest - right.least
     if scale != kind.scale or max(-least, greatest) > min(10**kind.precision - 1, _GREATEST):
         return None
-    return Scaled(_KERNELS[function](left.values, right.values), scale, least, greatest)
+    return Scaled(getattr(pc, function)(left.values, right.values), scale, least, greatest)
 
 
 def _rescale(scaled: Scaled, scale: int) -> Scaled | None:
@@ -159,6 +159,3 @@ def _with_validity(like: pa.Array, kind: pa.DataType, numbers: NDArray[np.int64]
     """Return an array of numbers that is NULL where another array is."""
     validity = like.is_valid().buffers()[1] if like.null_count else None
     return pa.Array.from_buffers(kind, len(like), [validity, pa.py_buffer(numbers)])
-
-
-_KERNELS = {"add": pc.add, "subtract": pc.subtract, "multiply": pc.multiply}

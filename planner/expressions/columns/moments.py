@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
-from numpy.typing import NDArray
 
 from raydb.errors import DataError
 from raydb.late import pc
@@ -28,9 +27,11 @@ from raydb.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from raydb.planner.expressions.columns.arrays import Values
 
-Integers: TypeAlias = NDArray[np.int64]
+Integers: TypeAlias = "NDArray[np.int64]"
 
 _LAST_DAY = INFINITE_DAY - 1
 # The last day that timestamps have, of which the first 4 hours, and the first, which is whole.

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-import zoneinfo
 from contextlib import suppress
 
 import numpy as np
@@ -20,6 +19,7 @@ import pyarrow as pa
 
 from raydb import running
 from raydb.errors import ProgrammingError, did_you_mean
+from raydb.late import zoneinfo
 from raydb.planner.expressions.columns.moments import (
     Integers,
     Intervals,

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from raydb.errors import DataError, ProgrammingError
 from raydb.late import pc
-from raydb.planner.expressions.columns.adapters import of_columns, of_values, row_by_row
+from raydb.planner.expressions.columns.adapters import of_arrow, of_columns, of_values, row_by_row
 from raydb.planner.expressions.columns.arrays import each
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.literals import is_bare_string, read_string
@@ -90,7 +90,7 @@ def _shift(call: Call, values: Values, counts: Values) -> Values:
 scalar(name="bits_shift_left", can_fail=True)(_shift)
 scalar(name="bits_shift_right", can_fail=True)(_shift)
 scalar(name="bits_set")(of_values(partial(pc.count_substring, pattern=b"1")))
-scalar(name="bits_length")(of_values(pc.binary_length))
+scalar(name="bits_length")(of_arrow("binary_length"))
 
 
 @scalar(name="bits_octets")

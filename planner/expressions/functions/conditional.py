@@ -15,7 +15,7 @@ import pyarrow.types as pt
 from raydb.errors import DataError, ProgrammingError
 from raydb.late import pc
 from raydb.planner.expressions.casts.cast import cast_values
-from raydb.planner.expressions.columns.adapters import of_values
+from raydb.planner.expressions.columns.adapters import of_arrow
 from raydb.planner.expressions.columns.arrays import as_array, each, filled
 from raydb.planner.expressions.columns.nested_order import order_nested
 from raydb.planner.expressions.columns.order import order_intervals
@@ -220,7 +220,7 @@ def _connective(name: str, call: Call, rows: Rows) -> Values:
 
 scalar(name="and", takes="rows")(functools.partial(_connective, "and"))
 scalar(name="or", takes="rows")(functools.partial(_connective, "or"))
-scalar(name="not")(of_values(pc.invert))
+scalar(name="not")(of_arrow("invert"))
 
 
 @scalar(name="case", takes="rows")

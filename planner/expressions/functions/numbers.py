@@ -15,9 +15,9 @@ from raydb.errors import DataError, ProgrammingError
 from raydb.late import pc
 from raydb.planner.expressions.casts.cast import cast_values, try_cast_values
 from raydb.planner.expressions.columns.adapters import (
+    of_arrow,
     of_numpy,
     of_rows,
-    of_values,
     row_by_row,
     with_constants,
 )
@@ -63,11 +63,9 @@ _FACTORIALS = pa.array(
 # -- operators
 
 
-def _arithmetic(
-    compute: Callable[[Values, Values], Values], call: Call, left: Values, right: Values
-) -> Values:
+def _arithmetic(call: Call, left: Values, right: Values) -> Values:
     """Checked add, subtract or multiply in the type of the result."""
-    kind = call.type
+    kind, compute = call.type, getattr(pc, f"{call.function}_checked")
     if left.type == kind and right.type == kind and not pt.is_decimal(kind):
         return compute(left, right)
     if not pt.is_decimal(kind):
@@ -97,9 +95,7 @@ for _name, _operation in (
     ("subtract", "subtraction"),
     ("multiply", "multiplication"),
 ):
-    scalar(name=_name, can_fail=_may_overflow, operation=_operation)(
-        functools.partial(_arithmetic, getattr(pc, f"{_name}_checked"))
-    )
+    scalar(name=_name, can_fail=_may_overflow, operation=_operation)(_arithmetic)
 
 
 def _as_decimal(values: Values) -> Values:
@@ -196,10 +192,10 @@ def _narrows(call: Call) -> bool:
 scalar(name="cast", can_fail=_narrows)(lambda _, value: value)  # all calls end with a cast
 scalar(name="try_cast")(lambda call, value: try_cast_values(value, call.type))
 
-scalar(name="bit_and")(of_values(pc.bit_wise_and))
-scalar(name="bit_or")(of_values(pc.bit_wise_or))
-scalar(name="bit_xor")(of_values(pc.bit_wise_xor))
-scalar(name="bit_not")(of_values(pc.bit_wise_not))
+scalar(name="bit_and")(of_arrow("bit_wise_and"))
+scalar(name="bit_or")(of_arrow("bit_wise_or"))
+scalar(name="bit_xor")(of_arrow("bit_wise_xor"))
+scalar(name="bit_not")(of_arrow("bit_wise_not"))
 
 
 def _shift(name: str, call: Call, value: Values, count: Values) -> Values:
@@ -222,7 +218,7 @@ scalar(
     "absolute value: abs(-2.5) -> 2.5",
     can_fail=True,
     operation="absolute value",
-)(of_values(pc.abs_checked))
+)(of_arrow("abs_checked"))
 
 
 def _bind_sign(name: str, operand: Expression) -> Expression:
@@ -232,7 +228,7 @@ def _bind_sign(name: str, operand: Expression) -> Expression:
 
 
 scalar("sign(x)", "-1, 0 or 1, in the type of `x`: sign(-2.5) -> -1", bind=_bind_sign)(
-    of_values(pc.sign)
+    of_arrow("sign")
 )
 
 

@@ -13,6 +13,7 @@ from raydb.interrupts import check_interrupt
 from raydb.late import pc
 from raydb.planner.expressions.casts.cast import cast_values
 from raydb.planner.expressions.columns.adapters import (
+    of_arrow,
     of_rows,
     of_values,
     require_room,
@@ -51,7 +52,7 @@ scalar(
     "number of characters, of elements of a list, or of bits: char_length('Zoë') -> 3",
     name="text_length",
     bind=_bind_characters,
-)(of_values(pc.utf8_length))
+)(of_arrow("utf8_length"))
 
 
 def _bind_octets(_: str, operand: Expression) -> Expression:
@@ -67,7 +68,7 @@ scalar(
     "octet_length(text), strlen(text)",
     "number of bytes, in UTF-8; also of a BLOB: octet_length('Zoë') -> 4",
     bind=_bind_octets,
-)(of_values(pc.binary_length))
+)(of_arrow("binary_length"))
 
 
 @composed("bit_length(text)", "eight times that, and the bits of a BIT: bit_length('Zoë') -> 32")
@@ -79,10 +80,10 @@ def _bit_length(name: str, operand: Expression) -> Expression:
 
 
 scalar("lower(text), lcase(text) -> VARCHAR", "in lower case: lower('Oslo') -> 'oslo'")(
-    of_values(pc.utf8_lower)
+    of_arrow("utf8_lower")
 )
 scalar("upper(text), ucase(text) -> VARCHAR", "in upper case: upper('Oslo') -> 'OSLO'")(
-    of_values(pc.utf8_upper)
+    of_arrow("utf8_upper")
 )
 
 
@@ -412,9 +413,7 @@ scalar(
     "the same from the right: rpad('a', 3, '.') -> 'a..'",
     can_fail=constants_fail,
 )(with_constants(functools.partial(_pad, "rpad")))
-scalar("reverse(text) -> VARCHAR", "backwards: reverse('Oslo') -> 'olsO'")(
-    of_values(pc.utf8_reverse)
-)
+scalar("reverse(text) -> VARCHAR", "backwards: reverse('Oslo') -> 'olsO'")(of_arrow("utf8_reverse"))
 
 
 # -- characters and codes

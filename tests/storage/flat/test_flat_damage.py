@@ -309,3 +309,14 @@ def test_flatbuffers_of_noise_are_refused_or_bounded(size: int) -> None:
         except OperationalError as error:
             if not DAMAGE.fullmatch(str(error)):
                 raise
+
+
+def test_nulls_of_a_required_column_are_named_when_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.flat"
+    write_table(pa.table({"a": [1, None], "b": [1, 2]}), path)
+    with open_table(path) as table:
+        table.require(frozenset({"a", "b"}))
+        assert table.column("b").to_pylist() == [1, 2]
+        for read in (table.column, table.reader):
+            with pytest.raises(OperationalError, match="no NULL in column 'a', found 1"):
+                read("a")
