@@ -137,6 +137,20 @@ def test_long_runs_are_added_up_as_short_ones(dtype, monkeypatch):
     assert np.array_equal(*sums, equal_nan=dtype == np.float64)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.float64])
+def test_runs_of_many_blocks_are_added_up_in_order(dtype):
+    rng = np.random.default_rng(6)
+    lengths = np.array([511, 512, 513, 768, 16_383, 16_640, 40_000, 1, 3000])
+    ends = np.cumsum(lengths + rng.integers(0, 3, len(lengths)))
+    runs = np.stack([ends - lengths, ends, rng.integers(0, 4, len(lengths))])
+    values = warm.frozen((rng.normal(size=ends[-1]) * 50).astype(dtype))
+    kind = np.float64 if dtype == np.float64 else np.int64
+    found, wanted = np.zeros((2, 1, 4), kind)
+    numba_loops.sum_runs(runs, values, found)
+    numpy_loops._sum_rows_of(runs, values, wanted)
+    assert np.array_equal(found, wanted)
+
+
 def test_no_loop_lacks_a_twin():
     dispatchers = {
         name
