@@ -55,7 +55,7 @@ ASKED_ROWS = np.uint64(2**14)
 LINE_BYTES = 64
 
 
-def _ask_for(values: NDArray[Any], place: int) -> None:
+def _ask_for(values: NDArray[Any], place: np.uint64) -> None:
     """Let memory bring the values of a block of places."""
     raise NotImplementedError
 
