@@ -17,7 +17,13 @@ import pyarrow as pa
 
 from raydb.engine.operators.aggregate.aggregate import aggregate
 from raydb.engine.operators.aggregate.by_morsel import aggregate_by_morsel
-from raydb.engine.operators.aggregate.fold import is_foldable, states_of
+from raydb.engine.operators.aggregate.fold import (
+    fold,
+    is_foldable,
+    partial_calls,
+    results_of,
+    states_of,
+)
 from raydb.engine.operators.aggregate.fold_blocks import (
     aggregate_need,
     aggregate_pieces,
@@ -41,12 +47,15 @@ from raydb.planner.plan.nodes import Project
 from raydb.values import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from raydb.engine.context.memory import Memory
     from raydb.engine.operators.run import Sources
     from raydb.planner.expressions.nodes import Expression
     from raydb.planner.plan.nodes import Aggregate
+
+# Aggregates that depend on the order of the rows, which groups do not have.
+_OF_ROWS = frozenset({"first", "last", "any_value"})
 
 _FilteredCall = TypeVar("_FilteredCall", AggregateCall, WindowCall)
 
@@ -83,14 +92,61 @@ def run_aggregate(plan: Aggregate, columns: Sequence[Column], sources: Sources) 
         groups = aggregate_rows(keys, calls, of_expression, rows.row_count, sources.memory)
         return groups.select(columns)
     parts = []
-    for number, positions in enumerate(plan.grouping.sets):
-        chosen = {plan.keys[place][0]: keys[plan.keys[place][0]] for place in positions}
-        groups = aggregate_rows(chosen, calls, of_expression, rows.row_count, sources.memory)
+    for number, groups in _groups_of_sets(plan, keys, calls, of_expression, rows, sources.memory):
         count = groups.row_count
-        missing = {key: pa.nulls(count, key.type) for key in keys if key not in chosen}
+        missing = {key: pa.nulls(count, key.type) for key in keys if key not in groups.columns}
         numbers = pa.repeat(pa.scalar(number, plan.grouping.number.type), count)
         parts.append(Relation({**groups.columns, **missing, plan.grouping.number: numbers}, count))
     return concatenate(parts, columns)
+
+
+def _groups_of_sets(
+    plan: Aggregate,
+    keys: Mapping[Column, pa.ChunkedArray | pa.Array],
+    calls: Sequence[tuple[Column, AggregateCall]],
+    values: Mapping[Expression, pa.ChunkedArray | pa.Array],
+    rows: Relation,
+    memory: Memory,
+) -> Iterator[tuple[int, Relation]]:
+    """Yield the number and the groups of each set of keys, where it can be of larger sets' groups.
+
+    A set with all keys has the groups that those of the others are made of.
+    """
+    assert plan.grouping is not None
+    sets = [tuple(plan.keys[place][0] for place in each) for each in plan.grouping.sets]
+    states = None
+    if len(sets) > 1 and set(keys) in map(set, sets):
+        states = _states_of_rows(keys, calls, values, rows.row_count, memory)
+    if states is None:
+        for number, chosen in enumerate(sets):
+            some = {key: keys[key] for key in chosen}
+            yield number, aggregate_rows(some, calls, values, rows.row_count, memory)
+        return
+    merged = states_of(calls)
+    known = {frozenset(keys): states}
+    for number, chosen in sorted(enumerate(sets), key=lambda each: -len(set(each[1]))):
+        own = frozenset(chosen)
+        if own not in known:
+            larger = [groups for of, groups in known.items() if of > own]
+            least = min(larger, key=lambda groups: groups.row_count)
+            known[own] = fold(None, least, list(chosen), merged)
+        yield number, results_of(known[own], list(chosen), calls)
+
+
+def _states_of_rows(
+    keys: Mapping[Column, pa.ChunkedArray | pa.Array],
+    calls: Sequence[tuple[Column, AggregateCall]],
+    values: Mapping[Expression, pa.ChunkedArray | pa.Array],
+    row_count: int,
+    memory: Memory,
+) -> Relation | None:
+    """Return the states of groups; None where they have none, or may not fit."""
+    is_of_rows = any(call.function in _OF_ROWS for _, call in calls)
+    states = partial_calls(calls) if is_foldable(calls) and not is_of_rows else None
+    rows, _ = as_relation(keys, values, row_count)
+    if states is None or aggregate_need(rows, keys, calls) > memory.room():
+        return None
+    return beside(lambda: aggregate(keys, states, values, row_count), row_count)
 
 
 def guarded(call: _FilteredCall) -> _FilteredCall:
