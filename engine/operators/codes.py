@@ -99,6 +99,11 @@ def encode(values: pa.ChunkedArray | pa.Array) -> Codes:
     return Codes(encoded.codes.astype(np.int64), valid, kind, encoded.values)
 
 
+def are_words(kind: pa.DataType) -> bool:
+    """Tell whether values of a type lie in memory as signed integers, which are their codes."""
+    return bool(pt.is_signed_integer(kind) or pt.is_date32(kind))
+
+
 def direct_codes(values: pa.ChunkedArray | pa.Array) -> NDArray[np.int64] | None:
     """Return fixed-width values as integers in their order, or None where they are too wide."""
     kind = values.type

@@ -269,7 +269,7 @@ def steps_of(plan: _Step, live: frozenset[Column], sources: Sources) -> Steps:
                     filters.append((node.column, sources.key_sets[node.number]))
                 node = node.source
             by_keys = KeyFilters(filters)
-            chosen = Chosen(top, by_keys, live, _in_a_row(steps))
+            chosen = Chosen(top, by_keys, live, _in_a_row(tuple(steps)))
             steps.append(_key_step(by_keys, live))
             if sources.trace is not None:
                 steps[-1] = sources.trace.step(top, steps[-1])

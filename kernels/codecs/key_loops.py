@@ -69,6 +69,112 @@ def some_with_keys(
 
 
 @compiled
+def drop_nulls(bits: NDArray[np.uint8], offset: int, rows: NDArray[np.int32]) -> int:
+    """Move the rows whose bit is set, counted from the offset, to the front; return their count."""
+    count = 0
+    for place in range(len(rows)):
+        row = rows[place]
+        rows[count] = row
+        bit = row + offset
+        count += (bits[bit >> 3] >> (bit & 7)) & 1
+    return count
+
+
+@compiled
+def place_keys(keys: NDArray[np.signedinteger], least: int, table: NDArray[np.int32]) -> bool:
+    """Write into a table of -1 in which row each key is; return whether all keys differ."""
+    for row in range(len(keys)):
+        place = keys[row] - least
+        if table[place] >= 0:
+            return False
+        table[place] = row
+    return True
+
+
+@compiled
+def look_up_keys(
+    keys: NDArray[np.signedinteger],
+    least: int,
+    table: NDArray[np.int32],
+    rows: NDArray[np.int32],
+) -> None:
+    """Write for each key what a table has; its last entry is for keys outside of it."""
+    last = np.uint64(len(table) - 1)
+    for row in range(len(keys)):
+        rows[row] = table[min(np.uint64(keys[row] - least), last)]
+
+
+@compiled
+def clear_nulls(bits: NDArray[np.uint8], offset: int, rows: NDArray[np.int32]) -> None:
+    """Write -1 where the bit, counted from the offset, is not set."""
+    for place in range(len(rows)):
+        bit = place + offset
+        is_null = ((bits[bit >> 3] >> (bit & 7)) & 1) == 0
+        rows[place] = -1 if is_null else rows[place]
+
+
+@compiled
+def chain_keys(
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    heads: NDArray[np.int32],
+    following: NDArray[np.int32],
+    numbers: NDArray[np.int64],
+    most: int,
+) -> bool:
+    """Number pairs of codes by the first row that has them, -1 where one of them is -1.
+
+    heads: of each first code the first row of the chain of those that have it; following: the next
+    one. Returns False where that takes more than `most` steps along chains.
+    """
+    count = 0
+    for row in range(len(first)):
+        if (first[row] | second[row]) < 0:
+            numbers[row] = -1
+            continue
+        found = heads[first[row]]
+        while found >= 0 and second[found] != second[row]:
+            found = following[found]
+            count += 1
+        if count > most:
+            return False
+        if found < 0:
+            found = row
+            following[row] = heads[first[row]]
+            heads[first[row]] = row
+        numbers[row] = found
+    return True
+
+
+@compiled
+def find_in_chains(
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    known: NDArray[np.int64],
+    heads: NDArray[np.int32],
+    following: NDArray[np.int32],
+    numbers: NDArray[np.int64],
+    most: int,
+) -> bool:
+    """Write the number of each pair of codes, -1 where none is known; known: second codes.
+
+    Returns False where that takes more than `most` steps along chains.
+    """
+    count = 0
+    for row in range(len(first)):
+        found = np.int32(-1)
+        if (first[row] | second[row]) >= 0:
+            found = heads[first[row]]
+            while found >= 0 and known[found] != second[row]:
+                found = following[found]
+                count += 1
+        if count > most:
+            return False
+        numbers[row] = found
+    return True
+
+
+@compiled
 def pack_codes(
     first: NDArray[np.int64], second: NDArray[np.int64], size: int, packed: NDArray[np.int64]
 ) -> None:

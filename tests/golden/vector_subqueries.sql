@@ -27,8 +27,8 @@ SELECT id, (SELECT i.id FROM vector_search(items, v, q.v, k => 5, exact => true)
 -- 1 | 67
 -- 2 | 70
 -- 3 | 67
--- 5 | 104
 -- 4 | NULL
+-- 5 | 104
 SELECT id, (SELECT count(*) FROM vector_search((SELECT * FROM items WHERE kind = 'odd'), v, q.v, k => 4) i WHERE i.distance < 2) FROM queries q;
 -- 1 | 4
 -- 2 | 4

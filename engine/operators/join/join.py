@@ -33,7 +33,7 @@ from raydb.planner.expressions.columns.arrays import filled
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, columns_of, conjuncts
 from raydb.storage.in_order import in_order, results_at_a_time
-from raydb.values import dataclass
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -53,10 +53,14 @@ BYTES_A_PAIR = 48
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Pairs:
-    """Row numbers of both sides; None for all rows of a side, each once and in order."""
+    """Row numbers of both sides; None for all rows of a side, each once and in order.
+
+    padded: whether -1 among the numbers stands for a row of NULLs.
+    """
 
     left: NDArray[np.integer] | None
     right: NDArray[np.integer] | None
+    padded: bool = False
 
     def count(self) -> int:
         """Return the number of pairs."""
@@ -143,6 +147,7 @@ def _join(
     """
     lefts, rights = blocks_of_sides(*sides, memory)
     paired_rights = [np.zeros(right.rows.row_count, np.bool_) for right in rights]
+    is_whole = len(lefts) == len(rights) == 1
     for left in lefts:
         paired_left = np.zeros(left.rows.row_count, np.bool_)
         for right, paired_right in zip(rights, paired_rights, strict=True):
@@ -150,14 +155,17 @@ def _join(
                 paired_left |= _left_rows_in_pairs(plan, left, right, *conditions)
                 continue
             paired = paired_left, paired_right
-            yield from _pairs_of_blocks(plan, columns, (left, right), conditions, paired, memory)
+            yield from _pairs_of_blocks(
+                plan, columns, (left, right), conditions, paired, memory, is_whole=is_whole
+            )
         if plan.kind in ("semi", "anti", "mark"):
             yield _left_rows(plan, left.rows, paired_left, columns)
-        elif plan.kind in ("left", "full"):
+        elif plan.kind in ("left", "full") and not paired_left.all():
             yield unpaired_rows(left.rows, paired_left, columns)
     if plan.kind in ("right", "full"):
         for right, paired_right in zip(rights, paired_rights, strict=True):
-            yield unpaired_rows(right.rows, paired_right, columns)
+            if not paired_right.all():
+                yield unpaired_rows(right.rows, paired_right, columns)
 
 
 def _pairs_of_blocks(
@@ -167,8 +175,13 @@ def _pairs_of_blocks(
     conditions: tuple[Sequence[Compared], Sequence[Expression]],
     paired: tuple[NDArray[np.bool_], NDArray[np.bool_]],
     memory: Memory,
+    *,
+    is_whole: bool,
 ) -> Iterator[Relation]:
-    """Yield the columns of pairs of two sides that fit in memory; paired: notes their rows."""
+    """Yield the columns of pairs of two sides that fit in memory; paired: notes their rows.
+
+    is_whole: whether these are all rows of both sides.
+    """
     (left, right), (compared, residual) = sides, conditions
     row_count = left.rows.row_count + right.rows.row_count
     partners = beside(lambda: find_partners(left, right, compared, plan.null_safe), row_count)
@@ -178,7 +191,8 @@ def _pairs_of_blocks(
         yield Relation({}, partners.pair_count())
         return
     left_rows, right_rows = left.rows, right.rows
-    most, pair_count = FEWEST_PAIRS, partners.pair_count()
+    stays = not unchecked and is_whole and _stays(plan, partners)
+    most, pair_count = FEWEST_PAIRS, partners.probe_count if stays else partners.pair_count()
     if pair_count > most:
         # Two pieces are there at a time, and what comes of them.
         pair_bytes = BYTES_A_PAIR + 2 * row_width(left_rows) + 2 * row_width(right_rows)
@@ -187,7 +201,12 @@ def _pairs_of_blocks(
             most = min(most, max(row_count, _MANY_PAIRS))
     if pair_count <= most and not unchecked:
         _mark_pairs(plan, partners, paired)
-        pairs = _sides_of(partners, partners.all_pairs())
+        if stays:
+            assert partners.places is not None
+            paired[0 if partners.probe_is_left else 1][:] = True
+            pairs = replace(_sides_of(partners, (None, partners.places)), padded=True)
+        else:
+            pairs = _sides_of(partners, partners.all_pairs())
         yield fetch_in_threads(left_rows, right_rows, pairs, columns)
         return
     # Joined once, and not again for each part of the pairs.
@@ -205,6 +224,12 @@ def _pairs_of_blocks(
 
     step = max(most // results_at_a_time(), FEWEST_PAIRS)
     yield from in_order(rows_of, partners.parts(step))
+
+
+def _stays(plan: HashJoin, partners: Partners) -> bool:
+    """Tell whether each probe row is in the answer once, with its only partner or none."""
+    kept = "left" if partners.probe_is_left else "right"
+    return partners.places is not None and plan.kind in (kept, "full")
 
 
 def _mark_pairs(
@@ -388,7 +413,7 @@ def _fetch_by(
     columns: Sequence[Column],
 ) -> Relation:
     numbers = {
-        side: None if rows is None else pa.array(rows)
+        side: None if rows is None else pa.array(rows, mask=rows < 0 if pairs.padded else None)
         for side, rows in (("left", pairs.left), ("right", pairs.right))
     }
 

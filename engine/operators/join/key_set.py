@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.types as pt
 
-from raydb.engine.operators.codes import direct_codes
-from raydb.engine.operators.relation import MORSEL_ROWS
+from raydb.engine.operators.codes import are_words, direct_codes
+from raydb.engine.operators.relation import MORSEL_ROWS, joined
 from raydb.interrupts import check_interrupt
 from raydb.kernels.codecs.arrow_numbers import words_of
-from raydb.late import pc
 from raydb.storage.in_order import in_order
 from raydb.values import dataclass
 
@@ -61,6 +59,7 @@ class KeySet:
         among: the rows to look at, None for all.
         """
         from raydb.kernels.codecs.key_loops import (  # noqa: PLC0415  (numba: 0.24 s)
+            drop_nulls,
             rows_with_keys,
             some_with_keys,
         )
@@ -75,7 +74,9 @@ class KeySet:
             found = np.empty(len(among), np.int32)
             rows = found[: some_with_keys(codes, self.origin, self.words, among, found)]
         if values.null_count:
-            rows = rows[pc.is_valid(values).to_numpy(zero_copy_only=False)[rows]]
+            whole = joined(values)
+            bits = np.frombuffer(whole.buffers()[0], np.uint8)
+            rows = rows[: drop_nulls(bits, whole.offset, rows)]
         return rows
 
     def mask(self, values: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -132,8 +133,7 @@ class KeyFilters:
 
 def _codes(values: pa.ChunkedArray | pa.Array) -> NDArray[np.signedinteger] | None:
     """Return the codes of a column, as they lie there where they are signed integers."""
-    kind = values.type
-    if isinstance(values, pa.Array) and (pt.is_signed_integer(kind) or pt.is_date32(kind)):
+    if isinstance(values, pa.Array) and are_words(values.type):
         return words_of(values)
     return direct_codes(values)
 

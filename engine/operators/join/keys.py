@@ -8,11 +8,14 @@
 Integers in a narrow range are their distance from the least one, so that a table of all codes can
 be addressed directly: for keys of 6 M rows looked up in 1.5 M that takes a quarter of the time of
 Acero's hash join. Those in a wider range are numbered by a bitmap of it, or else by a hash table;
-others are looked up among the distinct values of the build side.
+others are looked up among the distinct values of the build side. Codes of several columns that are
+too many together are looked up by one column's, whose rows are chained.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -20,10 +23,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from raydb.engine.operators.codes import direct_codes, group_numbers
+from raydb.engine.operators.codes import are_words, direct_codes, group_numbers
 from raydb.engine.operators.list_keys import list_bytes
 from raydb.engine.operators.relation import MORSEL_ROWS, joined
 from raydb.interrupts import check_interrupt
+from raydb.kernels.codecs.arrow_numbers import words_of
 from raydb.kernels.codecs.code_table import MANY_CODES, number_codes
 from raydb.late import pc
 from raydb.planner.expressions.columns.order import canonical_floats, order_intervals
@@ -37,6 +41,10 @@ if TYPE_CHECKING:
 # A table of so many codes is never too large; beyond, of at most so many for each row.
 _FEW_CODES = 2**16
 _CODES_A_ROW = 4
+
+# Rows that have one code are looked through for the codes of other columns while that is no more
+# than so many steps a row: a hash table takes as long as about eight.
+_STEPS_A_ROW = 8
 
 # Integers in a range of at most so many for each row are numbered by a bitmap of the range.
 _BITS_A_ROW = 256
@@ -61,13 +69,72 @@ def encode_keys(
     NULL equals nothing, but NULL in the columns at the places in `null_safe`; doubles are in total
     order, so NaN equals NaN, and a NULL in a list equals another.
     """
-    codes, *others = (
+    found = [
         _with_null(_encode(b, p), b, p) if place in null_safe else _encode(b, p)
         for place, (b, p) in enumerate(zip(build, probe, strict=True))
+    ]
+    row_count = len(found[0].build) + len(found[0].probe)
+    size = math.prod(each.size for each in found)
+    if _most_codes(row_count) < size < 2**63 and row_count >= MANY_CODES:
+        chained = _chain(found)
+        if chained is not None:
+            return chained
+    return functools.reduce(_combine, found)
+
+
+def find_distinct(
+    build: tuple[pa.ChunkedArray | pa.Array, NDArray[np.bool_] | None],
+    probe: tuple[pa.ChunkedArray | pa.Array, NDArray[np.bool_] | None],
+) -> NDArray[np.int32] | None:
+    """Return for each probe row the build row with its key, -1 for none, without codes for either.
+
+    Each side: its keys, and the rows that can have a partner, None for all. None where keys are no
+    integers in a narrow range, or where two build rows have the same.
+    """
+    (own, own_may), (others, others_may) = build, probe
+    if not (are_words(own.type) and are_words(others.type)):
+        return None
+    keys, valid = words_of(joined(own)), _both(_valid(own), own_may)
+    rows = None if valid is None else np.flatnonzero(valid)
+    known = keys if rows is None else keys[rows]
+    if not len(known):
+        return np.full(len(others), -1, np.int32)
+    least, most = int(known.min()), int(known.max())
+    if most - least >= _most_codes(len(own) + len(others)):
+        return None
+    from raydb.kernels.codecs.key_loops import (  # noqa: PLC0415  (numba: 0.24 s)
+        clear_nulls,
+        look_up_keys,
+        place_keys,
     )
-    for other in others:
-        codes = _combine(codes, other)
-    return codes
+
+    table = np.full(most - least + 2, -1, np.int32)
+    if not place_keys(known, least, table):
+        return None
+    if rows is not None:
+        table[known.astype(np.int64) - least] = rows
+    whole = joined(others)
+    words, found = words_of(whole), np.empty(len(others), np.int32)
+    bits = np.frombuffer(whole.buffers()[0], np.uint8) if whole.null_count else None
+
+    def compute(start: int, stop: int) -> None:
+        look_up_keys(words[start:stop], least, table, found[start:stop])
+        if bits is not None:
+            clear_nulls(bits, whole.offset + start, found[start:stop])
+
+    in_morsels(len(words), compute)
+    if others_may is not None:
+        found[~others_may] = -1
+    return found
+
+
+def _both(
+    one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None
+) -> NDArray[np.bool_] | None:
+    if one is None or other is None:
+        return other if one is None else one
+    both: NDArray[np.bool_] = one & other
+    return both
 
 
 def _with_null(
@@ -233,12 +300,51 @@ def _look_up(build: pa.ChunkedArray | pa.Array, probe: pa.ChunkedArray | pa.Arra
     return KeyCodes(own, others, max(len(distinct), 1))
 
 
+def _chain(columns: Sequence[KeyCodes]) -> KeyCodes | None:
+    """Return the codes of columns together, which are looked up by that with most of its own.
+
+    The rows that have one of its codes are looked through for the others. None where these are
+    many for one code.
+    """
+    from raydb.kernels.codecs.key_loops import (  # noqa: PLC0415  (numba: 0.24 s)
+        chain_keys,
+        find_in_chains,
+    )
+
+    first, *others = sorted(columns, key=lambda each: -each.size)
+    rest = functools.reduce(_packed, others)
+    heads = np.full(first.size, -1, np.int32)
+    following = np.empty(len(first.build), np.int32)
+    own = np.empty(len(first.build), np.int64)
+    if not chain_keys(first.build, rest.build, heads, following, own, _STEPS_A_ROW * len(own)):
+        return None
+    found = np.empty(len(first.probe), np.int64)
+    is_found = []
+
+    def compute(start: int, stop: int) -> None:
+        some = slice(start, stop)
+        codes = first.probe[some], rest.probe[some], rest.build
+        most = _STEPS_A_ROW * (stop - start)
+        is_found.append(find_in_chains(*codes, heads, following, found[some], most))
+
+    in_morsels(len(found), compute)
+    return KeyCodes(own, found, max(len(own), 1)) if all(is_found) else None
+
+
 def _combine(first: KeyCodes, second: KeyCodes) -> KeyCodes:
-    """Return the codes of two columns together."""
-    row_count = len(first.build) + len(first.probe)
+    """Return the codes of two columns together, renumbered where they may be many."""
+    packed = _packed(first, second)
+    if packed.size <= _most_codes(len(packed.build) + len(packed.probe)):
+        return packed
+    return _encode_integers(packed.build, packed.build >= 0, packed.probe, packed.probe >= 0)
+
+
+def _packed(first: KeyCodes, second: KeyCodes) -> KeyCodes:
+    """Return the codes of two columns as one number."""
+    is_small = len(first.build) + len(first.probe) < MANY_CODES
 
     def pack(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
-        if row_count < MANY_CODES:
+        if is_small:
             return np.where((one < 0) | (other < 0), -1, one * second.size + other)
         from raydb.kernels.codecs.key_loops import pack_codes  # noqa: PLC0415  (numba: 0.24 s)
 
@@ -252,6 +358,4 @@ def _combine(first: KeyCodes, second: KeyCodes) -> KeyCodes:
         return packed
 
     build, probe = pack(first.build, second.build), pack(first.probe, second.probe)
-    if first.size * second.size <= _most_codes(row_count):
-        return KeyCodes(build, probe, first.size * second.size)
-    return _encode_integers(build, build >= 0, probe, probe >= 0)
+    return KeyCodes(build, probe, first.size * second.size)

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.engine.operators.codes import Word, encode, sort_rows
-from raydb.engine.operators.join.keys import encode_keys, in_morsels
+from raydb.engine.operators.join.keys import encode_keys, find_distinct, in_morsels
 from raydb.engine.operators.join.ranges import (
     Comparison,
     Ranges,
@@ -84,6 +84,12 @@ class Partners:
     places: NDArray[np.int32] | None = None
     ranges: Ranges | None = None
     fulfilled: tuple[Expression, ...] = ()
+
+    @property
+    def probe_count(self) -> int:
+        """The number of probe rows, where each has at most one partner."""
+        assert self.places is not None
+        return len(self.places)
 
     def pair_count(self) -> int:
         """Return the number of pairs."""
@@ -276,6 +282,10 @@ def rows_in_pairs(partners: Partners, row_count: int, *, is_left: bool) -> NDArr
 def _by_keys(
     probe: Side, build: Side, null_safe: Collection[int], *, probe_is_left: bool
 ) -> Partners:
+    if len(build.keys) == 1 and not null_safe:
+        distinct = find_distinct((build.keys[0], build.may_match), (probe.keys[0], probe.may_match))
+        if distinct is not None:
+            return Partners(probe_is_left, places=distinct)
     codes = encode_keys(build.keys, probe.keys, null_safe)
     own = _masked(codes.build, build.may_match)
     others = _masked(codes.probe, probe.may_match)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -50,6 +52,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("always")
 def test_groups_and_partners_are_those_of_a_dictionary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "_STEPS_A_ROW", -1)  # no chains
     draw = np.random.default_rng(3)
     wide = draw.integers(-(2**62), 2**62, 500)
 
@@ -66,3 +69,42 @@ def test_groups_and_partners_are_those_of_a_dictionary(monkeypatch: pytest.Monke
     assert (by_table[1].build == joined.build).all()
     assert (by_table[1].probe == joined.probe).all()
     assert by_table[1].size == joined.size
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("steps", [8, 0, -1], ids=["chains", "too long chains", "no chains"])
+def test_keys_of_several_columns_are_equal_where_all_are(
+    steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "_STEPS_A_ROW", steps)
+    monkeypatch.setattr(keys, "_FEW_CODES", 16)
+    draw = np.random.default_rng(4)
+    ranges = (90, 7, 40)
+
+    def columns(count: int) -> list[pa.Array]:
+        return [
+            pa.array(draw.integers(0, most, count), mask=draw.random(count) < 0.1)
+            for most in ranges
+        ]
+
+    build, probe = columns(300), columns(2000)
+    build[0] = pa.array([*build[0].to_pylist()[:200], *build[0].to_pylist()[:100]])
+    for null_safe in ((), (1,), (0, 1, 2)):
+        for place in range(1, 4):
+            codes = encode_keys(build[:place], probe[:place], null_safe)
+            for own in (build, probe):
+                found = codes.build if own is build else codes.probe
+                expected = _equal(build[:place], own[:place], null_safe)
+                assert ((codes.build[:, None] == found) & (found >= 0) == expected).all()
+            assert max(codes.build.max(), codes.probe.max()) < codes.size
+
+
+def _equal(left: list[pa.Array], right: list[pa.Array], null_safe: tuple[int, ...]) -> Any:
+    """Return for each row on the left and each on the right whether all keys are equal."""
+    found: Any = True
+    for place in range(len(left)):
+        one, other = (side[place].fill_null(-1).to_numpy() for side in (left, right))
+        found = found & (one[:, None] == other)
+        if place not in null_safe:
+            found = found & (one[:, None] >= 0)
+    return found
