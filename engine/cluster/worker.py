@@ -327,11 +327,11 @@ def _run(
                 rows = job.rows(Sources(tables, _no_job, context, memory))
             elif isinstance(job, FetchedRows):
                 assert star is not None
-                rows = look_up(star, FetchedRows(), tables, memory)
+                rows = look_up(star, FetchedRows(), tables, memory).table()
             elif isinstance(job, tuple):
-                rows = run_fused(*job, tables, context.cache, memory)
+                rows = run_fused(*job, tables, context.cache, memory).table()
             else:
-                rows, _ = run_table_job(job, memory)
+                rows = run_table_job(job, memory)[0].table()
         size += rows.nbytes
         check_room(size, f"the rows of '{scan.fact}'")
         found[number] = rows.select(range(len(scan.columns)))

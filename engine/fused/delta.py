@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from raydb.engine.context.memory import Memory
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.fused.table_job import TableJob
+    from raydb.engine.operators.relation import Relation
     from raydb.kernels.backends.backend import PreparedJob
     from raydb.planner.expressions.nodes import Attribute, Expression
     from raydb.planner.plan.nodes import Star
@@ -62,10 +63,10 @@ def run_delta(
     prepared: TableJob | FetchedRows | None,
     tables: Mapping[str, Table],
     memory: Memory,
-) -> tuple[pa.Table, PreparedJob | None]:
+) -> tuple[Relation, PreparedJob | None]:
     """Return the job's rows, and the job of a backend where one has scanned them.
 
-    They are columns 'c<number>' of the keys, then of the aggregates. Raises DataError for a value
+    Raises DataError for a value
     that cannot be computed.
     """
     if not (prepared is None or isinstance(prepared, FetchedRows)):
@@ -81,7 +82,7 @@ def _with_rest(job: DeltaScan, tables: Mapping[str, Table]) -> tuple[Table, Mapp
     return rest, {**tables, rest.name: rest}
 
 
-def look_up(star: Star, rows: FetchedRows, tables: Mapping[str, Table], memory: Memory) -> pa.Table:
+def look_up(star: Star, rows: FetchedRows, tables: Mapping[str, Table], memory: Memory) -> Relation:
     """Return the rows of a star, whose attributes are fetched for every row."""
     fact = tables[star.fact]
     count = fact.live_count
@@ -100,14 +101,13 @@ def look_up(star: Star, rows: FetchedRows, tables: Mapping[str, Table], memory: 
         mask = pc.fill_null(evaluate(_all_of(star.predicates), inputs, count), fill_value=False)
         inputs = {attribute: column.filter(mask) for attribute, column in inputs.items()}
         count = count_true(mask)
-    groups = aggregate_rows(
+    return aggregate_rows(
         {column: evaluate(key, inputs, count) for column, key in star.keys},
         star.aggregates,
         {each: evaluate(each, inputs, count) for each in dict.fromkeys(values)},
         count,
         memory,
     )
-    return groups.table()
 
 
 def _all_of(conditions: tuple[Expression, ...]) -> Expression:

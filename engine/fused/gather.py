@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.context.memory import Memory
     from raydb.engine.fused.table_scan import Image
+    from raydb.engine.operators.relation import Relation
     from raydb.planner.expressions.nodes import AggregateCall, Call, Expression
     from raydb.planner.plan.nodes.node import Calls
 
@@ -93,17 +94,17 @@ def row_order(image: Image, order: Call) -> Measure:
     return narrow_measure(ranks * count + rows, valid)
 
 
-def read_chosen(table: pa.Table, chosen: Mapping[Column, AggregateCall], image: Image) -> pa.Table:
+def read_chosen(rows: Relation, chosen: Mapping[Column, AggregateCall], image: Image) -> Relation:
     """Return a job's rows with the values of the rows that columns of numbers say."""
+    found = {}
     for column, call in chosen.items():
-        place = table.schema.get_field_index(f"c{column.number}")
-        numbers = table.column(place)
+        numbers = rows.columns[column]
         known = numbers.drop_null().to_numpy() % max(image.row_count, 1) + image.first_row
         values = image.values_at(call.arguments[0], known.astype(np.uint32))
-        is_known = numbers.is_valid().to_numpy()
+        is_known = numbers.is_valid().to_numpy(zero_copy_only=False)
         places = pa.array(np.cumsum(is_known) - 1, mask=~is_known)
-        table = table.set_column(place, table.schema.field(place).name, values.take(places))
-    return table
+        found[column] = values.take(places)
+    return rows.replaced(found) if found else rows
 
 
 def _is_valid(image: Image, expression: Expression) -> NDArray[np.bool_] | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from raydb.engine.fused import delta as fused_delta
 from raydb.engine.fused import table_job
 from raydb.engine.fused.run import TimedJob, prepare_fused, run_fused, run_table_job
+from raydb.engine.operators.relation import Relation, column_name
 from raydb.planner.segments.nodes import SegmentScan
 from raydb.planner.stars.delta import DeltaScan
 from raydb.planner.stars.fused_scan import FusedScanAggregate
@@ -20,8 +21,6 @@ from raydb.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import pyarrow as pa
 
     from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.plans.prepared_plan import PreparedPlan
@@ -46,8 +45,8 @@ class JobRun:
     ran_on: dict[FusedJob, str] = field(default_factory=dict)
     kernel_seconds: dict[FusedScanAggregate, float] | None = None
 
-    def rows(self, job: FusedJob) -> pa.Table:
-        """Return a job's rows: columns 'c<number>' of its keys, then of its aggregates."""
+    def rows(self, job: FusedJob) -> Relation:
+        """Return a job's rows: its keys, then its aggregates."""
         match job:
             case FusedScanAggregate():
                 return self._on_bvh(job)
@@ -58,7 +57,7 @@ class JobRun:
             case SegmentScan():
                 return self._at_workers(job)
 
-    def _on_bvh(self, job: FusedScanAggregate) -> pa.Table:
+    def _on_bvh(self, job: FusedScanAggregate) -> Relation:
         self.used.add(job.bvh)
         jobs = self.prepared.jobs
         if job not in jobs:
@@ -71,7 +70,7 @@ class JobRun:
             self.kernel_seconds[job] = timed.seconds
         return self._noted(job, groups, jobs[job])
 
-    def _on_table(self, scan: FusedTableScan) -> pa.Table:
+    def _on_table(self, scan: FusedTableScan) -> Relation:
         known = table_job.known_row(scan, self.tables)
         if known is not None:
             self.ran_on[scan] = "what is known of the table"
@@ -88,7 +87,7 @@ class JobRun:
                 )
             return self._noted(scan, *run_table_job(job, memory))
 
-    def _on_newer_rows(self, delta: DeltaScan) -> pa.Table:
+    def _on_newer_rows(self, delta: DeltaScan) -> Relation:
         deltas = self.prepared.deltas
         if delta not in deltas:
             deltas[delta] = fused_delta.prepare_delta(delta, self.tables, self.context.cache)
@@ -97,7 +96,7 @@ class JobRun:
                 delta, *fused_delta.run_delta(delta, deltas[delta], self.tables, memory)
             )
 
-    def _at_workers(self, job: SegmentScan) -> pa.Table:
+    def _at_workers(self, job: SegmentScan) -> Relation:
         cluster = self.context.queries.cluster
         assert cluster is not None
         found = cluster.rows(job, self.tables, self.context)
@@ -108,9 +107,10 @@ class JobRun:
         if job.bvh:
             self.used.add(job.bvh)
         self.ran_on[job] = found.said
-        return found.rows
+        columns = {column: found.rows.column(column_name(column)) for column in job.columns}
+        return Relation(columns, found.rows.num_rows)
 
-    def _noted(self, job: FusedJob, groups: pa.Table, made: PreparedJob | None) -> pa.Table:
+    def _noted(self, job: FusedJob, groups: Relation, made: PreparedJob | None) -> Relation:
         """Keep what a prepared job says of its run."""
         if made is not None:
             self.context.warnings.extend(made.warnings())

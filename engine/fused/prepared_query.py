@@ -115,7 +115,7 @@ class FilledQuery:
         """Return the rows of the query from what the job has found."""
         plan = self.plan()
         assert plan.post_aggregate is not None
-        return plan.post_aggregate.rows(decode_groups(self._made(), groups))
+        return plan.post_aggregate.rows(decode_groups(self._made(), groups).table())
 
     def plan(self) -> PreparedPlan:
         """Return the plan, its job prepared."""

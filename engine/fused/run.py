@@ -16,6 +16,8 @@ import pyarrow as pa
 
 from raydb.engine.fused import gather, table_scan
 from raydb.engine.fused.fold_values import Groups, count_values, finish, fold_values, renumber
+from raydb.engine.operators.relation import joined
+from raydb.engine.operators.scan.late_rows import Late, LateRows
 from raydb.kernels.backends.aggregates import AGGREGATES, WIDE
 from raydb.kernels.backends.backend import Accumulator, FusedResult
 from raydb.kernels.backends.cpu.cpu_backend import CpuBackend
@@ -26,6 +28,8 @@ from raydb.kernels.bvh.bvh import Measure, narrow_measure
 from raydb.kernels.bvh.encode import EncodedColumn, encode_column, join_codes
 from raydb.kernels.codecs.arrow_numbers import to_numbers
 from raydb.late import pc
+from raydb.planner.expressions.nodes import Column
+from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -35,16 +39,23 @@ if TYPE_CHECKING:
     from raydb.engine.context.memory import Memory
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.engine.fused.table_job import TableJob
+    from raydb.engine.operators.relation import Relation
     from raydb.kernels.backends.backend import PreparedJob
     from raydb.kernels.backends.cpu.cpu_backend import CpuJob
     from raydb.kernels.backends.cpu.runs import Runs
     from raydb.kernels.backends.cpu.states import CpuStates
     from raydb.kernels.bvh.bvh import Bvh
-    from raydb.planner.expressions.nodes import AggregateCall, Column, Expression
-    from raydb.planner.stars.fused_scan import FusedScanAggregate, JobCells
+    from raydb.planner.expressions.nodes import AggregateCall, Expression
+    from raydb.planner.stars.fused_scan import FusedScanAggregate, GroupPart, JobCells
     from raydb.storage.tables.table import Table
 
 T = TypeVar("T")
+
+# The number of a group beside its columns, which have numbers from 0 on; codes of keys come before.
+_NUMBER = Column(-(2**62), "group", pa.int64())
+
+# The keys of no more groups are decoded at once.
+_FEW_GROUPS = 4096
 
 
 def prepare_fused(plan: FusedScanAggregate) -> PreparedJob:
@@ -131,8 +142,8 @@ def run_fused(
     tables: Mapping[str, Table],
     cache: DerivedCache,
     memory: Memory,
-) -> pa.Table:
-    """Return the plan's rows: columns 'c<number>' of the keys, then of the aggregates.
+) -> Relation:
+    """Return the plan's rows: the columns of the keys, then of the aggregates.
 
     cache: what was made of whole columns before. Raises DataError when a sum does not fit its type.
     """
@@ -142,7 +153,7 @@ def run_fused(
     return _run_by_row(plan, prepared, image, memory)
 
 
-def run_table_job(job: TableJob, memory: Memory) -> tuple[pa.Table, PreparedJob | None]:
+def run_table_job(job: TableJob, memory: Memory) -> tuple[Relation, PreparedJob | None]:
     """Return a scan's rows as `run_fused` does, and the job of a backend where one has run it."""
     made = None
     if job.scan is not None:
@@ -158,7 +169,7 @@ def run_table_job(job: TableJob, memory: Memory) -> tuple[pa.Table, PreparedJob 
     return gather.read_chosen(rows, job.chosen, job.image), made
 
 
-def decode_groups(plan: FusedScanAggregate, result: FusedResult) -> pa.Table:
+def decode_groups(plan: FusedScanAggregate, result: FusedResult) -> Relation:
     """Return the rows of a direct plan from what its job gave; errors as in `run_fused`."""
     counted = count_values(plan, result)
     if counted is not None:
@@ -166,41 +177,57 @@ def decode_groups(plan: FusedScanAggregate, result: FusedResult) -> pa.Table:
     numbers = result.occurring if plan.keys else np.arange(len(result.rows))
     if len(numbers) < len(result.rows):
         result = FusedResult(result.rows[numbers], tuple(v[numbers] for v in result.values))
-    return _table_of(plan, Groups(numbers, (), result))
+    return _rows_of(plan, Groups(numbers, (), result))
 
 
-def _table_of(
+def _rows_of(
     plan: FusedScanAggregate, groups: Groups, known: dict[Column, pa.Array] | None = None
-) -> pa.Table:
+) -> Relation:
     """Fold the values that are hidden keys, and decode; the columns of `known` are there."""
     if plan.value_parts:
         return _decoded(plan, *fold_values(plan, groups))
     return _decoded(plan, groups, known or {})
 
 
-def _decoded(plan: FusedScanAggregate, groups: Groups, columns: dict[Column, pa.Array]) -> pa.Table:
-    """Decode the groups and order the columns; some may be known."""
-    columns |= _decode_parts(plan, groups.numbers)
-    for (column, _), key in zip(plan.residual_keys, groups.residual_keys, strict=True):
-        columns[column] = key.values.take(pa.array(key.codes))
-    for column, call in plan.aggregates:
-        if column not in columns:
-            columns[column] = _decode(plan, call, groups.result)
-    ordered = [column for column, _ in (*plan.keys, *plan.aggregates)]
-    return pa.table(
-        [columns[column] for column in ordered], names=[f"c{c.number}" for c in ordered]
-    )
-
-
-def _decode_parts(plan: FusedScanAggregate, groups: NDArray[np.int64]) -> dict[Column, pa.Array]:
-    """Return the encoded keys' values of each group number."""
-    columns = {}
+def _decoded(
+    plan: FusedScanAggregate, groups: Groups, stored: dict[Column, pa.Array | pa.ChunkedArray]
+) -> Relation:
+    """Return the groups' rows; of many groups keys are late, and some columns may be stored."""
+    late: dict[Column, Late] = {}
     for part in plan.parts:
-        places = groups // part.stride % part.count
-        chosen = pa.array(places if part.chosen is None else part.chosen[places])
-        for column, values in zip(part.columns, part.tuples, strict=True):
-            columns[column] = values.take(chosen)
-    return columns
+        late |= _keys_of(part)
+    for place, ((column, _), key) in enumerate(
+        zip(plan.residual_keys, groups.residual_keys, strict=True), start=1
+    ):
+        codes = replace(_NUMBER, number=_NUMBER.number - place)
+        stored[codes] = pa.array(key.codes)
+        late[column] = Late(codes, key.values.take)
+    stored[_NUMBER] = pa.array(groups.numbers)
+    for column, call in plan.aggregates:
+        if column not in stored and column not in late:
+            stored[column] = _decode(plan, call, groups.result)
+    columns = [column for column, _ in (*plan.keys, *plan.aggregates)]
+    rows = LateRows.of(columns, stored, late, len(groups.numbers))
+    return rows if rows.row_count > _FEW_GROUPS else rows.plain()
+
+
+def _keys_of(part: GroupPart) -> dict[Column, Late]:
+    """Return how the keys of a hierarchy come from the numbers of groups."""
+    last: list[tuple[pa.Array | pa.ChunkedArray, pa.Array]] = []
+
+    def places_of(numbers: pa.Array | pa.ChunkedArray) -> pa.Array:
+        """Return which of the key tuples those of the groups are; all keys are of the same."""
+        if not (last and last[0][0] is numbers):
+            places = joined(numbers).to_numpy().view(np.uint64) // np.uint64(part.stride)
+            places = (places % np.uint64(part.count)).view(np.int64)
+            chosen = pa.array(places if part.chosen is None else part.chosen[places])
+            last[:] = [(numbers, chosen)]
+        return last[0][1]
+
+    def late(values: pa.Array) -> Late:
+        return Late(_NUMBER, lambda numbers: values.take(places_of(numbers)))
+
+    return {column: late(values) for column, values in zip(part.columns, part.tuples, strict=True)}
 
 
 class _Rows:
@@ -243,7 +270,7 @@ def _run_by_row(
     prepared: PreparedJob | TimedJob,
     image: table_scan.Image,
     memory: Memory,
-) -> pa.Table:
+) -> Relation:
     """Locate rows, apply what the BVH does not encode, and accumulate (RayDB, section 4.5)."""
     places, groups = prepared.locate()
     rows = _Rows(plan, places, image)
@@ -278,7 +305,7 @@ def _run_by_row(
         known = gather.fold_gathered(
             plan.gathered, rows.evaluate, numbers, len(tuples), memory, len(rows.places)
         )
-    return _table_of(plan, Groups.of_tuples(keys, tuples, result), known)
+    return _rows_of(plan, Groups.of_tuples(keys, tuples, result), known)
 
 
 def _measure(

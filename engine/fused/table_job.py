@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.engine.fused.table_scan import Image, ImageHierarchy
+from raydb.engine.operators.relation import Relation
 from raydb.kernels.backends.cpu.scan import ScanColumn, launch_scan, prepare_scan
 from raydb.planner.expressions.nodes import Attribute, Expression, attributes_of
 from raydb.planner.stars.answers import asks_values, chosen_row, may_be_accumulated
@@ -86,7 +87,7 @@ class TableJob:
         return found
 
 
-def known_row(scan: FusedTableScan, tables: Mapping[str, Table]) -> pa.Table | None:
+def known_row(scan: FusedTableScan, tables: Mapping[str, Table]) -> Relation | None:
     """Return the one row of a scan that asks for what is known of a table; None for others.
 
     These are counts, and the least and greatest of whole numbers where no row is masked.
@@ -100,8 +101,8 @@ def known_row(scan: FusedTableScan, tables: Mapping[str, Table]) -> pa.Table | N
         value = _known_value(call, table)
         if value is None:
             return None
-        columns[f"c{column.number}"] = value.cast(call.type)
-    return pa.table(columns)
+        columns[column] = value.cast(call.type)
+    return Relation(columns, 1)
 
 
 def _known_value(call: AggregateCall, table: Table) -> pa.Array | None:

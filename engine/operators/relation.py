@@ -82,11 +82,11 @@ class Relation:
 
     @property
     def stored(self) -> Relation:
-        """The rows as they lie in memory, see `PackedRows`."""
+        """The rows as they lie in memory, see `LateRows`."""
         return self
 
     def plain(self) -> Relation:
-        """Return the rows with all columns of their types, see `PackedRows`."""
+        """Return the rows with all columns of their types, see `LateRows`."""
         return self
 
     def rows_within(self, size_bytes: int, beside: int = 0) -> int:
@@ -108,6 +108,14 @@ class Relation:
         if chosen == list(self.columns):
             return self
         return Relation({column: self.columns[column] for column in chosen}, self.row_count)
+
+    def replaced(self, columns: Mapping[Column, pa.ChunkedArray | pa.Array]) -> Relation:
+        """Return the rows with other values of some columns."""
+        return Relation({**self.columns, **columns}, self.row_count)
+
+    def renamed(self, columns: Mapping[Column, Column]) -> Relation:
+        """Return the rows with new columns in the place of old ones."""
+        return Relation({new: self.columns[old] for new, old in columns.items()}, self.row_count)
 
     def slice(self, offset: int, count: int) -> Relation:
         """Return at most `count` rows from row `offset` on, without a copy."""

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 class Sources:
     """Where rows come from: stored tables, the jobs of the fused path, and other nodes.
 
-    `run_fused` runs a fused job and names its columns as `run_plan` does.
+    `run_fused` runs a fused job.
     `context` is the statement's, and `memory` the plan's; `trace` notes what each node does.
     `shared` keeps the rows of common tables, all their columns, `working` those of working tables
     and `recurring` those of all steps so far; `deferred` keeps the plans of stars that were planned
@@ -86,7 +86,7 @@ class Sources:
     """
 
     tables: Mapping[str, Table]
-    run_fused: Callable[[FusedJob], pa.Table]
+    run_fused: Callable[[FusedJob], Relation]
     context: StatementContext
     memory: Memory = field(default_factory=Memory)
     trace: Trace | None = None
@@ -161,8 +161,7 @@ def _run_search(plan: SearchRows, columns: Sequence[Column], sources: Sources) -
 
 
 def _run_job(plan: FusedJob, columns: Sequence[Column], sources: Sources) -> Relation:
-    table = sources.run_fused(plan)
-    return Relation({c: table.column(column_name(c)) for c in columns}, table.num_rows)
+    return sources.run_fused(plan).select(columns)
 
 
 def _run_segment_rows(plan: SegmentRows, columns: Sequence[Column], sources: Sources) -> Relation:

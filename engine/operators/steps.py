@@ -20,6 +20,7 @@ from raydb.engine.operators.relation import (
     morsel_rows,
 )
 from raydb.engine.operators.scan import lookup, scan
+from raydb.engine.operators.scan.late_rows import LateRows
 from raydb.engine.operators.values import series_blocks
 from raydb.interrupts import check_interrupt
 from raydb.late import pc
@@ -285,17 +286,20 @@ def steps_of(plan: _Step, live: frozenset[Column], sources: Sources) -> Steps:
             steps[-1] = sources.trace.step(node, steps[-1])
         node = node.source
     predicate = conjunction(lowest) if lowest else None
-    run = _in_a_row(steps)
+    # What is only renamed is a job's groups still, whose keys are made where they are read.
+    run = _in_a_row(steps, keeps_late=renames_only and not isinstance(node, Scan))
     return Steps(node, run, live, renames_only, predicate, one_by_one, chosen)
 
 
-def _in_a_row(steps: Sequence[Callable[[Relation], Relation]]) -> Callable[[Relation], Relation]:
-    """Return the function that runs steps, the last one first."""
+def _in_a_row(
+    steps: Sequence[Callable[[Relation], Relation]], *, keeps_late: bool = False
+) -> Callable[[Relation], Relation]:
+    """Return the function that runs steps, the last one first; columns that are late may be so."""
 
     def run(rows: Relation) -> Relation:
         for step in reversed(steps):
             rows = step(rows)
-        return rows.plain()
+        return rows if keeps_late else rows.plain()
 
     return run
 
@@ -423,8 +427,11 @@ def _compute_step(
     items: Sequence[tuple[Column, Expression]],
 ) -> Callable[[Relation], Relation]:
     """Return a function that computes columns."""
+    names = {new: old for new, old in items if isinstance(old, Column) and old.type == new.type}
 
     def run(rows: Relation) -> Relation:
+        if isinstance(rows, LateRows) and len(names) == len(items):
+            return rows.renamed(names)
         inputs, count = rows.columns, rows.row_count
         values: dict[Column, pa.ChunkedArray | pa.Array] = {}
         for column, expression in items:

@@ -75,8 +75,8 @@ def run(prepared: PreparedPlan, context: StatementContext) -> Result:
         rows = _run_plan(prepared, jobs)
     else:
         groups = jobs.rows(post_aggregate.job)
-        few = groups.num_rows <= FEW_ROWS
-        rows = post_aggregate.rows(groups) if few else _run_plan(prepared, jobs, groups)
+        few = groups.row_count <= FEW_ROWS
+        rows = post_aggregate.rows(groups.table()) if few else _run_plan(prepared, jobs, groups)
     _end_run(jobs)
     return _result(rows, prepared)
 
@@ -99,7 +99,7 @@ def repeat(prepared: PreparedPlan, context: StatementContext) -> Result:
     context.warnings.extend(prepared.jobs[job].warnings())
 
     def table() -> pa.Table:
-        return post_aggregate.rows(decode_groups(job, groups))
+        return post_aggregate.rows(decode_groups(job, groups).table())
 
     rows = row_fast_path.fast_rows(fast_path, job.parts, groups, table)
     if rows is not None:
@@ -264,7 +264,7 @@ def _end_run(jobs: JobRun) -> None:
 def _run_plan(
     prepared: PreparedPlan,
     jobs: JobRun,
-    groups: pa.Table | None = None,
+    groups: Relation | None = None,
     trace: tracing.Trace | None = None,
 ) -> pa.Table:
     """Run a plan; groups: those of its only fused job, where that has run."""

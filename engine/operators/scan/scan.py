@@ -28,8 +28,9 @@ from raydb.engine.operators.relation import (
     joined,
 )
 from raydb.engine.operators.scan.comparisons import comparisons_of
-from raydb.engine.operators.scan.packed_rows import PackedRows
+from raydb.engine.operators.scan.late_rows import Late, LateRows
 from raydb.interrupts import check_interrupt
+from raydb.kernels.codecs.packed_decimals import widened_column
 from raydb.late import pc
 from raydb.planner.expressions.columns.arrays import count_true
 from raydb.planner.expressions.evaluator import evaluate
@@ -114,8 +115,12 @@ def scan_table(
     if not packed:
         return found
     named = {stored[column]: some for column, some in found.columns.items()}
-    are_packed = [column for column in columns if column.name in packed]
-    return PackedRows.of(named, frozenset(are_packed), found.row_count)
+    late = {
+        column: Late(column, partial(widened_column, kind=column.type))
+        for column in columns
+        if column.name in packed
+    }
+    return LateRows.of(columns, named, late, found.row_count)
 
 
 def decoded_rows(table: Table, columns: Sequence[Column]) -> Relation:

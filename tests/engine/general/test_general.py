@@ -320,7 +320,7 @@ def test_fused_jobs_are_handed_over(db):
     calls = ((total, AggregateCall("sum", (lit(1, INT64),), INT64)),)
     star = Star("t", ("t",), (), ((key, lit("?", TEXT)),), calls)
     job = FusedTableScan(star, "cpu", "", "", 3)
-    result = pa.table({f"c{key.number}": ["a", "b"], f"c{total.number}": [1, 2]})
+    result = relation.Relation({key: pa.array(["a", "b"]), total: pa.array([1, 2])}, 2)
     plan = Limit(Sort(job, (SortKey(total, descending=True),)), 1, 0)
     table = run_plan(plan, Sources({}, {job: result}.__getitem__, statement_context()))
     assert rows_of(table) == [("b", 2)]
