@@ -202,7 +202,8 @@ def _decoded(
         codes = replace(_NUMBER, number=_NUMBER.number - place)
         stored[codes] = pa.array(key.codes)
         late[column] = Late(codes, key.values.take)
-    stored[_NUMBER] = pa.array(groups.numbers)
+    if plan.parts:
+        stored[_NUMBER] = pa.array(groups.numbers)
     for column, call in plan.aggregates:
         if column not in stored and column not in late:
             stored[column] = _decode(plan, call, groups.result)
