@@ -120,6 +120,9 @@ class CalibrationInfo:
 Place = tuple[str, str]
 """A database and one of its schemas."""
 
+# Of so many names it is kept what they mean.
+_MOST_KNOWN = 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -144,6 +147,7 @@ class Relations:
     is the name. views: the text of each view's query, by its key. schemas: those of each database
     beside main. current: the place of names that name none and are not those of temporary tables.
     macros: the same of macros, whose definitions are in the place of views; None if there are none.
+    known: what names were found to mean, which each statement asks again.
     """
 
     databases: Mapping[str, Mapping[str, str]]
@@ -151,6 +155,9 @@ class Relations:
     schemas: Mapping[str, Iterable[str]]
     current: Place = (CATALOG, MAIN)
     macros: Relations | None = None
+    known: dict[tuple[str, bool, tuple[Place, ...]], Found] = field(
+        default_factory=dict, compare=False
+    )
 
     def places(
         self, qualifiers: Sequence[str] = (), inside: Place | None = None
@@ -185,8 +192,17 @@ class Relations:
         """Return the name of a schema as it was made, None if there is none such."""
         return find_object(name, (MAIN, *self.schemas.get(database, ())), "schema")
 
-    def find(self, name: str, places: Iterable[Place]) -> Found | None:
+    def find(self, name: str, places: tuple[Place, ...]) -> Found | None:
         """Return the first table or view of a name; None where there is none such."""
+        key = name, isinstance(name, Unquoted), places
+        found = self.known.get(key)
+        if found is None and (found := self._found(name, places)) is not None:
+            if len(self.known) >= _MOST_KNOWN:
+                self.known.clear()
+            self.known[key] = found
+        return found
+
+    def _found(self, name: str, places: Iterable[Place]) -> Found | None:
         for place in places:
             known = self.databases.get(place[0], {})
             found = find_object(in_schema(name, place[1]), known, "table")

@@ -24,7 +24,8 @@ Statement = TypeVar("Statement", bound=ast.Statement)
 
 def expanded(statement: T, context: StatementContext) -> T:
     """Return a statement in which no macro is called."""
-    return sql.expand_macros(statement, context.all_databases.relations)
+    relations = context.queries.cache.relations(context.all_databases)
+    return sql.expand_macros(statement, relations)
 
 
 def settled(statement: Statement, context: StatementContext) -> Statement:

@@ -81,11 +81,13 @@ def collation_of(expression: Expression) -> str:
 
 def common_collation(operands: Sequence[Expression]) -> str:
     """Return the collation of texts; raises ProgrammingError where they have several."""
-    found = dict.fromkeys(filter(None, map(collation_of, operands)))
+    found = dict.fromkeys([name for each in operands if (name := collation_of(each))])
+    if not found:
+        return ""
     if len(found) > 1:
         names = " and ".join(found)
         raise ProgrammingError(f"texts of the collations {names} do not go together")
-    return next(iter(found), "")
+    return next(iter(found))
 
 
 def collation_of_elements(values: Expression) -> str:
@@ -102,11 +104,13 @@ def compared_by(operands: Sequence[Expression]) -> str:
 
     That of SET default_collation is for what is text alone.
     """
-    if all(operand.type != TEXT for operand in operands):
+    texts = [each for each in operands if each.type == TEXT]
+    if not texts:
         return ""
-    found = common_collation(operands)
-    if not found and all(each.type == TEXT or pa.types.is_null(each.type) for each in operands):
-        found = default_collation()
+    found = common_collation(texts)
+    if not found and (default := default_collation()):
+        others = [each for each in operands if each.type != TEXT]
+        found = default if all(pa.types.is_null(each.type) for each in others) else ""
     return "" if found == BINARY else found
 
 

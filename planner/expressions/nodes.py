@@ -90,13 +90,14 @@ class Lambda:
 
 
 class _Judged:
-    """What `registry.may_raise` and `has_subquery` have found of a call, for rules ask every part.
+    """What was found of a call, for rules ask every part: `registry.may_raise` and others below.
 
     hashed: its hash, which is that of all parts.
     """
 
-    __slots__ = ("has_subquery", "hashed", "may_raise")
+    __slots__ = ("attributes", "has_subquery", "hashed", "may_raise")
 
+    attributes: frozenset[Attribute]
     has_subquery: bool
     hashed: int
     may_raise: bool
@@ -246,10 +247,16 @@ def columns_of(*expressions: Expression) -> frozenset[Column]:
 
 def attributes_of(*expressions: Expression) -> frozenset[Attribute]:
     """Return the attributes that any of the expressions reads."""
-    match expressions:
-        case (Attribute() as only,):
-            return frozenset((only,))
-    return frozenset(_leaves_of([*expressions], Attribute))
+    if len(expressions) != 1:
+        return frozenset[Attribute]().union(*map(attributes_of, expressions))
+    (only,) = expressions
+    if type(only) is not Call:  # nothing is derived from these
+        return frozenset(_leaves_of([only], Attribute))
+    known: frozenset[Attribute] | None = getattr(only, "attributes", None)
+    if known is None:
+        known = frozenset(_leaves_of([only], Attribute))
+        object.__setattr__(only, "attributes", known)
+    return known
 
 
 def has_subquery(expression: Expression) -> bool:

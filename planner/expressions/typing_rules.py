@@ -23,7 +23,7 @@ from raydb.planner.expressions.literals import (
     natural,
     read_string,
 )
-from raydb.planner.expressions.nodes import Call, Expression, Literal
+from raydb.planner.expressions.nodes import Call, Column, Expression, Literal
 from raydb.planner.expressions.types import (
     BOOLEAN,
     COMPARED_PRECISION,
@@ -226,14 +226,21 @@ _COMPARED_AS_THEY_ARE = frozenset(
         *(pa.decimal128(1), pa.date32(), TIMESTAMP),
     )
 )
+_WHOLE = frozenset(kind.id for kind in (pa.int8(), pa.int16(), INTEGER, pa.int64()))
 
 
 def compare(function: str, left: Expression, right: Expression) -> Call:
     """Return a comparison: equal, not_equal, less, less_equal, greater or greater_equal."""
     kind = left.type
+    is_computed = not isinstance(left, Literal)
+    if is_computed and isinstance(right, Literal) and _WHOLE.issuperset((kind.id, right.type.id)):
+        right = right if right.type == kind else convert(right, kind) or right
     if kind.id in _COMPARED_AS_THEY_ARE and kind == right.type:
         return Call(function, (left, right), BOOLEAN)
     both = left, right
+    is_plain = isinstance(left, Column) and isinstance(right, Column | Literal)
+    if is_plain and kind == TEXT and right.type == TEXT and not compared_by(both):
+        return Call(function, both, BOOLEAN)
     operands = comparable(*(_with_members(both) if function in ("equal", "not_equal") else both))
     operands = collated_keys(operands, compared_by(both))
     if function not in ("equal", "not_equal") and not has_order(operands[0].type):

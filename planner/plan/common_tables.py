@@ -149,11 +149,19 @@ def _add_node(node: Any, found: set[type | str], *, is_top: bool) -> None:
             found.add(KEYS_ALONE)
         if len(node.keys) > 1 and any(type(key) is not Column for _, key in node.keys):
             found.add(COMPUTED_KEYS)
-    elif not node.source_fields:
-        types = [column.type for column in node.columns]
-        if not _PLAIN_KINDS.issuperset(map(type, types)) and any(map(has_enums, types)):
-            found.add(EnumType)
+    elif not node.source_fields and _holds_enums(node):
+        found.add(EnumType)
     found.add(kind)
+
+
+def _holds_enums(leaf: Node) -> bool:
+    """Whether a leaf has values of an ENUM; that of a table is one of many plans."""
+    known: bool | None = getattr(leaf, "holds_enums", None)
+    if known is None:
+        types = [column.type for column in leaf.columns]
+        known = not _PLAIN_KINDS.issuperset(map(type, types)) and any(map(has_enums, types))
+        object.__setattr__(leaf, "holds_enums", known)
+    return known
 
 
 def _add_expressions(expressions: list[Expression], found: set[type | str]) -> list[Plan]:

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 def merge_joins(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Merge inner joins and filters into n-ary joins whose conditions are conjuncts."""
-    plan = plan.map_sources(lambda source: merge_joins(source, catalog), leaves=False)
     match plan:
         case Filter(source=InnerJoin() | Filter()) | InnerJoin():
             sources, conditions = _collect(plan)
-            return InnerJoin(tuple(sources), tuple(dict.fromkeys(conditions)))
+            merged = [
+                merge_joins(each, catalog) if each.source_fields else each for each in sources
+            ]
+            return InnerJoin(tuple(merged), tuple(dict.fromkeys(conditions)))
         case _:
-            return plan
+            return plan.map_sources(lambda source: merge_joins(source, catalog), leaves=False)
 
 
 def _collect(plan: Plan) -> tuple[list[Plan], list[Expression]]:

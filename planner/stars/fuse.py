@@ -281,15 +281,14 @@ def highest_scores(star: Star, bvhs: Iterable[BvhInfo]) -> list[int]:
     scanned = scanned_attributes(star)
     calls = [call for _, call in star.aggregates]
     arguments = {argument for call in calls for argument in call.arguments}
+    keys = [key for _, key in star.keys]
     scores = []
     for bvh in bvhs:
         held = encoded_by(bvh)
-        encoded = [key for _, key in star.keys]
+        encoded = [*keys]
         encoded += [call.arguments[0] for call in calls if needs_values(call, held.measures)]
-        group_by = [
-            expression for expression in encoded if hierarchy_of(expression, bvh) is not None
-        ]
+        group_by = sum([hierarchy_of(expression, bvh) is not None for expression in encoded])
         in_scan = len(scanned & held.scanned)
-        score = len(arguments & held.measures) + len(group_by) + SCAN_WEIGHT * in_scan
+        score = len(arguments & held.measures) + group_by + SCAN_WEIGHT * in_scan
         scores.append(score)
     return scores

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from raydb.errors import ProgrammingError, did_you_mean
@@ -167,9 +168,18 @@ def _row_id(row_number: Column | None) -> Expression | None:
     return None if row_number is None else cast(row_number, BIGINT)
 
 
-def join_scopes(left: Scope, right: Scope) -> Scope:
+def join_scopes(*scopes: Scope) -> Scope:
     """Return the scope of a join; a name may be used twice for tables of two databases only."""
-    for table in right.tables:
+    tables = tuple([table for scope in scopes for table in scope.tables])
+    visible = tuple(chain.from_iterable([scope.visible for scope in scopes]))
+    if len({table.name.lower() for table in tables}) < len(tables):
+        for place in range(len(scopes) - 1, 0, -1):
+            _refuse_same_names(scopes[place - 1], scopes[place:])
+    return Scope(tables, visible)
+
+
+def _refuse_same_names(left: Scope, others: Sequence[Scope]) -> None:
+    for table in (table for other in others for table in other.tables):
         for used in left.tables:
             if not table.name or not is_same(used.name, table.name):
                 continue
@@ -177,7 +187,6 @@ def join_scopes(left: Scope, right: Scope) -> Scope:
                 raise ProgrammingError(
                     f"table name '{used.name}' is used twice in FROM; give one of them an alias"
                 )
-    return Scope(left.tables + right.tables, left.visible + right.visible)
 
 
 def merge_columns(scope: Scope, merged: Sequence[Visible], replaced: Sequence[Visible]) -> Scope:

@@ -13,6 +13,8 @@ from raydb.sql.parse.nodes import walk
 from raydb.sql.parse.schema_names import resolve_schema
 from raydb.sql.parse.searched_tables import name_searched_tables
 
+_SETTLED = frozenset((exp.Column, exp.WindowSpec, exp.CTE, exp.Table, exp.Lateral))
+
 
 def settle(tree: exp.Expr, text: str) -> list[exp.Expr]:
     """Let a tree say what sqlglot leaves as it was written: words, paths, tables and schemas.
@@ -21,7 +23,7 @@ def settle(tree: exp.Expr, text: str) -> list[exp.Expr]:
     UnexpectedToken for a list of USING KEY that is no SQL.
     """
     nodes = walk(tree)
-    for node in tuple(nodes):
+    for node in [each for each in nodes if type(each) in _SETTLED]:
         if type(node) is exp.Column:
             if "db" in node.args:
                 resolve_schema(node)

@@ -408,14 +408,15 @@ class Table:
 
     def null_count(self, name: str) -> int:
         """Count a column's NULLs in the visible rows; the number is kept."""
-        if not self.definition.schema.field(name).nullable:
-            return 0
-        if name not in self._null_counts:
-            count = self.rows.null_count(name)
-            if count and self.live is not None:
-                count = int(self.live_column(name).null_count)
-            self._null_counts[name] = count
-        return self._null_counts[name]
+        known = self._null_counts.get(name)
+        if known is None:
+            known = 0
+            if self.definition.schema.field(name).nullable:
+                known = self.rows.null_count(name)
+            if known and self.live is not None:
+                known = int(self.live_column(name).null_count)
+            self._null_counts[name] = known
+        return known
 
     def sample(self, name: str) -> pa.Array:
         """Return a column's values in some visible rows, the same for each column; they are kept.

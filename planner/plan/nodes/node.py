@@ -47,8 +47,9 @@ class Node:
     """
 
     # What was found of the node, as every rule asks: `column_set`, and what `common_tables` tells.
-    __slots__ = ("_column_set", "mentioned", "where_references")
+    __slots__ = ("_column_set", "holds_enums", "mentioned", "where_references")
     _column_set: frozenset[Column]
+    holds_enums: bool
     where_references: int
     mentioned: Mentioned
 

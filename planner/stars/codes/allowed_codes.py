@@ -106,21 +106,24 @@ def _compared(
 def comparisons(predicate: Expression) -> list[tuple[str, Attribute, Literal]] | None:
     """Return the comparisons of which one must be true, None for a predicate of another form."""
     match predicate:
+        case Call(function, (Attribute() as attribute, Literal() as constant)):
+            compared = [("equal" if function == "in" else function, attribute, constant)]
+        case Call(function, (Literal() as constant, Attribute() as attribute)):
+            compared = [(_MIRRORED.get(function, ""), attribute, constant)]
         case Call(function="or", arguments=arguments):
             found = [comparisons(each) for each in arguments]
             known = [each for each in found if each is not None]
             return [one for each in known for one in each] if len(known) == len(found) else None
         case Call(function="in", arguments=(Attribute() as attribute, *items)):
             compared = [("equal", attribute, item) for item in items if isinstance(item, Literal)]
-            is_whole = len(compared) == len(items)
-        case Call(function, (Attribute() as attribute, Literal() as constant)):
-            compared, is_whole = [(function, attribute, constant)], True
-        case Call(function, (Literal() as constant, Attribute() as attribute)):
-            compared, is_whole = [(_MIRRORED.get(function, ""), attribute, constant)], True
+            if len(compared) < len(items):
+                return None
         case _:
             return None
-    is_known = all(each[0] in _RANGES and each[2].type == each[1].type for each in compared)
-    return compared if is_whole and is_known else None
+    for function, attribute, constant in compared:
+        if function not in _RANGES or constant.type != attribute.type:
+            return None
+    return compared
 
 
 def rank_ranges(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -244,31 +244,52 @@ def find_by_loop(star: Star, bvh: BvhInfo) -> JobCells | None:
     return keyed.find(keyed.columns(star.keys), conditions.ranks, compared, allowed)
 
 
+# Of each attribute its hierarchy, the values of its level and the ranks of all codes among these.
+_Level: TypeAlias = "tuple[int, Sequence[Any], NDArray[np.int32]]"
+_levels: WeakKeyDictionary[BvhInfo, dict[Attribute, _Level]] = WeakKeyDictionary()
+
+
 def split_conditions(predicates: Sequence[Expression], bvh: BvhInfo) -> Conditions | None:
     """Part predicates by what they become; None where one is not over one hierarchy."""
+    known = _levels.setdefault(bvh, {})
     ranks: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
-    first_ranks: dict[tuple[int, int], int] = {}
+    rank_count = 0
+    first_ranks: dict[int, int] = {}
     compared: list[Compared] = []
     others: list[tuple[Expression, int]] = []
     for place, predicate in enumerate(predicates):
         number = hierarchy_of(predicate, bvh)
         if number is None:
             return None
-        hierarchy = bvh.index.hierarchies[number]
-        found = comparisons(predicate)
-        levels = [bvh.levels[each[1]] for each in found or ()]
-        values = [ranked_values(hierarchy, level) for _, level in levels]
-        if not found or len(found) > MOST_COMPARED or None in values:
+        found = comparisons(predicate) or ()
+        levels = [known.get(each[1]) or _make_level(each[1], bvh, known) for each in found]
+        if not found or len(found) > MOST_COMPARED or None in levels:
             others.append((predicate, number))
             continue
-        for (function, _, literal), level, some in zip(found, levels, values, strict=True):
-            if level not in first_ranks:
-                first_ranks[level] = sum(map(len, ranks))
-                ranks.append(ranks_of(hierarchy, level[1]))
-            assert some is not None
-            head = (place, number, first_ranks[level])
-            compared.append(Compared(head, function, some, literal))
+        for (function, _, literal), level in zip(found, levels, strict=True):
+            assert level is not None
+            _, values, some = level
+            if id(some) not in first_ranks:
+                first_ranks[id(some)] = rank_count
+                rank_count += len(some)
+                ranks.append(some)
+            compared.append(
+                Compared((place, number, first_ranks[id(some)]), function, values, literal)
+            )
     return Conditions(np.concatenate(ranks), tuple(compared), tuple(others))
+
+
+def _make_level(
+    attribute: Attribute, bvh: BvhInfo, known: dict[Attribute, _Level]
+) -> _Level | None:
+    """Return the level of an attribute, and keep it; None for one whose values have no ranks."""
+    number, level = bvh.levels[attribute]
+    hierarchy = bvh.index.hierarchies[number]
+    values = ranked_values(hierarchy, level)
+    if values is None:
+        return None
+    made = known[attribute] = number, values, ranks_of(hierarchy, level)
+    return made
 
 
 _keyed: WeakKeyDictionary[BvhInfo, dict[tuple[Attribute, ...], KeyedBvh]] = WeakKeyDictionary()

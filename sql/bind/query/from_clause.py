@@ -106,9 +106,7 @@ def _is_name(node: exp.Expr) -> bool:
 
 def _cross(done: Sequence[Source], last: Source) -> Source:
     """Return the sources behind commas, each joined with what follows."""
-    for each in reversed(done):
-        last = _inner_join(each, last, ())
-    return last
+    return _inner_join((*done, last), ()) if done else last
 
 
 def _bind_source(node: exp.Expr, binding: Binding) -> Source:
@@ -364,7 +362,7 @@ def _bind_join(
         plan = Apply(apply_kind, left.plan, right.plan, arguments, tuple(conditions))
         return Source(plan, scope)
     if side is None:
-        return replace(_inner_join(left, right, conditions), scope=scope)
+        return _inner_join((left, right), conditions, scope)
     return Source(OuterJoin(_SIDES[side], left.plan, right.plan, tuple(conditions)), scope)
 
 
@@ -463,16 +461,21 @@ def _is_true(condition: Expression) -> bool:
     return isinstance(condition, Constant) and condition.value is True
 
 
-def _inner_join(left: Source, right: Source, conditions: Iterable[Expression]) -> Source:
-    """Join two sources; inner joins within them become part of the one node."""
+def _inner_join(
+    joined: Sequence[Source], conditions: Iterable[Expression], scope: Scope | None = None
+) -> Source:
+    """Join sources; inner joins within them become part of the one node.
+
+    scope: the names behind the join, by default all of the sources'.
+    """
     sources: list[Plan] = []
     every: list[Expression] = []
-    for plan in (left.plan, right.plan):
-        match plan:
-            case InnerJoin(sources=inner, conditions=given):
-                sources += inner
-                every += given
-            case _:
-                sources.append(plan)
-    scope = join_scopes(left.scope, right.scope)
+    for plan in [each.plan for each in joined]:
+        if isinstance(plan, InnerJoin):
+            sources += plan.sources
+            every += plan.conditions
+        else:
+            sources.append(plan)
+    if scope is None:
+        scope = join_scopes(*[each.scope for each in joined])
     return Source(InnerJoin(tuple(sources), (*every, *conditions)), scope)
