@@ -210,8 +210,13 @@ class Relations:
                 return Found(place, found, known[found])
         return None
 
-    def has(self, name: str, places: Iterable[Place]) -> bool:
-        """Tell whether a table or a view is called exactly so, or by the name in lower case."""
+    def has(self, name: str, places: tuple[Place, ...]) -> bool:
+        """Tell whether a table or a view is called exactly so, or by the name in lower case.
+
+        Or by another one that was found to mean it.
+        """
+        if (name, isinstance(name, Unquoted), places) in self.known:
+            return True
         exact = fold(name) if isinstance(name, Unquoted) else name
         for database, schema in places:
             whole = in_schema(exact, schema)

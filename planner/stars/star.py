@@ -136,10 +136,14 @@ def canonical(
     itself: (lo_orderdate -> date).d_datekey is lo_orderdate, and needs no look-up.
     `attributes` are those that columns are, of this form.
     """
-    if isinstance(expression, Column):
+    kind = type(expression)  # nothing is derived from these but constants
+    if kind is Column:
         return attributes.get(expression, expression)
-    if isinstance(expression, Call):
-        parts = [canonical(argument, attributes) for argument in expression.arguments]
+    if kind is Call:
+        parts = [
+            part if isinstance(part, Literal) else canonical(part, attributes)
+            for part in expression.arguments
+        ]
         if expression.function in COMMUTATIVE:
             parts = _ordered(parts)
         if all(map(is_, parts, expression.arguments)):
@@ -155,8 +159,10 @@ def canonical(
 
 def _ordered(operands: list[Expression]) -> list[Expression]:
     """Return operands by how they are written, which begins with what they are."""
-    kinds = {type(operand).__name__ for operand in operands}
-    if len(kinds) == len(operands):
+    kinds = [type(operand).__name__ for operand in operands]
+    if kinds == ["Attribute", "Literal"]:  # as most are
+        return operands
+    if len(set(kinds)) == len(operands):
         return sorted(operands, key=lambda operand: type(operand).__name__)
     return sorted(operands, key=_written)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
@@ -53,7 +53,7 @@ class Visible:
     table: str | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scope:
     """What FROM makes visible: tables for `t.a`, and names for `a` in the order of `SELECT *`."""
 
@@ -168,6 +168,7 @@ def _row_id(row_number: Column | None) -> Expression | None:
     return None if row_number is None else cast(row_number, BIGINT)
 
 
+@lru_cache(maxsize=64)
 def join_scopes(*scopes: Scope) -> Scope:
     """Return the scope of a join; a name may be used twice for tables of two databases only."""
     tables = tuple([table for scope in scopes for table in scope.tables])

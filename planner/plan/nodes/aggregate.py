@@ -102,9 +102,11 @@ class Aggregate(GroupedRows):
         return ", ".join(f"({', '.join(names[place] for place in s)})" for s in grouping.sets)
 
     def prune(self, needed: frozenset[Column]) -> Plan:
-        kept = tuple(item for item in self.aggregates if item[0] in needed)
+        kept = tuple([item for item in self.aggregates if item[0] in needed])
         if isinstance(self.star, Star):
-            asked = tuple(item for item in self.star.aggregates if item[0] in needed)
+            if len(kept) == len(self.aggregates):
+                return self
+            asked = tuple([item for item in self.star.aggregates if item[0] in needed])
             return replace(self, aggregates=kept, star=replace(self.star, aggregates=asked))
         calls = (call for _, call in kept)
         read = read_by((*(e for _, e in self.keys), *(e for c in calls for e in expressions_of(c))))

@@ -38,8 +38,10 @@ class Project(Node):
         return ", ".join(text if text == name else f"{text} AS {name}" for text, name in texts)
 
     def prune(self, needed: frozenset[Column]) -> Plan:
-        kept = tuple(item for item in self.items if item[0] in needed)
-        return Project(self.source.prune(read_by(e for _, e in kept)), kept)
+        kept = tuple([item for item in self.items if item[0] in needed])
+        source = self.source.prune(read_by([e for _, e in kept]))
+        is_same = source is self.source and len(kept) == len(self.items)
+        return self if is_same else Project(source, kept)
 
     def never_null(self, catalog: CatalogInfo) -> frozenset[Column]:
         known = self.source.never_null(catalog)

@@ -98,9 +98,7 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
             | _unnests_of_results(unnests, folded.union(windows.calls.values()), group)
         )
         groups = bind_groups(group, items, scope, context("GROUP BY"), results, binding)
-    grouped = columns_of(*groups.keys) if groups is not None else frozenset()
-    first = {e: column for e, column in unnests.lists.items() if column in grouped}
-    later = UnnestList(binding.numbers, {e: c for e, c in unnests.lists.items() if e not in first})
+    first, later = _part_unnests(unnests, groups)
     conditions = {"WHERE": where, "HAVING": having, "QUALIFY": qualify}
     _check_places(aggregates, windows, unnests, later, conditions)
     refuse_outer_aggregates(aggregates.calls, binding)
@@ -176,6 +174,18 @@ def _check_windows(named: Mapping[str, exp.Expr], context: Callable[[str], Conte
         over = exp.Window(this=call, alias=window.this.copy(), over="OVER")
         windows = WindowList(itertools.count(), named)
         bind_expression(over, replace(context("WINDOW"), windows=windows))
+
+
+def _part_unnests(
+    unnests: UnnestList, groups: Groups | None
+) -> tuple[Mapping[Expression, Column], UnnestList]:
+    """Part the lists that are taken apart before rows are grouped from those after it."""
+    if not unnests.lists or groups is None:
+        return {}, unnests
+    grouped = columns_of(*groups.keys)
+    first = {e: column for e, column in unnests.lists.items() if column in grouped}
+    later = {e: column for e, column in unnests.lists.items() if e not in first}
+    return first, UnnestList(unnests.numbers, later)
 
 
 def _unchanged(expression: Expression) -> Expression:
