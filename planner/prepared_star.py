@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Literals: TypeAlias = Mapping[Slot, Sequence[Literal]]
 
 # The fields of a plan that constants change.
-_FILLED = frozenset({"job", "parts", "key_count", "estimated_rows", "runs"})
+_FILLED = frozenset({"job", "parts", "key_count", "estimated_rows", "runs", "passing"})
 
 # A mask takes a byte for each code of a hierarchy.
 MAX_MASKS = 64
@@ -148,6 +148,7 @@ class PreparedStar:
             key_count=cells.key_count,
             estimated_rows=cells.row_count,
             runs=cells.runs,
+            passing=cells.passing,
         )
 
 

@@ -63,7 +63,11 @@ def prepare_fused(plan: FusedScanAggregate) -> PreparedJob:
     if plan.runs is None or plan.backends != ("cpu",) or plan.job.sieved:
         return prepare_job(plan.backends, plan.index, plan.job)
     jobs, job = StarJobs(plan), plan.job
-    return jobs.prepare(runs_of(jobs.bvh, job.maps, plan.runs, job.places), job.group_count)
+    if job.places is None:
+        runs = living_runs(jobs.bvh, job.maps, plan.runs, plan.estimated_rows, plan.passing)
+    else:
+        runs = runs_of(jobs.bvh, job.maps, plan.runs, job.places)
+    return jobs.prepare(runs, job.group_count)
 
 
 # Of a BVH the states of so many lists of functions are kept.

@@ -30,6 +30,7 @@ from raydb.planner.plan.nodes import (
     CommonTable,
     Constants,
     Filter,
+    Limit,
     Node,
     Plan,
     Project,
@@ -78,9 +79,10 @@ def subqueries_in(plan: Plan) -> list[Plan]:
 
 
 # What is in a plan beside kinds of nodes and functions: several filters, a projection that is not
-# at the top, or below an aggregate that another one reads, a sort that is not at the top, groups of
-# which nothing but the keys is asked, keys that are no columns beside others, casts of dates, and
-# what folds: calls of constants, ANDs and ORs with one, two NOTs, and filters that are constant.
+# at the top but for sorts and limits, or below an aggregate that another one reads, a sort that is
+# not at the top, groups of which nothing but the keys is asked, keys that are no columns beside
+# others, casts of dates, and what folds: calls of constants, ANDs and ORs with one, two NOTs, and
+# filters that are constant.
 FILTERS = "several filters"
 INNER_PROJECTS = "projections below others"
 INNER_SORTS = "sorts below others"
@@ -111,11 +113,14 @@ def contents(plan: Plan) -> Contents:
     found: set[type | str] = set()
     tables: set[str] = set()
     queries: dict[int, Plan] = {}
+    top = plan
+    while isinstance(top, Sort | Limit):
+        top = top.source
     waiting = [plan]
     while waiting:
         expressions: list[Expression] = []
         for node in waiting:
-            _add_node(node, found, is_top=node is plan)
+            _add_node(node, found, is_top=node is plan or node is top)
             if isinstance(node, Scan):
                 tables.add(node.table)
                 continue

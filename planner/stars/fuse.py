@@ -99,6 +99,7 @@ def fuse(
         residual_keys=found.residual_keys,
         estimated_rows=found.row_count,
         runs=found.runs,
+        passing=found.passing,
         newer=bvh.newer,
         star=star,
     )

@@ -120,7 +120,7 @@ class FusedScanAggregate(GroupedRows):
     newer: the rows that the job does not read because the BVH does not hold them.
     star: what it answers; None where its constants were filled in later.
     runs: int64, shape (3, run_count), the job's runs where they are known; some of their rows may
-        be deleted.
+        be deleted. passing: of their rows the share that maps let pass, see `JobCells`.
     """
 
     explain_name = "FusedScanAggregate"
@@ -150,6 +150,7 @@ class FusedScanAggregate(GroupedRows):
     sieve_obstacle: str | None = None
     star: Star | None = None
     runs: NDArray[np.int64] | None = None
+    passing: float = 1.0
 
     @property
     def details(self) -> dict[str, Any]:

@@ -149,12 +149,23 @@ def canonical(
         if all(map(is_, parts, expression.arguments)):
             return expression
         return Call(expression.function, tuple(parts), expression.type, expression.written)
-    if isinstance(expression, Attribute) and expression.path:
+    if not isinstance(expression, Attribute):
+        return expression
+    if expression.path:
         *path, last = expression.path
         if expression.name in last.references:
             column = last.columns[last.references.index(expression.name)]
             return canonical(Attribute(tuple(path), column, expression.type))
-    return expression
+    return _kept(expression)
+
+
+@functools.lru_cache(maxsize=4096)
+def _kept(attribute: Attribute) -> Attribute:
+    """Return the one that is equal: those of queries are those of BVHs, and so equal at a glance.
+
+    Each query asks some dozen times whether a BVH has an attribute.
+    """
+    return attribute
 
 
 def _ordered(operands: list[Expression]) -> list[Expression]:

@@ -74,10 +74,11 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
     windows = WindowList(binding.numbers, _named_windows(node))
     unnests = UnnestList(binding.numbers)
     items: list[Item] = []
+    meant: list[Item] = []
 
     context = partial(
         _context,
-        with_aliases(resolver(binding, scope), scope, items),
+        with_aliases(resolver(binding, scope), scope, items, meant),
         (aggregates, windows, unnests),
         scope,
         binding,
@@ -99,8 +100,9 @@ def bind_select_clauses(node: exp.Expr, binding: Binding) -> Plan:
         )
         groups = bind_groups(group, items, scope, context("GROUP BY"), results, binding)
     first, later = _part_unnests(unnests, groups)
-    conditions = {"WHERE": where, "HAVING": having, "QUALIFY": qualify}
-    _check_places(aggregates, windows, unnests, later, conditions)
+    if meant or windows.calls or unnests.lists:
+        conditions = {"WHERE": where, "HAVING": having, "QUALIFY": qualify}
+        _check_places(aggregates, windows, unnests, later, conditions)
     refuse_outer_aggregates(aggregates.calls, binding)
     if where is not None:
         plan = Filter(plan, where)

@@ -353,11 +353,13 @@ def item_at(node: exp.Expr, items: Sequence[Item], clause: str) -> Item | None:
     return items[int(node.name) - 1]
 
 
-def with_aliases(resolve: Resolve, scope: Scope, items: Sequence[Item]) -> Resolve:
+def with_aliases(
+    resolve: Resolve, scope: Scope, items: Sequence[Item], meant: list[Item]
+) -> Resolve:
     """Return what finds a name that may also be an alias of the select list.
 
     Columns of FROM come first, then those of the queries around this one, then aliases; the rows of
-    FROM's tables behind their aliases.
+    FROM's tables behind their aliases. meant: gets the items whose aliases were found.
     """
 
     def find(name: str, table: str | None) -> Expression:
@@ -365,13 +367,14 @@ def with_aliases(resolve: Resolve, scope: Scope, items: Sequence[Item]) -> Resol
             return resolve(name, table)
         if (column := find_visible(scope, name)) is not None:
             return column.expression
-        if row_table(scope, name) is not None and (item := only_item(name, items)) is not None:
-            return item.expression
-        try:
-            return resolve(name, None)
-        except ProgrammingError:
-            if (item := only_item(name, items)) is None:
-                raise
-            return item.expression
+        item = None if row_table(scope, name) is None else only_item(name, items)
+        if item is None:
+            try:
+                return resolve(name, None)
+            except ProgrammingError:
+                if (item := only_item(name, items)) is None:
+                    raise
+        meant.append(item)
+        return item.expression
 
     return find
