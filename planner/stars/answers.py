@@ -42,15 +42,14 @@ def needs_values(call: AggregateCall, held: Collection[Expression]) -> bool:
     if call.distinct:
         return call.function == "count" and len(call.arguments) == 1
     argument = call.arguments[0]
+    if call.function not in BY_ORDER and (argument in held or call.function not in AGGREGATES):
+        return False
     # Of floats NaN is the greatest, which the order of codes does not know; and their sums depend
     # on the order.
     if pa.types.is_floating(argument.type):
         return False
-    if call.function in BY_ORDER:
-        return True
-    if argument in held or call.function not in AGGREGATES:
-        return False
-    return call.function in ("count", "min", "max") or not is_wide(argument.type)
+    is_chosen = call.function in BY_ORDER or call.function in ("count", "min", "max")
+    return is_chosen or not is_wide(argument.type)
 
 
 def asks_values(call: AggregateCall) -> bool:

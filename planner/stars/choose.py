@@ -324,9 +324,11 @@ def _too_dear(
 
     That is told in a part of the time that it takes to fuse a star.
     """
+    if bvh.obstacle is not None:
+        return None
     missing = lacking(star, bvh)
     fetched = missing.fetched
-    if not fetched or bvh.obstacle is not None:
+    if not fetched:
         return None
     name = bvh.definition.name
     if scan is None:

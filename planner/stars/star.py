@@ -136,10 +136,9 @@ def canonical(
     itself: (lo_orderdate -> date).d_datekey is lo_orderdate, and needs no look-up.
     `attributes` are those that columns are, of this form.
     """
-    kind = type(expression)  # nothing is derived from these but constants
-    if kind is Column:
+    if isinstance(expression, Column):
         return attributes.get(expression, expression)
-    if kind is Call:
+    if isinstance(expression, Call):
         parts = [
             part if isinstance(part, Literal) else canonical(part, attributes)
             for part in expression.arguments

@@ -42,7 +42,7 @@ def files_of(
     >>> files_of(select, tables_in(sources_in(select.tree), CatalogInfo({}).relations))
     {"'a.csv'": FileSource(patterns=('a.csv',), kind=None, options=())}
     """
-    files = [table for table in _unnamed(tables) if file_functions.is_file(table)]
+    files = [table for table in tables if file_functions.is_file(table)]
     if not files:
         return {}
     binding = _binding(statement.tree, files, parameters)
@@ -61,7 +61,7 @@ def opened_calls(
 
     Raises as `read_call` does.
     """
-    found = [(table, function_called(table)) for table in _unnamed(tables)]
+    found = [(table, function_called(table)) for table in tables]
     calls = {table: each for table, each in found if isinstance(each, OpenedFunction)}
     if not calls:
         return {}
@@ -72,11 +72,6 @@ def opened_calls(
         )
         for table, function in calls.items()
     }
-
-
-def _unnamed(tables: Iterable[exp.Table]) -> list[exp.Table]:
-    """Return the tables that are no names."""
-    return [table for table in tables if type(table.this) is not exp.Identifier]
 
 
 def _binding(tree: exp.Expr, tables: Iterable[exp.Table], parameters: Parameters) -> Binding:
@@ -121,7 +116,7 @@ def tables_named(
 
 
 def tables_in(nodes: Sequence[exp.CTE | exp.Table], relations: Relations) -> Iterator[exp.Table]:
-    """Yield the tables in a statement with these sources, and those in the views that it names."""
+    """Yield the tables that are no names in a statement with these sources, and in its views."""
     return _tables(nodes, relations, None, set())
 
 
@@ -131,12 +126,14 @@ def _tables(
     inside: Place | None,
     seen: set[str],
 ) -> Iterator[exp.Table]:
-    """Yield the tables of sources; inside: the place of the view that they are of, if any."""
+    """Yield those of some sources; inside: the place of the view that they are of, if any."""
     for table in nodes:
         if type(table) is not exp.Table:
             continue
-        yield table
-        if not relations.views or type(table.this) is not exp.Identifier:
+        if type(table.this) is not exp.Identifier:
+            yield table
+            continue
+        if not relations.views:
             continue
         places = relations.places(qualifiers_of(table), inside)
         found = relations.find(name_in(table.this), places)
