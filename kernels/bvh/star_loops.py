@@ -73,7 +73,7 @@ def _number_groups(
     tuples: NDArray[np.int32],
     allowed: Flags,
     parts: Integers,
-    chosen: NDArray[np.int32],
+    chosen: Integers,
     counts: Integers,
 ) -> int:
     """Number the key tuples of the codes that are allowed; return how many groups there are.
@@ -300,20 +300,24 @@ def find_star_runs(
     rank of its value. allowed: the codes that other predicates allow; it is changed. cells: empty
     where all are addressable.
 
-    Returns (state, ways, parts, axis_parts, chosen, counts, table, intervals, group_count,
-    row_count, passing); of another state than DONE nothing else counts.
+    Returns (state, job, ranges, run_count, group_count, row_count, passing), of another state than
+    DONE nothing else counts. Each array that is returned takes a microsecond: the job has the ways
+    of the hierarchies and how many tuples of each are chosen, the parts of all codes, those of all
+    coordinates, and the chosen tuples; ranges the runs, shape (3, run_count), and the intervals,
+    shape (k, 2).
     """
     _keep_compared(compared, hierarchies, ranks, allowed)
     count = len(hierarchies)
-    ways, counts = np.zeros(count, np.int64), np.zeros(count, np.int64)
     tuple_count, axis_count = 0, 0
     for hierarchy in range(count):
         tuple_count += hierarchies[hierarchy, TUPLE_COUNT]
         axis_count += hierarchies[hierarchy, AXIS_COUNT]
-    parts, axis_parts = np.empty(len(allowed), np.int64), np.empty(axis_count, np.int64)
-    chosen = np.empty(tuple_count, np.int32)
-    table, intervals = np.empty((3, 0), np.int64), np.empty((0, 2), np.int64)
-    state, rows = DONE, 0
+    first_axis = 2 * count + len(allowed)
+    job = np.zeros(first_axis + axis_count + tuple_count, np.int64)
+    ways, counts, parts = job[:count], job[count : 2 * count], job[2 * count : first_axis]
+    axis_parts, chosen = job[first_axis:][:axis_count], job[first_axis + axis_count :]
+    ranges = np.empty(0, np.int64)
+    state, runs, rows = DONE, 0, 0
     groups = _number_groups(hierarchies, keyed, codes[1], allowed, parts, chosen, counts)
     _reduce_to_axes(hierarchies, codes[0], parts, axis_parts, ways)
     passing = _share_passing(hierarchies, codes[0], parts, axis_parts, ways)
@@ -330,6 +334,12 @@ def find_star_runs(
     elif total:
         room, wide = np.empty((3, total), np.int64), np.empty((total, 2), np.int64)
         firsts = firsts[: last + 2]
-        found = _walk(hierarchies, steps, firsts, firsts.copy(), cells, offsets, room, wide)
-        table, intervals, rows = room[:, : found[0]].copy(), wide[: found[1]].copy(), found[2]
-    return state, ways, parts, axis_parts, chosen, counts, table, intervals, groups, rows, passing
+        places = firsts.copy()
+        runs, intervals, rows = _walk(
+            hierarchies, steps, firsts, places, cells, offsets, room, wide
+        )
+        ranges = np.empty(3 * runs + 2 * intervals, np.int64)
+        for column in range(3):
+            ranges[column * runs : (column + 1) * runs] = room[column, :runs]
+        ranges[3 * runs :] = wide[:intervals].ravel()
+    return state, job, ranges, runs, groups, rows, passing

@@ -133,9 +133,16 @@ class KeyedBvh:
             [tuple_counts.get(number, 0) for number in range(len(hierarchies))],
         )
         # Where the codes, the coordinates and the tuples of each hierarchy begin, and all end.
-        self._firsts = [list(accumulate(each, initial=0)) for each in counts]
-        pairs = zip(self._firsts, counts, strict=True)
+        firsts = [list(accumulate(each, initial=0)) for each in counts]
+        pairs = zip(firsts, counts, strict=True)
         columns = [column for first, count in pairs for column in (first[:-1], count)]
+        self._codes_of = firsts[0]
+        # Where in a job the parts of codes, those of coordinates and the chosen tuples begin.
+        begin, places = 2 * len(hierarchies), []
+        for first in firsts:
+            places.append([begin + place for place in first])
+            begin = places[-1][-1]
+        self._codes, self._axes, self._chosen = places
         tuple_codes = {each.hierarchy: each.codes for each in tuples}
         codes = [
             (each.scan_codes, tuple_codes.get(number, np.zeros_like(each.scan_codes)))
@@ -161,7 +168,7 @@ class KeyedBvh:
     @property
     def code_count(self) -> int:
         """How many codes all hierarchies have."""
-        return self._firsts[0][-1]
+        return self._codes_of[-1]
 
     def columns(self, keys: Items) -> tuple[tuple[Column, ...], ...]:
         """Return the columns of each part of a group number."""
@@ -169,7 +176,7 @@ class KeyedBvh:
 
     def codes_of(self, hierarchy: int) -> slice:
         """Return where the codes of a hierarchy lie among those of all."""
-        return slice(self._firsts[0][hierarchy], self._firsts[0][hierarchy + 1])
+        return slice(self._codes_of[hierarchy], self._codes_of[hierarchy + 1])
 
     def find(
         self,
@@ -186,41 +193,43 @@ class KeyedBvh:
         loops = star_loops()
         if loops is None:
             return None
-        state, ways, parts, axis_parts, chosen, counts, runs, intervals, groups, rows, passing = (
-            loops.find_star_runs(*self._arrays, ranks, compared, allowed, *self._cells)
+        state, job, ranges, run_count, groups, rows, passing = loops.find_star_runs(
+            *self._arrays, ranks, compared, allowed, *self._cells
         )
         if state != _DONE:
             return None
-        maps = self._maps(ways.tolist(), parts, axis_parts)
-        made = self._parts(columns, chosen, counts.tolist())
+        runs = ranges[: 3 * run_count].reshape(3, run_count)
+        intervals = ranges[3 * run_count :].reshape(-1, 2)
+        count = len(self._codes) - 1
+        told = job[: 2 * count].tolist()
+        maps, made = self._maps(told, job), self._parts(columns, job, told[count:])
         return JobCells(intervals, maps, groups, rows, made, groups, runs=runs, passing=passing)
 
-    def _maps(
-        self, ways: Sequence[int], parts: NDArray[np.int64], axis_parts: NDArray[np.int64]
-    ) -> tuple[CodeMap, ...]:
+    def _maps(self, ways: Sequence[int], job: NDArray[np.int64]) -> tuple[CodeMap, ...]:
         """Return what the job looks up, as `find_by_arrays` does."""
-        codes, axes, _ = self._firsts
+        codes, axes = self._codes, self._axes
         maps = []
-        for number, way in enumerate(ways):
+        for number in range(len(codes) - 1):
+            way = ways[number]
             if way == _BY_CELL:
-                groups = axis_parts[axes[number] : axes[number + 1]]
+                groups = job[axes[number] : axes[number + 1]]
                 maps.append(CodeMap(number, by_cell=True, groups=groups, filters=False))
             elif way:
-                groups = parts[codes[number] : codes[number + 1]]
+                groups = job[codes[number] : codes[number + 1]]
                 maps.append(CodeMap(number, by_cell=False, groups=groups, filters=way == _DROPS))
         return tuple(maps)
 
     def _parts(
         self,
         columns: Sequence[tuple[Column, ...]],
-        chosen: NDArray[np.int32],
+        job: NDArray[np.int64],
         counts: Sequence[int],
     ) -> tuple[GroupPart, ...]:
         """Return what group numbers are made of, as `find_by_arrays` does."""
         parts, stride = [], 1
         for names, tuples in zip(columns, self.tuples, strict=True):
-            first, count = self._firsts[2][tuples.hierarchy], counts[tuples.hierarchy]
-            some = chosen[first : first + count]
+            first, count = self._chosen[tuples.hierarchy], counts[tuples.hierarchy]
+            some = job[first : first + count]
             parts.append(GroupPart(names, tuples.values, stride, max(count, 1), some, tuples))
             stride *= parts[-1].count
         return tuple(parts)
