@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
 import pytest
 
 import raydb
+from raydb.planner.expressions.nodes import Attribute
+from raydb.planner.stars.star import canonical
 
 SCHEMA = """
 CREATE TABLE nation (n_id INTEGER PRIMARY KEY, n_name VARCHAR);
@@ -363,3 +366,27 @@ def test_backend_settings_are_named(con):
         "SET backend = 'cpu'"
     )
     con.execute("SET backend = 'auto'")
+
+
+def test_equal_attributes_are_one():
+    one, other = (canonical(Attribute((), "amount", pa.int32())) for _ in range(2))
+    assert one is other
+
+
+@pytest.mark.parametrize("operator", ["=", "<>", "<", "<=", ">", ">="])
+@pytest.mark.parametrize("constant", ["7", "100000", "-9000000000", "CAST(NULL AS BIGINT)"])
+def test_whole_numbers_are_compared_whatever_their_width(operator, constant):
+    con = raydb.connect()
+    con.execute("CREATE TABLE n (a TINYINT, b SMALLINT, c INTEGER, d BIGINT)")
+    con.execute(
+        "INSERT INTO n VALUES (7, 7, 7, 7), (8, 8, 100000, 100000), (NULL, -1, 6, -9000000000)"
+    )
+    for column in "abcd":
+        conditions = [
+            f"{column} {operator} {constant}",
+            f"{column}::HUGEINT {operator} ({constant})::HUGEINT",
+        ]
+        one, other = (
+            con.execute(f"SELECT {condition} FROM n").fetchall() for condition in conditions
+        )
+        assert one == other, (column, operator, constant)
