@@ -221,12 +221,18 @@ def _keys_of(part: GroupPart) -> dict[Column, Late]:
     last: list[tuple[pa.Array | pa.ChunkedArray, pa.Array]] = []
 
     def places_of(numbers: pa.Array | pa.ChunkedArray) -> pa.Array:
-        """Return which of the key tuples those of the groups are; all keys are of the same."""
+        """Return which of the key tuples those of the groups are; all keys are of the same.
+
+        Where an outer join has no group there is no number, and no tuple.
+        """
         if not (last and last[0][0] is numbers):
-            places = joined(numbers).to_numpy().view(np.uint64) // np.uint64(part.stride)
-            places = (places % np.uint64(part.count)).view(np.int64)
-            chosen = pa.array(places if part.chosen is None else part.chosen[places])
-            last[:] = [(numbers, chosen)]
+            known = joined(pc.fill_null(numbers, 0)).to_numpy().view(np.uint64)
+            places = (known // np.uint64(part.stride) % np.uint64(part.count)).view(np.int64)
+            chosen = places if part.chosen is None else part.chosen[places]
+            mask = None
+            if numbers.null_count:
+                mask = joined(numbers).is_null().to_numpy(zero_copy_only=False)
+            last[:] = [(numbers, pa.array(chosen, mask=mask))]
         return last[0][1]
 
     def late(values: pa.Array) -> Late:
