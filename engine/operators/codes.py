@@ -104,6 +104,11 @@ def are_words(kind: pa.DataType) -> bool:
     return bool(pt.is_signed_integer(kind) or pt.is_date32(kind))
 
 
+def integer_codes(values: pa.ChunkedArray | pa.Array) -> NDArray[np.signedinteger] | None:
+    """Return direct codes, of any width where they are the values as these lie in memory."""
+    return words_of(joined(values)) if are_words(values.type) else direct_codes(values)
+
+
 def direct_codes(values: pa.ChunkedArray | pa.Array) -> NDArray[np.int64] | None:
     """Return fixed-width values as integers in their order, or None where they are too wide."""
     kind = values.type

@@ -81,6 +81,47 @@ def drop_nulls(bits: NDArray[np.uint8], offset: int, rows: NDArray[np.int32]) ->
 
 
 @compiled
+def find_extremes(
+    keys: NDArray[np.int64],
+    values: NDArray[np.int64],
+    least: NDArray[np.int64],
+    most: NDArray[np.int64],
+) -> None:
+    """Lower the least value of each key and raise the greatest one; keys of -1 have none."""
+    for row in range(len(keys)):
+        key = keys[row]
+        if key >= 0:
+            least[key] = min(least[key], values[row])
+            most[key] = max(most[key], values[row])
+
+
+@compiled
+def beside_extremes(
+    keys: NDArray[np.int64],
+    values: NDArray[np.int64],
+    least: NDArray[np.int64],
+    most: NDArray[np.int64],
+    compared: int,
+    found: NDArray[np.bool_],
+) -> None:
+    """Write whether a row's value is other than some value of its key.
+
+    compared: 0 for that, 1 for less, 2 for at most, 3 for greater, 4 for at least.
+    Keys of -1 have no values, nor have those whose least one is above the greatest.
+    """
+    for row in range(len(keys)):
+        key, value = keys[row], values[row]
+        if key < 0 or least[key] > most[key]:
+            found[row] = False
+        elif compared == 0:
+            found[row] = least[key] != value or most[key] != value
+        elif compared <= 2:
+            found[row] = value < most[key] or (compared == 2 and value == most[key])
+        else:
+            found[row] = value > least[key] or (compared == 4 and value == least[key])
+
+
+@compiled
 def place_keys(keys: NDArray[np.signedinteger], least: int, table: NDArray[np.int32]) -> bool:
     """Write into a table of -1 in which row each key is; return whether all keys differ."""
     for row in range(len(keys)):

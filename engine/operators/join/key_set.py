@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from raydb.engine.operators.codes import are_words, direct_codes
+from raydb.engine.operators.codes import integer_codes
 from raydb.engine.operators.relation import MORSEL_ROWS, joined
 from raydb.interrupts import check_interrupt
-from raydb.kernels.codecs.arrow_numbers import words_of
 from raydb.storage.in_order import in_order
 from raydb.values import dataclass
 
@@ -64,7 +63,7 @@ class KeySet:
             some_with_keys,
         )
 
-        codes = _codes(values)
+        codes = integer_codes(values)
         if codes is None:
             return among
         if among is None:
@@ -79,14 +78,18 @@ class KeySet:
             rows = rows[: drop_nulls(bits, whole.offset, rows)]
         return rows
 
-    def mask(self, values: pa.ChunkedArray | pa.Array) -> pa.Array:
+    def marks(self, values: pa.ChunkedArray | pa.Array) -> NDArray[np.bool_]:
         """Return for each row whether its value may be a key."""
         rows = self.rows(values)
         if rows is None:
-            return pa.array(np.ones(len(values), np.bool_))
+            return np.ones(len(values), np.bool_)
         found = np.zeros(len(values), np.bool_)
         found[rows] = True
-        return pa.array(found)
+        return found
+
+    def mask(self, values: pa.ChunkedArray | pa.Array) -> pa.Array:
+        """Return the marks as an array of Arrow's."""
+        return pa.array(self.marks(values))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -131,17 +134,10 @@ class KeyFilters:
         return np.concatenate(found) if len(found) == len(parts) else None
 
 
-def _codes(values: pa.ChunkedArray | pa.Array) -> NDArray[np.signedinteger] | None:
-    """Return the codes of a column, as they lie there where they are signed integers."""
-    if isinstance(values, pa.Array) and are_words(values.type):
-        return words_of(values)
-    return direct_codes(values)
-
-
-def key_set(values: pa.ChunkedArray | pa.Array, room: int) -> KeySet | None:
+def key_set(values: pa.ChunkedArray | pa.Array, room: int | None = None) -> KeySet | None:
     """Return the values but NULL as a set; None where they have no codes, or far apart ones.
 
-    room: the bytes that an operator may take.
+    room: the bytes that an operator may take, None for any number.
     """
     from raydb.kernels.codecs.key_loops import set_keys  # noqa: PLC0415  (as above)
 
@@ -150,7 +146,7 @@ def key_set(values: pa.ChunkedArray | pa.Array, room: int) -> KeySet | None:
     for chunk in chunks:
         check_interrupt()
         known = chunk.drop_null()
-        codes = direct_codes(known)
+        codes = integer_codes(known)
         if codes is None:
             return None
         if len(codes):
@@ -158,12 +154,14 @@ def key_set(values: pa.ChunkedArray | pa.Array, room: int) -> KeySet | None:
     if not parts:
         nothing = pa.scalar(None, values.type)
         return KeySet(np.zeros(1, np.uint64), 0, 0, nothing, nothing)
-    lows = [(int(codes.min()), known[int(codes.argmin())]) for codes, known in parts]
-    highs = [(int(codes.max()), known[int(codes.argmax())]) for codes, known in parts]
+    lows = [
+        (int(codes[low]), known[low]) for codes, known in parts for low in [int(codes.argmin())]
+    ]
+    highs = [(int(codes[at]), known[at]) for codes, known in parts for at in [int(codes.argmax())]]
     least, first = min(lows, key=itemgetter(0))
     most, last = max(highs, key=itemgetter(0))
     word_count = (most - least + 1) // 64 + 1
-    if 8 * word_count > min(_MOST_BYTES, room // _SHARE):
+    if 8 * word_count > (_MOST_BYTES if room is None else min(_MOST_BYTES, room // _SHARE)):
         return None
     words = np.zeros(word_count, np.uint64)
     count = sum(set_keys(codes, least, words) for codes, _ in parts)

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from raydb.engine.operators.codes import are_words, direct_codes, group_numbers
+from raydb.engine.operators.codes import are_words, group_numbers, integer_codes
 from raydb.engine.operators.list_keys import list_bytes
 from raydb.engine.operators.relation import MORSEL_ROWS, joined
 from raydb.interrupts import check_interrupt
@@ -169,7 +169,7 @@ def _encode(build: pa.ChunkedArray | pa.Array, probe: pa.ChunkedArray | pa.Array
     if pt.is_null(build.type) or pt.is_null(probe.type):
         nothing = (np.full(len(build), -1), np.full(len(probe), -1))
         return KeyCodes(*nothing, 1)
-    build_words, probe_words = direct_codes(build), direct_codes(probe)
+    build_words, probe_words = integer_codes(build), integer_codes(probe)
     if build_words is None or probe_words is None:
         return _look_up(order_intervals(build), order_intervals(probe))
     return _encode_integers(build_words, _valid(build), probe_words, _valid(probe))
@@ -195,9 +195,9 @@ def _valid(values: pa.ChunkedArray | pa.Array) -> NDArray[np.bool_] | None:
 
 
 def _encode_integers(
-    build: NDArray[np.int64],
+    build: NDArray[np.signedinteger],
     build_valid: NDArray[np.bool_] | None,
-    probe: NDArray[np.int64],
+    probe: NDArray[np.signedinteger],
     probe_valid: NDArray[np.bool_] | None,
 ) -> KeyCodes:
     known = build if build_valid is None else build[build_valid]
@@ -205,6 +205,7 @@ def _encode_integers(
         return KeyCodes(np.full(len(build), -1), np.full(len(probe), -1), 1)
     least, most = int(known.min()), int(known.max())
     if most - least >= _most_codes(len(build) + len(probe)):
+        build, probe, known = (each.astype(np.int64, copy=False) for each in (build, probe, known))
         if most - least >= _BITS_A_ROW * (len(build) + len(probe)):
             return _find_integers((build, build_valid), (probe, probe_valid))
         return _number((build, build_valid), (probe, probe_valid), known, least, most)

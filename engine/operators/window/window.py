@@ -54,15 +54,20 @@ _BLOCK_ROWS = 2**22
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Task:
-    """A window function over arranged rows; `values` are those of the source, by expression."""
+    """A window function over arranged rows; `values` are those of the source, by expression.
+
+    in_order: whether the rows of the source lie in the order of their places.
+    """
 
     call: WindowCall
     arrangement: Arrangement
     values: Mapping[Expression, pa.ChunkedArray | pa.Array]
+    in_order: bool
 
     def argument(self, number: int) -> pa.ChunkedArray | pa.Array:
         """Return an argument's values by place."""
-        return _take(self.values[self.call.arguments[number]], self.arrangement.rows)
+        values = self.values[self.call.arguments[number]]
+        return joined(values) if self.in_order else _take(values, self.arrangement.rows)
 
 
 def compute_windows(
@@ -86,7 +91,7 @@ def compute_windows(
             arrangement = arrange(*order, values, row_count)
             arrangements[order] = arrangement, _inverse(arrangement.rows)
         arrangement, places = arrangements[order]
-        result = _compute(Task(call, arrangement, values))
+        result = _compute(Task(call, arrangement, values, places is None))
         columns[column] = cast_values(
             result if places is None else _take(result, places), call.type
         )
@@ -269,14 +274,16 @@ def _pick(task: Task, pieces: Pieces) -> pa.ChunkedArray | pa.Array:
 # -- aggregates of frames
 
 
-def _taking_part(task: Task) -> NDArray[np.bool_] | None:
+def _taking_part(
+    task: Task, argument: pa.ChunkedArray | pa.Array | None
+) -> NDArray[np.bool_] | None:
     """Return which places an aggregate's FILTER and the NULLs of its argument leave; None: all."""
     call, kept = task.call, None
     if call.filter is not None:
         passed = pc.fill_null(task.values[call.filter], False)
         kept = _take(passed, task.arrangement.rows).to_numpy(zero_copy_only=False)
-    if call.arguments and task.values[call.arguments[0]].null_count:
-        valid = pc.is_valid(task.argument(0)).to_numpy(zero_copy_only=False)
+    if argument is not None and argument.null_count:
+        valid = joined(pc.is_valid(argument)).to_numpy(zero_copy_only=False)
         kept = valid if kept is None else kept & valid
     return kept
 
@@ -284,7 +291,7 @@ def _taking_part(task: Task) -> NDArray[np.bool_] | None:
 def _narrow(task: Task, pieces: Pieces) -> tuple[Pieces, pa.ChunkedArray | pa.Array | None, Places]:
     """Return the pieces and the values of the places that take part, and how many a frame has."""
     values = task.argument(0) if task.call.arguments else None
-    mask = _taking_part(task)
+    mask = _taking_part(task, values)
     if mask is not None:
         kept = _keep(mask)
         pieces = kept.narrow(pieces)
