@@ -229,7 +229,7 @@ def _pairs_of_blocks(
 def _stays(plan: HashJoin, partners: Partners) -> bool:
     """Tell whether each probe row is in the answer once, with its only partner or none."""
     kept = "left" if partners.probe_is_left else "right"
-    return partners.places is not None and plan.kind in (kept, "full")
+    return partners.places is not None and plan.kind == kept
 
 
 def _mark_pairs(

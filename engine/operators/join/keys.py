@@ -45,6 +45,7 @@ _CODES_A_ROW = 4
 # Rows that have one code are looked through for the codes of other columns while that is no more
 # than so many steps a row: a hash table takes as long as about eight.
 _STEPS_A_ROW = 8
+_SAMPLE_ROWS = 512
 
 # Integers in a range of at most so many for each row are numbered by a bitmap of the range.
 _BITS_A_ROW = 256
@@ -322,11 +323,20 @@ def _chain(columns: Sequence[KeyCodes]) -> KeyCodes | None:
     found = np.empty(len(first.probe), np.int64)
     is_found = []
 
+    def find(one: NDArray[np.int64], other: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
+        most = _STEPS_A_ROW * len(one)
+        given = one, other, rest.build, heads, following
+        is_found.append(find_in_chains(*given, numbers, most))
+
+    # A few rows tell mostly whether there are too many steps.
+    sample = np.arange(0, len(found), max(len(found) // _SAMPLE_ROWS, 1))
+    find(first.probe[sample], rest.probe[sample], found[: len(sample)])
+    if not is_found[0]:
+        return None
+
     def compute(start: int, stop: int) -> None:
         some = slice(start, stop)
-        codes = first.probe[some], rest.probe[some], rest.build
-        most = _STEPS_A_ROW * (stop - start)
-        is_found.append(find_in_chains(*codes, heads, following, found[some], most))
+        find(first.probe[some], rest.probe[some], found[some])
 
     in_morsels(len(found), compute)
     return KeyCodes(own, found, max(len(own), 1)) if all(is_found) else None
