@@ -31,7 +31,7 @@ from raydb.planner.expressions.show import show
 from raydb.values import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -144,9 +144,7 @@ def _encode(
 ) -> list[tuple[Hierarchy, RowCodes, list[Attribute]]]:
     """Return (hierarchy, codes of the fact rows, attribute of each level) in the order of Z."""
     scan = rows.definition.scan
-    by_key: dict[ForeignKey | None, list[Attribute]] = {}
-    for attribute in dict.fromkeys(scan + rows.definition.group_by):
-        by_key.setdefault(attribute.path[0] if attribute.path else None, []).append(attribute)
+    by_key = _by_foreign_key(list(dict.fromkeys(scan + rows.definition.group_by)))
     control.report("encode", 0.0)
     encoded = []
     for number, (key, attributes) in enumerate(by_key.items()):
@@ -164,6 +162,24 @@ def _encode(
         return min(positions, default=len(scan))
 
     return sorted(encoded, key=first_in_scan)
+
+
+def _by_foreign_key(
+    attributes: Sequence[Attribute],
+) -> dict[ForeignKey | None, list[Attribute]]:
+    """Group attributes by the foreign key that they lie behind, None for the fact table's own.
+
+    A column that is a foreign key goes with what lies behind it: its value says the row.
+    """
+    keys = {}
+    for each in attributes:
+        if each.path and len(each.path[0].columns) == 1:
+            keys.setdefault(each.path[0].columns[0], each.path[0])
+    found: dict[ForeignKey | None, list[Attribute]] = {}
+    for each in attributes:
+        key = each.path[0] if each.path else keys.get(each.name)
+        found.setdefault(key, []).append(each)
+    return found
 
 
 def _encode_own(
@@ -244,14 +260,16 @@ def columns_of(
     """Return the attributes' columns over the visible rows that a foreign key may point to.
 
     All that lies behind one foreign key is a function of the row it points to, so a snowflake's
-    nation and city meet in one table, where their hierarchy is found. `has_nowhere`: whether one
+    nation and city meet in one table, where their hierarchy is found; so is the foreign key itself,
+    as the column that it refers to. `has_nowhere`: whether one
     more row, NULL in every column, is to stand for no row.
     """
     visible = visible_rows(tables[key.table])
-    columns = [
-        fetch(tables, key.table, replace(attribute, path=attribute.path[1:]), visible)
-        for attribute in attributes
+    behind = [
+        replace(each, path=each.path[1:]) if each.path else replace(each, name=key.references[0])
+        for each in attributes
     ]
+    columns = [fetch(tables, key.table, each, visible) for each in behind]
     return [_with_null(column) for column in columns] if has_nowhere else columns
 
 
