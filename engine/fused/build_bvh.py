@@ -171,7 +171,7 @@ def _by_foreign_key(
 
     A column that is a foreign key goes with what lies behind it: its value says the row.
     """
-    keys = {}
+    keys: dict[str, ForeignKey] = {}
     for each in attributes:
         if each.path and len(each.path[0].columns) == 1:
             keys.setdefault(each.path[0].columns[0], each.path[0])
