@@ -39,8 +39,10 @@ _NEVER = -1
 
 
 def bvh_content(info: BvhInfo) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Return what a BVH's file holds."""
-    arrays, properties = to_arrays(info.index)
+    """Return what a BVH's file holds. Raises OperationalError where its own file is damaged."""
+    index = info.index.with_checked_rows()
+    index.row_numbers()
+    arrays, properties = to_arrays(index)
     # The attribute of each level, by its position in the definition.
     levels = [info.levels[attribute] for attribute in _attributes(info.definition)]
     return arrays, {"bvh": properties, "levels": levels}

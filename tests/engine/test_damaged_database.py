@@ -90,7 +90,9 @@ def test_damage_is_named_or_harmless(database):
     assert read(database) == right
 
 
-def test_row_numbers_are_checked_where_rows_are_fetched(tmp_path):
+@pytest.fixture
+def damaged_row_numbers(tmp_path):
+    """Return a database whose BVH has a wrong row number."""
     with raydb.connect(tmp_path / "db") as con:
         con.execute("CREATE TABLE f (k INTEGER, m INTEGER, t VARCHAR)")
         con.execute("INSERT INTO f SELECT n % 7, n, 't' || n FROM range(3000) AS r(n)")
@@ -100,9 +102,20 @@ def test_row_numbers_are_checked_where_rows_are_fetched(tmp_path):
     data = bytearray(file.read_bytes())
     data[data.index(place) + 4000] ^= 1
     file.write_bytes(data)
-    with raydb.connect(tmp_path / "db", read_only=True) as con:
+    return tmp_path / "db"
+
+
+def test_row_numbers_are_checked_where_rows_are_fetched(damaged_row_numbers):
+    with raydb.connect(damaged_row_numbers, read_only=True) as con:
         sums = "SELECT sum(m) FROM f WHERE k = 3"
         assert "bvh: b" in str(con.execute(f"EXPLAIN {sums}").fetchall())
         assert con.execute(sums).fetchall() == [(sum(range(3, 3000, 7)),)]
         with pytest.raises(raydb.OperationalError, match="expected 'row_ids' with hash"):
             con.execute("SELECT sum(m), max(t) FROM f WHERE k = 3").fetchall()
+
+
+def test_damaged_row_numbers_are_not_copied(damaged_row_numbers, tmp_path):
+    with raydb.connect(damaged_row_numbers) as con:
+        con.execute(f"ATTACH '{tmp_path / 'other'}' AS other")
+        with pytest.raises(raydb.OperationalError, match="expected 'row_ids' with hash"):
+            con.execute("COPY FROM DATABASE raydb TO other")

@@ -172,3 +172,7 @@ SELECT * FROM LATERAL (SELECT a.n) l, a;
 -- error: ProgrammingError: table 'a' is not in FROM (line 1, column 31)
 SELECT * FROM a, LATERAL (SELECT a.nn) l;
 -- error: ProgrammingError: column 'nn' does not exist in 'a'; did you mean 'n'? (line 1, column 34)
+
+-- A comma binds weaker than JOIN: what reads a table before it is no side of a join that keeps its rows.
+SELECT * FROM (VALUES (1), (2)) AS a (x), LATERAL (SELECT a.x AS l) AS s RIGHT JOIN (VALUES (1), (5)) AS g (w) ON s.l = g.w;
+-- error: NotSupportedError: RIGHT JOIN behind what reads a table before a comma is not supported; put it into a subquery

@@ -75,6 +75,8 @@ def bind_from(from_: exp.Expr | None, joins: list[exp.Expr], binding: Binding) -
     require_only(from_, "this")
     done: list[Source] = []
     current = _bind_source(from_.this, binding)
+    # Whether `current` has tables from before a comma.
+    is_across = False
     for join in joins:
         arguments: Arguments = ()
         if _is_name(join.this):
@@ -84,11 +86,17 @@ def bind_from(from_: exp.Expr | None, joins: list[exp.Expr], binding: Binding) -
             right, arguments = _bind_beside(join.this, before.scope, binding)
             if arguments:
                 # It may read any table before it: those behind commas are joined first.
+                is_across = is_across or bool(done) or _is_comma(join)
                 done, current = [], before
         if _is_comma(join) and not arguments:
             done.append(current)
-            current = right
+            current, is_across = right, False
         else:
+            if is_across and (side := join.args.get("side")) in {"RIGHT", "FULL"}:
+                raise NotSupportedError(
+                    f"{side} JOIN behind what reads a table before a comma is not supported;"
+                    " put it into a subquery"
+                )
             current = _bind_join(join, current, right, arguments, binding, done)
     return _cross(done, current)
 
