@@ -225,15 +225,17 @@ def _keys_of(part: GroupPart) -> dict[Column, Late]:
 
         Where an outer join has no group there is no number, and no tuple.
         """
-        if not (last and last[0][0] is numbers):
-            known = joined(pc.fill_null(numbers, 0)).to_numpy().view(np.uint64)
-            places = (known // np.uint64(part.stride) % np.uint64(part.count)).view(np.int64)
-            chosen = places if part.chosen is None else part.chosen[places]
-            mask = None
-            if numbers.null_count:
-                mask = joined(numbers).is_null().to_numpy(zero_copy_only=False)
-            last[:] = [(numbers, pa.array(chosen, mask=mask))]
-        return last[0][1]
+        for known, found in last:
+            if known is numbers:
+                return found
+        column = joined(numbers)
+        held = pc.fill_null(column, 0).to_numpy().view(np.uint64)
+        places = (held // np.uint64(part.stride) % np.uint64(part.count)).view(np.int64)
+        mask = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+        chosen = places if part.chosen is None else part.chosen[places]
+        found = pa.array(chosen, mask=mask)
+        last[:] = [(numbers, found)]
+        return found
 
     def late(values: pa.Array) -> Late:
         return Late(_NUMBER, lambda numbers: values.take(places_of(numbers)))

@@ -12,7 +12,7 @@ not fit in memory are joined part by part; see `partitioned`.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -118,20 +118,35 @@ def join_pieces(plan: HashJoin, columns: Sequence[Column], sources: Sources) -> 
             (plan.right_keys, [each.right for each in compared], own[1]),
         ),
     }
-    found: dict[str, Side] = {}
-    for name in ("left", "right") if plan.filtered == "right" else ("right", "left"):
-        found[name] = run_side(*asked[name], sources)
-        if not found[name].rows.row_count and name in _DECISIVE[plan.kind]:
-            yield Relation({c: pa.chunked_array([], c.type) for c in columns}, 0)
-            return
-        if name != plan.filtered:
-            _send_keys(plan, found[name], sources)
-    for each in plan.sent:
-        sources.key_sets.pop(each.number, None)
+    found = _run_sides(plan, asked, sources)
+    if found is None:
+        yield Relation({c: pa.chunked_array([], c.type) for c in columns}, 0)
+        return
     # Where they go to files part by part, the sides as a whole leave memory and theirs.
     shares = parts_of_sides(found.pop("left"), found.pop("right"), memory)
     for sides_of_part in shares:
         yield from _join(plan, columns, sides_of_part, (compared, residual), memory)
+
+
+def _run_sides(
+    plan: HashJoin, asked: Mapping[str, tuple[Any, Any]], sources: Sources
+) -> dict[str, Side] | None:
+    """Return both sides, by what `run_side` is asked for; None where an empty one decides.
+
+    The plan may run again, over other rows: the keys that one side sends the other go with it.
+    """
+    found: dict[str, Side] = {}
+    try:
+        for name in ("left", "right") if plan.filtered == "right" else ("right", "left"):
+            found[name] = run_side(*asked[name], sources)
+            if not found[name].rows.row_count and name in _DECISIVE[plan.kind]:
+                return None
+            if name != plan.filtered:
+                _send_keys(plan, found[name], sources)
+    finally:
+        for each in plan.sent:
+            sources.key_sets.pop(each.number, None)
+    return found
 
 
 def _join(

@@ -158,3 +158,18 @@ def test_filters_that_leave_the_first_rows_out_are_asked_of_the_sample(nulls: st
     ).fetchall()
     scanned = [line for (line,) in plan[-2:]]
     assert f"gave: {ROWS * 4 // 5} rows" in scanned[0], "the table is read once"
+
+
+@pytest.mark.parametrize(
+    "condition", ["k IN (SELECT k FROM d)", "EXISTS (SELECT 1 FROM d WHERE d.k = f.k)"]
+)
+def test_keys_of_the_first_try_filter_no_other(condition):
+    with raydb.connect() as con:
+        # The rows of most i have keys that d lacks.
+        con.execute(
+            "CREATE TABLE f AS SELECT i, CASE WHEN i < 180000 THEN i ELSE -i END AS k, i % 100 AS g"
+            " FROM range(200000) AS r(i)"
+        )
+        con.execute("CREATE TABLE d AS SELECT k FROM range(200000) AS r(k)")
+        query = f"SELECT i FROM f WHERE g < 50 AND {condition} ORDER BY i DESC LIMIT 3"
+        assert con.execute(query).fetchall() == [(179949,), (179948,), (179947,)]
