@@ -16,6 +16,8 @@ from raydb.running import current
 if TYPE_CHECKING:
     from typing import IO
 
+# Of a disk that is full nobody can do anything, so temporary files leave a tenth of what is free.
+_PERCENT_OF_DISK = 90
 # What is smaller stays in memory.
 _HELD_BYTES = 16 << 20
 
@@ -48,8 +50,7 @@ class TemporaryFolder:
     def take(self, size_bytes: int) -> None:
         """Count bytes that go to a file. Raises OperationalError where the disk has too few."""
         if self._disk_left is None:
-            # Of a disk that is full nobody can do anything: a tenth of what is free is left.
-            self._disk_left = shutil.disk_usage(self.path).free * 9 // 10
+            self._disk_left = shutil.disk_usage(self.path).free * _PERCENT_OF_DISK // 100
         if size_bytes > self._disk_left:
             raise OperationalError(
                 f"temporary files in '{self.path}' would fill the disk; raise memory_limit,"

@@ -278,7 +278,7 @@ def test_the_limit_that_was_set_is_told_beside_what_is_left():
 
 
 def test_a_series_beyond_the_disk_is_refused_and_nothing_stays(monkeypatch):
-    monkeypatch.setattr(files, "_MAX_OF_DISK", 0)
+    monkeypatch.setattr(files, "_PERCENT_OF_DISK", 0)
     with pytest.raises(OperationalError, match="would fill the disk; raise memory_limit"):
         limited(raydb.connect(), "SELECT range FROM range(0, 100000000000)")
 
@@ -394,7 +394,7 @@ def test_a_full_disk_names_the_folder(con, monkeypatch):
         def close(self):
             self.closed = True
 
-    monkeypatch.setattr(files, "TemporaryFile", FullDisk)
+    monkeypatch.setattr("tempfile.TemporaryFile", FullDisk)
     with pytest.raises(OperationalError) as raised:
         limited(con, "SELECT * FROM t ORDER BY x")
     assert "cannot be written: no space left on device" in str(raised.value)
