@@ -9,16 +9,18 @@ import pyarrow as pa
 
 from raydb.kernels.bvh.bvh import Measure
 from raydb.kernels.codecs.arrow_numbers import words_of
+from raydb.kernels.codecs.packed_decimals import widened_column
 from raydb.late import pc
 from raydb.planner.expressions.nodes import Attribute
 from raydb.storage.take_rows import take_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from raydb.planner.expressions.nodes import Expression
+    from raydb.storage.tables.rows import Rows
     from raydb.storage.tables.table import ForeignKey, Table
 
 # Of a column in chunks Arrow joins all of them first, to take few rows or many.
@@ -52,16 +54,29 @@ def fetch(
     row_ids: NDArray[np.uint32] | None = None,
 ) -> pa.ChunkedArray | pa.Array:
     """Return an attribute's values for fact rows (all where row_ids is None)."""
-    if not attribute.path:
+    if attribute.path:
+        places = follow_path(tables, fact, attribute.path, row_ids)
+        values = _taken(
+            tables[attribute.path[-1].table].rows,
+            attribute.name,
+            lambda column: column.take(pa.array(places, mask=places < 0)),
+        )
+    elif row_ids is None:
         values = tables[fact].rows.column(attribute.name)
-        if row_ids is not None:
-            values = _take(values, row_ids)
     else:
-        rows = follow_path(tables, fact, attribute.path, row_ids)
-        column = tables[attribute.path[-1].table].rows.column(attribute.name)
-        values = column.take(pa.array(rows, mask=rows < 0))
+        values = _taken(tables[fact].rows, attribute.name, lambda column: _take(column, row_ids))
     # A foreign key may be a narrower integer than the key that it stands for.
     return values if values.type == attribute.type else values.cast(attribute.type)
+
+
+def _taken(
+    rows: Rows, name: str, take: Callable[[pa.ChunkedArray], pa.ChunkedArray]
+) -> pa.ChunkedArray | pa.Array:
+    """Return what is taken of a column; of decimals that are integers no others are widened."""
+    integers = rows.integers(name)
+    if integers is None:
+        return take(rows.column(name))
+    return widened_column(take(integers), rows.schema.field(name).type)
 
 
 def own_rows(
