@@ -113,10 +113,6 @@ class Relation:
         """Return the rows with other values of some columns."""
         return Relation({**self.columns, **columns}, self.row_count)
 
-    def renamed(self, columns: Mapping[Column, Column]) -> Relation:
-        """Return the rows with new columns in the place of old ones."""
-        return Relation({new: self.columns[old] for new, old in columns.items()}, self.row_count)
-
     def slice(self, offset: int, count: int) -> Relation:
         """Return at most `count` rows from row `offset` on, without a copy."""
         start = min(offset, self.row_count)
