@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from raydb.errors import ProgrammingError
 from raydb.names import Unquoted, find_object, fold, is_same
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -35,7 +35,7 @@ MAIN = "main"
 """The schema of tables and views that name none."""
 
 
-@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class TableInfo:
     """A table's definition and statistics.
 
@@ -52,6 +52,8 @@ class TableInfo:
     value_counts: Mapping[str, float]
     is_encoded: Mapping[str, bool] = field(default_factory=dict)
     is_streamed: bool = False
+    # What was found of the table, by who asks it again.
+    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class NewerRows:
     count: int
 
 
-@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class BvhInfo:
     """A built BVH. `levels` says where an attribute is encoded: (hierarchy, level).
 
@@ -96,6 +98,8 @@ class BvhInfo:
     obstacle: str | None = None
     newer: NewerRows | None = None
     built_on: str | None = None
+    # What was found of the BVH, by who asks it again.
+    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -321,6 +325,16 @@ class CatalogInfo:
         places = self.schemas, self.current
         macros = macro_relations(self.macros, self.attached_macros, *places)
         return relations(self.tables, self.views, self.attached, *places, macros)
+
+    @cached_property
+    def named(self) -> dict[Hashable, Any]:
+        """What names in FROM stand for, as `sql/bind/query/relations.py` keeps it."""
+        return {}
+
+    @cached_property
+    def joined(self) -> dict[Hashable, Any]:
+        """What foreign keys reach of joined scans, as `planner/stars/reach.py` keeps it."""
+        return {}
 
 
 def relations(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from raydb.late import pc
 from raydb.planner.expressions.nodes import (
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
 # A scan is given up where at most one row in 64 is wanted.
 _MIN_KEYS = 64
 
-# The columns and the name of each key and index of a table, and whether it is unique.
-_keys: WeakKeyDictionary[TableInfo, list[tuple[tuple[str, ...], str, bool]]] = WeakKeyDictionary()
-
 
 def find_lookup(predicates: Sequence[Expression], table: TableInfo) -> IndexLookup | None:
     """Return how the rows for which all predicates hold are found, None where they are not.
@@ -49,13 +45,16 @@ def find_lookup(predicates: Sequence[Expression], table: TableInfo) -> IndexLook
     """
     if table.row_count < MIN_ROWS:
         return None
-    keys = _keys.get(table)
+    keys: list[tuple[tuple[str, ...], str, bool]] | None = table.kept.get("keys")
     if keys is None:
-        keys = _keys[table] = _find_keys(table.definition)
+        keys = table.kept["keys"] = _find_keys(table.definition)
     if not keys:
         return None
-    read = {column.name for column in columns_of(*predicates)}
-    read.update([each.name for each in attributes_of(*predicates) if not each.path])
+    read: set[str] = set()
+    for predicate in predicates:
+        read.update([each.name for each in attributes_of(predicate) if not each.path])
+    if not read:  # of a star, or of columns
+        read = {column.name for column in columns_of(*predicates)}
     if not any(read.issuperset(columns) for columns, _, _ in keys):
         return None
     sought = _constants(predicates, table.definition)

@@ -40,7 +40,8 @@ def open_sources(statement: ast.Select | ast.Dml, context: StatementContext) -> 
     named = sql.tables_named(statement, sources)
     tables = {name: context.given[name] for name in named if name in context.given}
     written = list(sql.tables_in(sources, relations))
-    for name, source in sql.files_of(statement, written, parameters).items():
+    files = sql.files_of(statement, written, parameters) if written else {}
+    for name, source in files.items():
         for path in source.patterns:
             check_file(path, settings, may_be_object=True)
         if name in snapshot.tables:
@@ -55,7 +56,8 @@ def open_sources(statement: ast.Select | ast.Dml, context: StatementContext) -> 
     if unknown and context.python is not None:
         with_variables = settings[REPLACEMENT_SCANS] and settings[EXTERNAL_ACCESS]
         tables |= context.python.find(unknown, with_variables=with_variables)
-    for name, call in sql.opened_calls(statement, written, parameters).items():
+    calls = sql.opened_calls(statement, written, parameters) if written else {}
+    for name, call in calls.items():
         assert isinstance(call.function, OpenedFunction)
         found = call.function.open(call, context)
         rows = Rows(found.schema, (ArrowPart(found),))

@@ -34,7 +34,6 @@ from raydb.planner.plan.common_tables import queries_in
 from raydb.planner.plan.function_arguments import Argument
 from raydb.planner.plan.nodes import Aggregate, NoStar, Star
 from raydb.planner.plan.table_function import OpenedFunction
-from raydb.planner.stars.fuse import scanned_attributes
 from raydb.sql import ast
 from raydb.storage.formats.paths import describe_failure
 from raydb.values import dataclass, replace
@@ -260,7 +259,7 @@ def _profile(
     rows = _sample(tables[fact])
     stars = [star for star in stars if star.fact == fact]
     names = sql.BvhNames(fact, catalog)
-    filtered = {attribute for star in stars for attribute in scanned_attributes(star)}
+    filtered = {attribute for star in stars for attribute in star.scanned}
     by_key: dict[ForeignKey | None, list[Attribute]] = {}
     for attribute in attributes_wanted(stars, catalog):
         if names.attribute_text(attribute) is not None:

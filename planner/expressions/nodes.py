@@ -178,6 +178,9 @@ class AggregateCall:
     filter: Expression | None = None
     order_by: tuple[OrderItem, ...] = ()
 
+    def __hash__(self) -> int:
+        return hash((self.function, self.arguments))
+
     @property
     def shown(self) -> str:
         """What people know the function by: sums of vectors have a name of their own."""
@@ -403,11 +406,15 @@ def conjuncts(predicate: Expression) -> tuple[Expression, ...]:
     >>> conjuncts(Call("and", (a, Call("and", (b, c), BOOL)), BOOL))
     (a, b, c)
     """
-    match predicate:
-        case Call(function="and", arguments=arguments):
-            return tuple(part for argument in arguments for part in conjuncts(argument))
-        case _:
-            return (predicate,)
+    if type(predicate) is not Call or predicate.function != "and":
+        return (predicate,)
+    parts: list[Expression] = []
+    for argument in predicate.arguments:
+        if type(argument) is Call and argument.function == "and":
+            parts += conjuncts(argument)
+        else:
+            parts.append(argument)
+    return tuple(parts)
 
 
 def conjunction(predicates: Sequence[Expression]) -> Expression:

@@ -120,16 +120,20 @@ def contents(plan: Plan) -> Contents:
     while waiting:
         expressions: list[Expression] = []
         for node in waiting:
-            _add_node(node, found, is_top=node is plan or node is top)
-            if isinstance(node, Scan):
+            if type(node) is Scan:
                 tables.add(node.table)
+                if _holds_enums(node):
+                    found.add(EnumType)
                 continue
+            _add_node(node, found, is_top=node is plan or node is top)
             waiting += node.sources
             expressions += node.expressions
             if isinstance(node, CommonTable) and id(node.query) not in queries:
                 queries[id(node.query)] = node.query
                 waiting.append(node.query)
         waiting = _add_expressions(expressions, found)
+    if tables:
+        found.add(Scan)
     return Contents(frozenset(found), frozenset(tables))
 
 

@@ -19,27 +19,30 @@ def merge_joins(plan: Plan, catalog: CatalogInfo) -> Plan:
     """Merge inner joins and filters into n-ary joins whose conditions are conjuncts."""
     match plan:
         case Filter(source=InnerJoin() | Filter()) | InnerJoin():
-            sources, conditions = _collect(plan)
+            sources: list[Plan] = []
+            conditions: dict[Expression, None] = {}
+            _collect(plan, sources, conditions)
             merged = [
                 merge_joins(each, catalog) if each.source_fields else each for each in sources
             ]
-            return InnerJoin(tuple(merged), tuple(dict.fromkeys(conditions)))
+            return InnerJoin(tuple(merged), tuple(conditions))
         case _:
             return plan.map_sources(lambda source: merge_joins(source, catalog), leaves=False)
 
 
-def _collect(plan: Plan) -> tuple[list[Plan], list[Expression]]:
-    """Return the sources and the conjuncts of a tree of filters and inner joins."""
+def _collect(plan: Plan, sources: list[Plan], conditions: dict[Expression, None]) -> None:
+    """Add the sources and the conjuncts of a tree of filters and inner joins."""
     match plan:
         case Filter(source=source, predicate=predicate):
-            sources, conditions = _collect(source)
-            return sources, [*conditions, *conjuncts(predicate)]
+            _collect(source, sources, conditions)
+            conditions.update(dict.fromkeys(conjuncts(predicate)))
         case InnerJoin():
-            collected = [_collect(source) for source in plan.sources]
-            own = [part for condition in plan.conditions for part in conjuncts(condition)]
-            return (
-                [source for sources, _ in collected for source in sources],
-                [part for _, conditions in collected for part in conditions] + own,
-            )
+            for source in plan.sources:
+                if source.source_fields:
+                    _collect(source, sources, conditions)
+                else:
+                    sources.append(source)
+            for condition in plan.conditions:
+                conditions.update(dict.fromkeys(conjuncts(condition)))
         case _:
-            return [plan], []
+            sources.append(plan)

@@ -14,7 +14,6 @@ encode is fetched by row id (section 4.5): residual predicates, keys and measure
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.kernels.backends.backend import Accumulator, FusedJob
@@ -183,20 +182,15 @@ def _coverage(
     residual_key_count: int,
 ) -> Coverage:
     """Count the query's attributes in X, Y and Z; `encoded_count` keys and values are in Y."""
-    scanned = scanned_attributes(star)
+    scanned = star.scanned
     return Coverage(
-        aggregate=sum(position is not None for position in positions),
+        aggregate=len(positions) - positions.count(None),
         aggregate_total=len(positions),
         group_by=encoded_count,
         group_by_total=encoded_count + residual_key_count,
         scan=len(scanned & encoded_by(bvh).scanned),
         scan_total=len(scanned),
     )
-
-
-def scanned_attributes(star: Star) -> frozenset[Attribute]:
-    """Return the attributes of a star's predicates."""
-    return attributes_of(*star.predicates)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -263,33 +257,31 @@ class Encoded:
     held: Mapping[Expression, Measure]
 
 
-_encoded: WeakKeyDictionary[BvhInfo, Encoded] = WeakKeyDictionary()
-
-
 def encoded_by(bvh: BvhInfo) -> Encoded:
     """Return what a BVH covers, which is made once."""
-    known = _encoded.get(bvh)
+    known: Encoded | None = bvh.kept.get("encoded")
     if known is None:
         is_scanned = [hierarchy.scan_count > 1 for hierarchy in bvh.index.hierarchies]
         scanned = frozenset(each for each, (number, _) in bvh.levels.items() if is_scanned[number])
         held = dict(zip(bvh.definition.aggregate, bvh.index.measures, strict=True))
-        known = _encoded[bvh] = Encoded(frozenset(held), scanned, held)
+        known = bvh.kept["encoded"] = Encoded(frozenset(held), scanned, held)
     return known
 
 
 def highest_scores(star: Star, bvhs: Iterable[BvhInfo]) -> list[int]:
     """Return the score that a fused job on each BVH has at most; nothing is evaluated for it."""
-    scanned = scanned_attributes(star)
     calls = [call for _, call in star.aggregates]
     arguments = {argument for call in calls for argument in call.arguments}
     keys = [key for _, key in star.keys]
     scores = []
     for bvh in bvhs:
-        held = encoded_by(bvh)
+        held, levels = encoded_by(bvh), bvh.levels
         encoded = [*keys]
         encoded += [call.arguments[0] for call in calls if needs_values(call, held.measures)]
-        group_by = sum([hierarchy_of(expression, bvh) is not None for expression in encoded])
-        in_scan = len(scanned & held.scanned)
-        score = len(arguments & held.measures) + group_by + SCAN_WEIGHT * in_scan
-        scores.append(score)
+        group_by = [  # most keys are attributes
+            each in levels if type(each) is Attribute else hierarchy_of(each, bvh) is not None
+            for each in encoded
+        ]
+        in_scan = len(star.scanned & held.scanned)
+        scores.append(len(arguments & held.measures) + sum(group_by) + SCAN_WEIGHT * in_scan)
     return scores

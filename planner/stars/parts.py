@@ -33,7 +33,6 @@ from raydb.planner.plan.nodes import (
     only_columns,
 )
 from raydb.planner.plan.unique import has_one_row, has_one_row_at_most
-from raydb.storage.tables.table import ROW_NUMBER
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
 
 KEEPS_ROWS = NoStar("an outer join keeps rows without a partner")
 SEMI_JOIN = NoStar("it aggregates over a subquery's semi join")
+_NUMBERED = NoStar("it reads the numbers of rows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,8 @@ class Parts:
 def take_apart(plan: Plan) -> Parts | NoStar:
     """Take a plan of scans, filters, projections and joins apart."""
     match plan:
-        case Scan(columns=columns):
-            is_numbered = ROW_NUMBER in [column.name for column in columns]
-            return NoStar("it reads the numbers of rows") if is_numbered else Parts([plan])
+        case Scan():
+            return _NUMBERED if plan.is_numbered else Parts([plan])
         case Filter(source=source, predicate=predicate):
             parts = take_apart(source)
             if isinstance(parts, Parts):
@@ -94,22 +93,8 @@ def take_apart(plan: Plan) -> Parts | NoStar:
                 computed = [(column, substitute(e, parts.definitions)) for column, e in items]
                 parts.definitions = {column: e for column, e in computed if column != e}
             return parts
-        case InnerJoin(sources=sources, conditions=conditions):
-            whole = Parts()
-            for source in sources:
-                if has_one_row(source) and _is_settled(source):
-                    whole.given.append(Given(source))
-                    continue
-                parts = take_apart(source)
-                if isinstance(parts, NoStar):
-                    return parts
-                whole.scans += parts.scans
-                whole.conditions += parts.conditions
-                whole.sides += parts.sides
-                whole.given += parts.given
-                whole.definitions |= parts.definitions
-            whole.add(conditions)
-            return whole
+        case InnerJoin():
+            return _take_join_apart(plan)
         case OuterJoin(kind="left", left=left, right=right):
             return _with_side(plan, left, right)
         case OuterJoin(kind="right", left=left, right=right):
@@ -134,6 +119,27 @@ def take_apart(plan: Plan) -> Parts | NoStar:
             }
             kind = type(plan).__name__
             return NoStar(names.get(kind, f"it aggregates over a {kind.lower()}"))
+
+
+def _take_join_apart(join: InnerJoin) -> Parts | NoStar:
+    whole = Parts()
+    for source in join.sources:
+        if isinstance(source, Scan) and not source.is_numbered:  # as most are
+            whole.scans.append(source)
+            continue
+        if has_one_row(source) and _is_settled(source):
+            whole.given.append(Given(source))
+            continue
+        parts = take_apart(source)
+        if isinstance(parts, NoStar):
+            return parts
+        whole.scans += parts.scans
+        whole.conditions += parts.conditions
+        whole.sides += parts.sides
+        whole.given += parts.given
+        whole.definitions |= parts.definitions
+    whole.add(join.conditions)
+    return whole
 
 
 def _with_side(join: OuterJoin | SemiJoin, left: Plan, right: Plan) -> Parts | NoStar:

@@ -13,7 +13,9 @@ condition on what lies behind it does so already.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import field
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
@@ -44,6 +46,12 @@ if TYPE_CHECKING:
     from raydb.planner.stars.parts import Parts, Side
     from raydb.storage.tables.table import ForeignKey
 
+# The numbers of two columns that are equal.
+_Pair: TypeAlias = frozenset[int]
+
+# Of a catalog what so many joins reach is kept.
+_MOST_JOINED = 256
+
 
 @dataclass(frozen=True, slots=True)
 class Reached:
@@ -68,15 +76,62 @@ def reach(
     """
     if not parts.scans:
         return NoStar("it reads no table")
-    by_size = sorted(parts.scans, key=lambda scan: -catalog.tables[scan.table].row_count)
+    pairs = _column_pairs(parts.conditions)
+    # Scans of a table that statements number alike are one object, of which no other is made while
+    # it is kept here.
+    key = (*map(id, parts.scans), frozenset(pairs))
+    known: tuple[Joined | NoStar, list[Scan]] | None = catalog.joined.get(key)
+    if known is None:
+        if len(catalog.joined) >= _MOST_JOINED:
+            catalog.joined.clear()
+        known = _joined(parts.scans, frozenset(pairs), catalog), parts.scans
+        catalog.joined[key] = known
+    found, _ = known
+    if isinstance(found, NoStar):
+        return found
+    used = {pairs[each] for each in found.used}
+    rest = [each for number, each in enumerate(parts.conditions) if number not in used]
+    return _Seen(found, parts, catalog).reached(rest, asked, measured)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Way:
+    """The foreign keys from the fact table to a scan; `parent` is the scan that has the last.
+
+    nulls: the columns of that key which have NULLs.
+    """
+
+    path: tuple[ForeignKey, ...]
+    parent: Scan | None
+    nulls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Joined:
+    """The fact table of scans that are joined, and the foreign keys to all others.
+
+    ways: by the scan's id. used: the equalities that are keys. owners: the scans by the numbers of
+    their columns. attributes: what columns are, by their numbers, as far as it was asked.
+    """
+
+    fact: Scan
+    ways: dict[int, Way]
+    used: frozenset[_Pair]
+    owners: dict[int, Scan]
+    attributes: dict[int, Attribute] = field(default_factory=dict)
+
+
+def _joined(
+    scans: Sequence[Scan], pairs: frozenset[_Pair], catalog: CatalogInfo
+) -> Joined | NoStar:
+    """Return scans as joined by foreign keys from the largest that reaches all others."""
     failure = None
-    for fact in by_size:
+    for fact in sorted(scans, key=lambda scan: -catalog.tables[scan.table].row_count):
         ways = {id(fact): Way((), None)}
-        used = _follow(ways, [fact], parts.scans, parts.conditions, catalog)
-        if len(ways) == len(parts.scans):
-            rest = [each for number, each in enumerate(parts.conditions) if number not in used]
-            return _Seen(fact, parts, ways, catalog).reached(rest, asked, measured)
-        missing = next(scan for scan in parts.scans if id(scan) not in ways)
+        used = _follow(ways, [fact], scans, pairs, catalog)
+        if len(ways) == len(scans):
+            return Joined(fact, ways, frozenset(used), _owners(scans))
+        missing = next(scan for scan in scans if id(scan) not in ways)
         failure = failure or NoStar(
             f"'{missing.table}' is not joined to '{fact.table}' on a declared foreign key"
         )
@@ -84,28 +139,20 @@ def reach(
     return failure
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Way:
-    """The foreign keys from the fact table to a scan; `parent` is the scan that has the last."""
-
-    path: tuple[ForeignKey, ...]
-    parent: Scan | None
-
-
 class _Seen:
     """The scans of a star as seen from its fact table, side after side.
 
-    ways: by the scan's id. presence: for a scan of a left join what is true where it has a row,
-    besides that its key is not NULL. columns: those that are not as in the table.
+    ways, owners, attributes: see `Joined`. presence: for a scan of a left join what is true where
+    it has a row, besides that its key is not NULL. columns: those that are not as in the table.
     """
 
-    def __init__(
-        self, fact: Scan, parts: Parts, ways: dict[int, Way], catalog: CatalogInfo
-    ) -> None:
-        self.fact = fact
+    def __init__(self, found: Joined, parts: Parts, catalog: CatalogInfo) -> None:
+        self.fact = found.fact
         self.sides = parts.sides
         self.given = list(parts.given)
-        self.ways = ways
+        self.ways, self.owners, self.attributes = found.ways, found.owners, found.attributes
+        if parts.sides:
+            self.ways, self.owners, self.attributes = {**self.ways}, {**self.owners}, {}
         self.catalog = catalog
         # Those that the query has joined so far, and those of subqueries, which it cannot name.
         self.joined = list(parts.scans)
@@ -155,7 +202,7 @@ class _Seen:
         """
         ways = dict(self.ways)
         scans = [*self.joined, *side.scans]
-        _follow(ways, self.joined, scans, side.conditions, self.catalog)
+        _follow(ways, self.joined, scans, _column_pairs(side.conditions), self.catalog)
         is_known = bool(side.scans) and all(id(scan) in ways for scan in side.scans)
         if is_known or side.members is None or side.mark in shown:
             return side
@@ -166,10 +213,12 @@ class _Seen:
     def _add_side(self, side: Side) -> list[Expression] | None:
         """Follow keys to a side's scans; return what else makes a row a partner, None if not so."""
         scans = [*self.joined, *side.scans]
-        used = _follow(self.ways, self.joined, scans, side.conditions, self.catalog)
+        pairs = _column_pairs(side.conditions)
+        used = {pairs[each] for each in _follow(self.ways, self.joined, scans, pairs, self.catalog)}
         if not side.conditions or any(id(scan) not in self.ways for scan in side.scans):
             return None
         (self.joined if side.kind == "left" else self.inside).extend(side.scans)
+        self.owners.update(_owners(side.scans))
         rest = [each for number, each in enumerate(side.conditions) if number not in used]
         parents = {id(self.ways[id(scan)].parent) for scan in side.scans}
         # A row that is not there has no key to follow, though the path leads through its table.
@@ -201,25 +250,29 @@ class _Seen:
         known = self._attributes(columns_of(expression))
         return substitute(expression, {**known, **self.columns})
 
-    def _attributes(self, read: Collection[Column]) -> dict[Column, Expression]:
-        numbers = {column.number for column in read}  # in less time than columns
-        return {
-            column: Attribute(self.ways[id(scan)].path, column.name, column.type)
-            for scan in self._scans()
-            for column in scan.columns
-            if column.number in numbers
-        }
+    def _attributes(self, read: Iterable[Column]) -> dict[Column, Expression]:
+        found: dict[Column, Expression] = {}
+        for column in read:
+            value = self.attributes.get(column.number)
+            if value is None:
+                owner = self.owners.get(column.number)
+                if owner is None:  # what a subquery gives
+                    continue
+                path = self.ways[id(owner)].path
+                value = own_attribute(Attribute(path, column.name, column.type))
+                self.attributes[column.number] = value
+            found[column] = value
+        return found
 
     def _guards(self, scans: Iterable[Scan]) -> list[Expression]:
         """Return NOT (fk IS NULL) for the keys to some scans that have NULLs."""
         guards: dict[Expression, None] = {}
         for scan in scans:
             way = self.ways[id(scan)]
-            if way.parent is not None:
-                nulls = self.catalog.tables[way.parent.table].null_counts
-                names = [name for name in way.path[-1].columns if nulls[name]]
-                for column in way.parent.columns if names else ():
-                    if column.name in names:
+            if way.nulls:
+                assert way.parent is not None
+                for column in way.parent.columns:
+                    if column.name in way.nulls:
                         guards[_is_not_null(column)] = None
         return list(guards)
 
@@ -232,10 +285,9 @@ class _Seen:
         query has one that it filters or groups by, that one is asked, which may be encoded.
         """
         guards: list[Expression] = []
-        for scan in sorted(scans, key=lambda scan: -len(self.ways[id(scan)].path)):
+        guarded = [scan for scan in scans if self.ways[id(scan)].nulls]
+        for scan in sorted(guarded, key=lambda scan: -len(self.ways[id(scan)].path)):
             own = self._guards([scan])
-            if not own:
-                continue
             behind = self._null_behind(self.ways[id(scan)], scans)
             if not any(rejects_null(each, behind) for each in (*conditions, *guards)):
                 nulls = self.catalog.tables[scan.table].null_counts
@@ -278,32 +330,29 @@ def _follow(
     ways: dict[int, Way],
     known: Sequence[Scan],
     scans: Sequence[Scan],
-    conditions: Sequence[Expression],
+    pairs: Collection[_Pair],
     catalog: CatalogInfo,
-) -> set[int]:
-    """Follow foreign keys from known scans, add the ways to others; return the conditions used."""
-    pairs = {
-        pair: number
-        for number, condition in enumerate(conditions)
-        if (pair := _column_pair(condition)) is not None
-    }
-    used: set[int] = set()
+) -> set[_Pair]:
+    """Follow foreign keys from known scans, add the ways to others; return the equalities used."""
+    used: set[_Pair] = set()
     if not pairs:
         return used
     frontier = list(known)
     while frontier:
         scan = frontier.pop()
-        for key in catalog.tables[scan.table].definition.foreign_keys:
+        table = catalog.tables[scan.table]
+        for key in table.definition.foreign_keys:
             for other in scans:
                 if other.table != key.table or id(other) in ways:
                     continue
-                needed = [
-                    pairs.get(frozenset((_column(scan, a), _column(other, b))))
+                needed = {
+                    frozenset((_column(scan, a).number, _column(other, b).number))
                     for a, b in zip(key.columns, key.references, strict=True)
-                ]
-                if None not in needed:
-                    ways[id(other)] = Way((*ways[id(scan)].path, key), scan)
-                    used.update(number for number in needed if number is not None)
+                }
+                if all(each in pairs for each in needed):
+                    nulls = tuple(name for name in key.columns if table.null_counts[name])
+                    ways[id(other)] = Way((*ways[id(scan)].path, key), scan, nulls)
+                    used |= needed
                     frontier.append(other)
     return used
 
@@ -315,17 +364,49 @@ def _column(scan: Scan, name: str) -> Column:
     raise AssertionError(name)
 
 
-def _column_pair(condition: Expression) -> frozenset[Column] | None:
-    """Return {a, b} for the condition a = b over two columns, casts between integers aside."""
-    if not isinstance(condition, Call) or condition.function != "equal":
-        return None
-    left, right = condition.arguments
-    if isinstance(left, Constant) or isinstance(right, Constant):  # most of the others
-        return None
-    left, right = _without_integer_cast(left), _without_integer_cast(right)
-    if isinstance(left, Column) and isinstance(right, Column):
-        return frozenset((left, right))
-    return None
+def _owners(scans: Iterable[Scan]) -> dict[int, Scan]:
+    """Return the scans by the numbers of their columns."""
+    return {column.number: scan for scan in scans for column in scan.columns}
+
+
+def _column_pairs(conditions: Iterable[Expression]) -> dict[_Pair, int]:
+    """Return the places of conditions a = b over two columns, casts between integers aside.
+
+    By the numbers of both columns.
+    """
+    pairs: dict[_Pair, int] = {}
+    for place, condition in enumerate(conditions):
+        if type(condition) is Call and condition.function == "equal":
+            left, right = condition.arguments
+            if type(left) is Constant or type(right) is Constant:  # most of the others
+                continue
+            left, right = _without_integer_cast(left), _without_integer_cast(right)
+            if isinstance(left, Column) and isinstance(right, Column):
+                pairs[frozenset((left.number, right.number))] = place
+    return pairs
+
+
+def own_attribute(attribute: Attribute) -> Attribute:
+    """Return the attribute that an attribute is; all that are equal are one object.
+
+    A referenced key is the foreign key itself: (lo_orderdate -> date).d_datekey is lo_orderdate.
+    """
+    while attribute.path:
+        *path, last = attribute.path
+        if attribute.name not in last.references:
+            break
+        column = last.columns[last.references.index(attribute.name)]
+        attribute = Attribute(tuple(path), column, attribute.type)
+    return _kept(attribute)
+
+
+@lru_cache(maxsize=4096)
+def _kept(attribute: Attribute) -> Attribute:
+    """Return the one that is equal: those of queries are those of BVHs, and so equal at a glance.
+
+    Each query asks some dozen times whether a BVH has an attribute.
+    """
+    return attribute
 
 
 def _without_integer_cast(expression: Expression) -> Expression:

@@ -33,7 +33,7 @@ from raydb.planner.expressions.nodes import (
 from raydb.planner.expressions.registry import is_volatile
 from raydb.planner.plan.nodes import Aggregate, NoStar, Plan, Star
 from raydb.planner.stars.parts import take_apart
-from raydb.planner.stars.reach import reach
+from raydb.planner.stars.reach import own_attribute, reach
 from raydb.values import replace
 
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ def match_star(aggregate: Aggregate, catalog: CatalogInfo) -> Star | NoStar:
     found = reach(parts, asked, measured, catalog)
     if isinstance(found, NoStar):
         return found
-    columns = {column: canonical(value) for column, value in found.columns.items()}
+    columns = found.columns
+    if parts.sides:  # others are attributes, which are of this form
+        columns = {column: canonical(value) for column, value in columns.items()}
 
     def convert(expression: Expression) -> Expression:
         return canonical(expression, columns)
@@ -148,23 +150,7 @@ def canonical(
         if all(map(is_, parts, expression.arguments)):
             return expression
         return Call(expression.function, tuple(parts), expression.type, expression.written)
-    if not isinstance(expression, Attribute):
-        return expression
-    if expression.path:
-        *path, last = expression.path
-        if expression.name in last.references:
-            column = last.columns[last.references.index(expression.name)]
-            return canonical(Attribute(tuple(path), column, expression.type))
-    return _kept(expression)
-
-
-@functools.lru_cache(maxsize=4096)
-def _kept(attribute: Attribute) -> Attribute:
-    """Return the one that is equal: those of queries are those of BVHs, and so equal at a glance.
-
-    Each query asks some dozen times whether a BVH has an attribute.
-    """
-    return attribute
+    return own_attribute(expression) if isinstance(expression, Attribute) else expression
 
 
 def _ordered(operands: list[Expression]) -> list[Expression]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from math import ceil, prod
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -371,9 +370,8 @@ def share_left(star: Star, catalog: CatalogInfo) -> float:
     return share
 
 
-# What was guessed of a table's columns and expressions: a plan asks some times, and so does the
-# next one.
-_guesses: WeakKeyDictionary[TableInfo, dict[_Asked, tuple[Any]]] = WeakKeyDictionary()
+# Of a table's columns and expressions so many guesses are kept: a plan asks some times, and so does
+# the next one.
 _MOST_GUESSES = 256
 
 
@@ -392,7 +390,7 @@ def _sampled_count(expression: Expression, fact: TableInfo) -> int | None:
 
 def _guess(asked: _Asked, table: TableInfo, make: Callable[[], T]) -> T:
     """Return what is known of columns or expressions of a table, made the first time."""
-    known = _guesses.setdefault(table, {})
+    known: dict[_Asked, tuple[Any]] = table.kept.setdefault("guesses", {})
     found: tuple[T] | None = known.get(asked)
     if found is None:
         if len(known) >= _MOST_GUESSES:

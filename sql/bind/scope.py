@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from raydb.errors import ProgrammingError, did_you_mean
-from raydb.names import Names, Qualified, index_names, is_same, known_name, needs_quotes
+from raydb.names import Names, Qualified, Unquoted, index_names, is_same, known_name, needs_quotes
 from raydb.planner.expressions.collations import collation_of
 from raydb.planner.expressions.functions.nested import structs
 from raydb.planner.expressions.nodes import Column
@@ -64,6 +64,11 @@ class Scope:
     def index(self) -> Names:
         """The names that work without a qualifier."""
         return index_names([each.name for each in self.visible])
+
+    @cached_property
+    def known(self) -> dict[str, Visible]:
+        """What names stand for that one column has, in lower case, as far as they were asked."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +204,15 @@ def merge_columns(scope: Scope, merged: Sequence[Visible], replaced: Sequence[Vi
 
 def find_visible(scope: Scope, name: str) -> Visible | None:
     """Return what an unqualified name stands for, or None; an ambiguous name is an error."""
+    known = scope.known.get(name.lower())
+    if known is not None:
+        return known
     places = scope.index.places(name)
     if len(places) == 1:
-        return scope.visible[places[0]]
+        only = scope.visible[places[0]]
+        if isinstance(name, Unquoted):  # in quotes it may be one of several
+            scope.known[name.lower()] = only
+        return only
     found = [scope.visible[place] for place in places]
     if not found and is_same(name, ROW_ID):
         rows = [(table.row_id, table.name) for table in scope.tables]

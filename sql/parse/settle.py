@@ -33,6 +33,9 @@ def settle(tree: exp.Expr, text: str) -> list[exp.Expr]:
                     node.set(part, word.upper())
         elif type(node) is exp.CTE and node.args.get("key_expressions"):
             nodes += _read_keys(node, text)
+        elif type(node) is exp.Table and type(node.this) is exp.Identifier:  # as most are
+            _name_path(node, text)
+            resolve_schema(node)
         elif type(node) is exp.Table or type(node) is exp.Lateral:
             searched = list(name_searched_tables(node))
             nodes += searched

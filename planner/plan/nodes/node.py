@@ -46,9 +46,11 @@ class Node:
     column_fields: fields that hold other columns of which the node is the origin.
     """
 
-    # What was found of the node, as every rule asks: `column_set`, and what `common_tables` tells.
-    __slots__ = ("_column_set", "holds_enums", "mentioned", "where_references")
+    # What was found of the node, as every rule asks: `column_set`, `Scan.is_numbered`, and what
+    # `common_tables` tells.
+    __slots__ = ("_column_set", "_is_numbered", "holds_enums", "mentioned", "where_references")
     _column_set: frozenset[Column]
+    _is_numbered: bool
     holds_enums: bool
     where_references: int
     mentioned: Mentioned

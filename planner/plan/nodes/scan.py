@@ -56,6 +56,15 @@ class Scan(Node):
     def details(self) -> dict[str, Any]:
         return {} if self.lookup is None else {"index": str(self.lookup)}
 
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the numbers of rows are read, which is looked up once."""
+        known: bool | None = getattr(self, "_is_numbered", None)
+        if known is None:
+            known = any(column.name == ROW_NUMBER for column in self.columns)
+            object.__setattr__(self, "_is_numbered", known)
+        return known
+
     def prune(self, needed: frozenset[Column]) -> Plan:
         return replace(self, columns=tuple(c for c in self.columns if c in needed))
 

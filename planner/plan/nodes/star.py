@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from raydb.planner.expressions.nodes import attributes_of
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from raydb.planner.expressions.nodes import Column, Expression
+    from raydb.planner.expressions.nodes import Attribute, Column, Expression
     from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.nodes.node import Calls, Items
 
@@ -30,8 +31,15 @@ class Given:
         return self.plan.columns if only is None else (only,)
 
 
+class _Read:
+    """What was found of a star, for the choice of a BVH asks every one."""
+
+    __slots__ = ("_scanned",)
+    _scanned: frozenset[Attribute]
+
+
 @dataclass(frozen=True, slots=True)
-class Star:
+class Star(_Read):
     """An aggregate as one fact table sees it; all expressions are over attributes.
 
     predicates: conjuncts. `tables` are the joined tables, the fact table first. given: what
@@ -44,6 +52,15 @@ class Star:
     keys: Items
     aggregates: Calls
     given: tuple[Given, ...] = ()
+
+    @property
+    def scanned(self) -> frozenset[Attribute]:
+        """The attributes of its predicates."""
+        try:
+            return self._scanned
+        except AttributeError:
+            object.__setattr__(self, "_scanned", attributes_of(*self.predicates))
+            return self._scanned
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -255,12 +254,11 @@ def find_by_loop(star: Star, bvh: BvhInfo) -> JobCells | None:
 
 # Of each attribute its hierarchy, the values of its level and the ranks of all codes among these.
 _Level: TypeAlias = "tuple[int, Sequence[Any], NDArray[np.int32]]"
-_levels: WeakKeyDictionary[BvhInfo, dict[Attribute, _Level]] = WeakKeyDictionary()
 
 
 def split_conditions(predicates: Sequence[Expression], bvh: BvhInfo) -> Conditions | None:
     """Part predicates by what they become; None where one is not over one hierarchy."""
-    known = _levels.setdefault(bvh, {})
+    known: dict[Attribute, _Level] = bvh.kept.setdefault("levels", {})
     ranks: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
     rank_count = 0
     first_ranks: dict[int, int] = {}
@@ -301,9 +299,6 @@ def _make_level(
     return made
 
 
-_keyed: WeakKeyDictionary[BvhInfo, dict[tuple[Attribute, ...], KeyedBvh]] = WeakKeyDictionary()
-
-
 def keyed_bvh(keys: Items, bvh: BvhInfo) -> KeyedBvh | None:
     """Return a BVH as the loop reads it for some keys; None where it does not encode one of them.
 
@@ -312,7 +307,7 @@ def keyed_bvh(keys: Items, bvh: BvhInfo) -> KeyedBvh | None:
     asked = tuple([key for _, key in keys if isinstance(key, Attribute)])
     if len(asked) < len(keys):
         return _make_keyed(keys, bvh)
-    known = _keyed.setdefault(bvh, {})
+    known: dict[tuple[Attribute, ...], KeyedBvh] = bvh.kept.setdefault("keyed", {})
     found = known.get(asked)
     if found is None:
         found = _make_keyed(keys, bvh)

@@ -46,11 +46,12 @@ def _once(
 
     arguments: those of a function, of which the first hands its collation on.
     """
-    if key not in known:
+    found = known.get(key)
+    if found is None:
         is_text = kind == TEXT and len(arguments) > 0
         collation = collation_of(arguments[0]) if is_text else ""
-        known[key] = Column(next(numbers), name, kind, collation)
-    return known[key]
+        found = known[key] = Column(next(numbers), name, kind, collation)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

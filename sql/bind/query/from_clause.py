@@ -108,7 +108,7 @@ def _is_comma(join: exp.Expr) -> bool:
 
 def _is_name(node: exp.Expr) -> bool:
     """Say whether a source is only named, and so reads nothing of those before it."""
-    is_name = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
+    is_name = type(node) is exp.Table and type(node.this) is exp.Identifier
     return is_name and node.args.keys() <= {"this", "db", "catalog", "alias"}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
@@ -27,9 +26,11 @@ from raydb.storage.tables.table import ROW_NUMBER
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from sqlglot import exp
 
-    from raydb.planner.catalog import Place, TableInfo
+    from raydb.planner.catalog import Place
     from raydb.sql.bind.binding import Binding
     from raydb.sql.bind.scope import Scope
 
@@ -62,18 +63,58 @@ class _Relation:
 
 def bind_named(node: exp.Table, binding: Binding) -> Source:
     """Return what a name in FROM stands for. Raises ProgrammingError for one that is not known."""
+    # What was made of a text, and not read from it, may name it.
+    names_row = may_name(node, ROW_ID)
+    key = None if names_row or binding.inside or binding.queries else _name_key(node)
+    known: _NamedTable | None = None if key is None else binding.catalog.named.get(key)
+    if known is not None:
+        return known.source(binding)
     found = _bind_relation(node, binding)
     name, names = alias_of(node, found.name)
     place = found.place if node.args.get("alias") is None else ("", "")
     plan, row_number = found.plan, None
-    # What was made of a text, and not read from it, may name it.
-    if isinstance(plan, Scan) and may_name(node, ROW_ID):
+    if isinstance(plan, Scan) and names_row:
         row_number = new_column(binding, ROW_NUMBER, pa.int32())
         plan = replace(plan, columns=(*plan.columns, row_number))
     if found.table is not None and row_number is None and not names:
+        if key is not None:
+            _make_room(binding.catalog.named)
+            binding.catalog.named[key] = _NamedTable(
+                found.table.scan.table, name, found.name, place
+            )
         return Source(plan, found.table.scope(name, found.name, place))
     scope = table_scope(name, found.plan.columns, names, found.name, place, row_number)
     return Source(plan, scope)
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedTable:
+    """A table that a name in FROM stands for, and what its scope has; see `table_scope`.
+
+    key: that of the catalog.
+    """
+
+    key: str
+    alias: str
+    name: str
+    place: Place
+
+    def source(self, binding: Binding) -> Source:
+        """Return its rows under the next numbers."""
+        table = _bound_table(self.key, binding)
+        return Source(table.scan, table.scope(self.alias, self.name, self.place))
+
+
+def _name_key(node: exp.Table) -> Hashable | None:
+    """Return what tells what a name stands for; None for one with a qualifier, or of columns."""
+    args, written = node.args, node.this
+    if args.get("db") is not None:
+        return None
+    alias = args.get("alias")
+    if alias is None:
+        return written.name, written.quoted
+    is_plain = alias.args.keys() <= {"this", "columns"} and not alias.args.get("columns")
+    return (written.name, written.quoted, alias.name) if is_plain and alias.this else None
 
 
 def alias_of(node: exp.Expr, name: str) -> tuple[str, tuple[str, ...]]:
@@ -151,8 +192,8 @@ class BoundTable:
         return found
 
 
-# Tables as statements number their columns, which most do alike.
-_bound: WeakKeyDictionary[TableInfo, dict[tuple[str | int, ...], BoundTable]] = WeakKeyDictionary()
+# Of so many names it is kept what they stand for, and of a table so many ways in which statements
+# number its columns, which most do alike.
 _MOST_KEPT = 32
 
 
@@ -160,9 +201,7 @@ def _bound_table(table: str, binding: Binding) -> BoundTable:
     known = binding.catalog.tables.get(table)
     if known is None:
         raise ProgrammingError(f"{table} is read where a query names it, not here")
-    made = _bound.get(known)
-    if made is None:
-        made = _bound[known] = {}
+    made: dict[tuple[str | int, ...], BoundTable] = known.kept.setdefault("bound", {})
     schema = known.definition.schema
     numbers = tuple(itertools.islice(binding.numbers, len(schema)))
     found = made.get((table, *numbers))

@@ -365,7 +365,8 @@ def with_aliases(
     def find(name: str, table: str | None) -> Expression:
         if table is not None:
             return resolve(name, table)
-        if (column := find_visible(scope, name)) is not None:
+        column = scope.known.get(name.lower()) or find_visible(scope, name)
+        if column is not None:
             return column.expression
         item = None if row_table(scope, name) is None else only_item(name, items)
         if item is None:

@@ -98,25 +98,27 @@ def tables_named(
     >>> tables_named(select, sources_in(select.tree))
     ['Orders']
     """
-    common = {fold(node.args["alias"].this.name) for node in nodes if type(node) is exp.CTE}
+    tables = [node for node in nodes if type(node) is exp.Table]
+    common = set()
+    if len(tables) < len(nodes):
+        common = {fold(node.args["alias"].this.name) for node in nodes if type(node) is exp.CTE}
     written = None if isinstance(statement, ast.Select) else statement.tree.this
     if isinstance(written, exp.Schema):
         written = written.this
     names = [
         name_in(node.this)
-        for node in nodes
-        if type(node) is exp.Table
-        and type(node.this) is exp.Identifier
-        and node is not written
-        and not node.db
+        for node in tables
+        if type(node.this) is exp.Identifier and node is not written and not node.args.get("db")
     ]
     if common:
         names = [name for name in names if fold(name) not in common]
     return list(dict.fromkeys(names))
 
 
-def tables_in(nodes: Sequence[exp.CTE | exp.Table], relations: Relations) -> Iterator[exp.Table]:
-    """Yield the tables that are no names in a statement with these sources, and in its views."""
+def tables_in(nodes: Sequence[exp.CTE | exp.Table], relations: Relations) -> Iterable[exp.Table]:
+    """Return the tables that are no names in a statement with these sources, and in its views."""
+    if not relations.views:
+        return [t for t in nodes if type(t) is exp.Table and type(t.this) is not exp.Identifier]
     return _tables(nodes, relations, None, set())
 
 
@@ -132,8 +134,6 @@ def _tables(
             continue
         if type(table.this) is not exp.Identifier:
             yield table
-            continue
-        if not relations.views:
             continue
         places = relations.places(qualifiers_of(table), inside)
         found = relations.find(name_in(table.this), places)
