@@ -16,7 +16,6 @@ from raydb.planner.expressions.nodes import (
     Call,
     Column,
     Literal,
-    attributes_of,
     columns_of,
     conjuncts,
 )
@@ -37,9 +36,12 @@ if TYPE_CHECKING:
 _MIN_KEYS = 64
 
 
-def find_lookup(predicates: Sequence[Expression], table: TableInfo) -> IndexLookup | None:
+def find_lookup(
+    predicates: Sequence[Expression], table: TableInfo, read: set[str] | None = None
+) -> IndexLookup | None:
     """Return how the rows for which all predicates hold are found, None where they are not.
 
+    read: the columns of the table that predicates over attributes read, None for other predicates.
     Of several keys and indexes a unique one is chosen, then one of many columns. What stands behind
     a part that may fail does not count: it must not keep that part from failing.
     """
@@ -50,10 +52,7 @@ def find_lookup(predicates: Sequence[Expression], table: TableInfo) -> IndexLook
         keys = table.kept["keys"] = _find_keys(table.definition)
     if not keys:
         return None
-    read: set[str] = set()
-    for predicate in predicates:
-        read.update([each.name for each in attributes_of(predicate) if not each.path])
-    if not read:  # of a star, or of columns
+    if read is None:
         read = {column.name for column in columns_of(*predicates)}
     if not any(read.issuperset(columns) for columns, _, _ in keys):
         return None

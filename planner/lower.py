@@ -175,7 +175,8 @@ def _lower_aggregate(plan: Aggregate, lowering: Lowering) -> PhysicalPlan:
 
 def _unique_lookup(star: Star, catalog: CatalogInfo) -> IndexLookup | None:
     """Return how the few rows of a star are found by a unique key of its fact table."""
-    lookup = find_lookup(star.predicates, catalog.tables[star.fact])
+    read = {attribute.name for attribute in star.scanned if not attribute.path}
+    lookup = find_lookup(star.predicates, catalog.tables[star.fact], read)
     return lookup if lookup is not None and lookup.is_unique else None
 
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 MAX_GROUPS = 4096
 
 _HUGEINT = pa.decimal128(38, 0)
+_STEPS = (Project, Limit, Sort)
 
 
 class Groups:
@@ -355,7 +356,7 @@ def find_row_steps(plan: PhysicalPlan) -> RowSteps | None:
     names = plan.columns
     nodes: list[Project | Limit | Sort] = []
     while not isinstance(plan, FusedScanAggregate):
-        if not isinstance(plan, Project | Limit | Sort):
+        if not isinstance(plan, _STEPS):
             return None
         nodes.append(plan)
         plan = plan.source

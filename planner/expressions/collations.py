@@ -64,6 +64,8 @@ def collation_of(expression: Expression) -> str:
 
     Raises ProgrammingError for a function of texts that have several.
     """
+    if type(expression) is Literal or (type(expression) is Column and not expression.collation):
+        return ""  # as most are
     if expression.type != TEXT:
         return ""
     match expression:
@@ -104,11 +106,10 @@ def compared_by(operands: Sequence[Expression]) -> str:
 
     That of SET default_collation is for what is text alone.
     """
-    texts = [each for each in operands if each.type == TEXT]
-    if not texts:
-        return ""
-    found = common_collation(texts)
+    found = common_collation(operands)
     if not found and (default := default_collation()):
+        if not any(each.type == TEXT for each in operands):
+            return ""
         others = [each for each in operands if each.type != TEXT]
         found = default if all(pa.types.is_null(each.type) for each in others) else ""
     return "" if found == BINARY else found

@@ -123,11 +123,12 @@ class Call(_Judged):
         return self.written or self.function
 
     def __hash__(self) -> int:
-        try:
-            return self.hashed
-        except AttributeError:
-            object.__setattr__(self, "hashed", hash((self.function, self.arguments)))
-            return self.hashed
+        # Not try: what an exception takes is as long as all else.
+        known: int | None = getattr(self, "hashed", None)
+        if known is None:
+            known = hash((self.function, self.arguments))
+            object.__setattr__(self, "hashed", known)
+        return known
 
 
 @dataclass(frozen=True, slots=True)

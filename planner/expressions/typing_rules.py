@@ -226,6 +226,7 @@ _COMPARED_AS_THEY_ARE = frozenset(
         *(pa.decimal128(1), pa.date32(), TIMESTAMP),
     )
 )
+_PLAIN = (Column, Literal)
 _WHOLE = frozenset(kind.id for kind in (pa.int8(), pa.int16(), INTEGER, pa.int64()))
 
 
@@ -238,7 +239,7 @@ def compare(function: str, left: Expression, right: Expression) -> Call:
     if kind.id in _COMPARED_AS_THEY_ARE and kind == right.type:
         return Call(function, (left, right), BOOLEAN)
     both = left, right
-    is_plain = isinstance(left, Column) and isinstance(right, Column | Literal)
+    is_plain = isinstance(left, Column) and isinstance(right, _PLAIN)
     if is_plain and kind == TEXT and right.type == TEXT and not compared_by(both):
         return Call(function, both, BOOLEAN)
     operands = comparable(*(_with_members(both) if function in ("equal", "not_equal") else both))

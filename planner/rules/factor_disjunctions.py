@@ -33,16 +33,14 @@ def factor_disjunctions(plan: Plan, _: CatalogInfo) -> Plan:
 
 
 def _factor(expression: Expression) -> Expression:
-    match expression:
-        case Call(function="or", arguments=arguments):
-            branches = [conjuncts(argument) for argument in arguments]
-            common = [part for part in branches[0] if all(part in each for each in branches[1:])]
-            if not common or may_raise(expression):
-                return expression
-            rest = [[part for part in each if part not in common] for each in branches]
-            return all_of([*common, any_of([all_of(each) for each in rest])])
-        case _:
-            return expression
+    if not isinstance(expression, Call) or expression.function != "or":
+        return expression
+    branches = [conjuncts(argument) for argument in expression.arguments]
+    common = [part for part in branches[0] if all(part in each for each in branches[1:])]
+    if not common or may_raise(expression):
+        return expression
+    rest = [[part for part in each if part not in common] for each in branches]
+    return all_of([*common, any_of([all_of(each) for each in rest])])
 
 
 def all_of(conditions: Sequence[Expression]) -> Expression:

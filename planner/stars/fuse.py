@@ -231,12 +231,12 @@ def lacking(star: Star, bvh: BvhInfo) -> Lacking:
             gathered.append((column, call))
     fetched = tuple([measure for measure in measures if measure not in held])
     # OR over several hierarchies may be boxes of them.
-    encoded: list[Expression] = []
-    residual: list[Expression] = []
-    for each in star.predicates:
-        (encoded if attributes_of(each) <= levels else residual).append(each)
+    encoded, residual = star.predicates, []
+    if not star.scanned <= levels:
+        encoded = tuple([each for each in star.predicates if attributes_of(each) <= levels])
+        residual = [each for each in star.predicates if not attributes_of(each) <= levels]
     return Lacking(
-        tuple(encoded),
+        encoded,
         tuple(residual),
         tuple([(c, key) for c, key in star.keys if hierarchy_of(key, bvh) is None]),
         fetched,

@@ -138,25 +138,27 @@ def canonical(
     itself: (lo_orderdate -> date).d_datekey is lo_orderdate, and needs no look-up.
     `attributes` are those that columns are, of this form.
     """
-    if isinstance(expression, Column):
+    if type(expression) is Column:
         return attributes.get(expression, expression)
-    if isinstance(expression, Call):
-        parts = [
-            part if isinstance(part, Literal) else canonical(part, attributes)
-            for part in expression.arguments
-        ]
-        if expression.function in COMMUTATIVE:
-            parts = _ordered(parts)
-        if all(map(is_, parts, expression.arguments)):
-            return expression
-        return Call(expression.function, tuple(parts), expression.type, expression.written)
-    return own_attribute(expression) if isinstance(expression, Attribute) else expression
+    if type(expression) is Attribute:
+        return own_attribute(expression)
+    if type(expression) is not Call:
+        return expression
+    parts = [
+        each if type(each) is Literal else canonical(each, attributes)
+        for each in expression.arguments
+    ]
+    if expression.function in COMMUTATIVE:
+        parts = _ordered(parts)
+    if all(map(is_, parts, expression.arguments)):
+        return expression
+    return Call(expression.function, tuple(parts), expression.type, expression.written)
 
 
 def _ordered(operands: list[Expression]) -> list[Expression]:
     """Return operands by how they are written, which begins with what they are."""
-    kinds = [type(operand).__name__ for operand in operands]
-    if kinds == ["Attribute", "Literal"]:  # as most are
+    kinds = [*map(type, operands)]
+    if kinds == [Attribute, Literal]:  # as most are
         return operands
     if len(set(kinds)) == len(operands):
         return sorted(operands, key=lambda operand: type(operand).__name__)
@@ -164,7 +166,18 @@ def _ordered(operands: list[Expression]) -> list[Expression]:
 
 
 def _written(expression: Expression) -> str:
-    return _written_attribute(expression) if isinstance(expression, Attribute) else repr(expression)
+    """Return the `repr` of an expression; that of attributes, which is long, is kept."""
+    if isinstance(expression, Attribute):
+        return _written_attribute(expression)
+    if type(expression) is not Call:
+        return repr(expression)
+    arguments = ", ".join([_written(each) for each in expression.arguments])
+    if len(expression.arguments) == 1:
+        arguments += ","
+    return (
+        f"Call(function={expression.function!r}, arguments=({arguments}),"
+        f" type={expression.type!r}, written={expression.written!r})"
+    )
 
 
 @functools.lru_cache(maxsize=4096)

@@ -167,6 +167,8 @@ class Node:
 
     def rewrite_calls(self, change: Callable[[Expression], Expression]) -> Plan:
         """Return the plan with `change` applied to every call and subquery in its expressions."""
+        if not (self.source_fields or self.expression_fields or self.definition_fields):
+            return cast("Plan", self)
         plan = self.map_sources(lambda source: source.rewrite_calls(change))
         return cast("Plan", plan.map_expressions(lambda whole: rewrite_calls(whole, change)))
 

@@ -56,11 +56,11 @@ class Star(_Read):
     @property
     def scanned(self) -> frozenset[Attribute]:
         """The attributes of its predicates."""
-        try:
-            return self._scanned
-        except AttributeError:
-            object.__setattr__(self, "_scanned", attributes_of(*self.predicates))
-            return self._scanned
+        known: frozenset[Attribute] | None = getattr(self, "_scanned", None)
+        if known is None:
+            known = attributes_of(*self.predicates)
+            object.__setattr__(self, "_scanned", known)
+        return known
 
 
 @dataclass(frozen=True, slots=True)

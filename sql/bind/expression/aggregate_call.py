@@ -58,6 +58,13 @@ _FIRST_OF = {
     **dict.fromkeys(("min", "max"), 1),
     **dict.fromkeys(("arg_min", "argmin", "min_by", "arg_max", "argmax", "max_by"), 2),
 }
+# Calls whose result may be no aggregate's.
+_COMPOSED = frozenset(
+    (
+        *("histogram", "histogram_exact", "mad", "geomean", "geometric_mean"),
+        *("weighted_avg", "wavg", *_JSON_GROUPS, *_GROUPS_ONLY, *_FIRST_OF, *QUANTILES),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +167,14 @@ def bind_composed(
 
     column_of: returns the column that holds the result of an aggregate.
     """
+    if written.name not in _COMPOSED:
+        return column_of(written)
+    return _composed(written, context, column_of)
+
+
+def _composed(
+    written: WrittenCall, context: Context, column_of: Callable[[WrittenCall], Expression]
+) -> Expression:
     if written.name in ("histogram", "histogram_exact"):
         is_exact = written.name == "histogram_exact"
         check_count(written.name, 1 + is_exact, 2, len(written.arguments))

@@ -38,7 +38,7 @@ from raydb.sql.bind.expression.expression import Resolve, bind_condition, bind_e
 from raydb.sql.bind.query import asof_join, positional_join
 from raydb.sql.bind.query import pivot as pivot_clause
 from raydb.sql.bind.query import using as using_clause
-from raydb.sql.bind.query.relations import Source, alias_of, bind_named, scan_table
+from raydb.sql.bind.query.relations import Source, alias_of, bind_named, bind_names, scan_table
 from raydb.sql.bind.query.sample import with_sample
 from raydb.sql.bind.scope import (
     Outer,
@@ -73,6 +73,11 @@ def bind_from(from_: exp.Expr | None, joins: list[exp.Expr], binding: Binding) -
     if from_ is None:
         return Source(Values((), ((),)), Scope())
     require_only(from_, "this")
+    nodes = [from_.this, *[join.this for join in joins]]
+    if joins and all(map(_is_comma, joins)) and all(map(_is_name, nodes)):
+        return bind_names(
+            nodes, binding, lambda: _inner_join([_bind_source(n, binding) for n in nodes], ())
+        )
     done: list[Source] = []
     current = _bind_source(from_.this, binding)
     # Whether `current` has tables from before a comma.

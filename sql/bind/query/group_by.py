@@ -260,6 +260,8 @@ class _Seen:
             return shown[expression]
         if self._may_be_key(expression) and expression in keys:
             return keys[expression]
+        if type(expression) is Column and expression in self.results:
+            return self.results[expression]
         match expression:
             case Literal() | Lambda():
                 return expression
@@ -273,8 +275,6 @@ class _Seen:
             case Subquery(arguments=given):
                 changed = tuple((column, self.change(each)) for column, each in given)
                 return replace(expression, arguments=changed)
-            case Column() if expression in self.results:
-                return self.results[expression]
             case Column() if expression in self.outside:
                 return expression
             case _:

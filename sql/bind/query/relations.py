@@ -26,7 +26,7 @@ from raydb.storage.tables.table import ROW_NUMBER
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable, Sequence
 
     from sqlglot import exp
 
@@ -63,58 +63,54 @@ class _Relation:
 
 def bind_named(node: exp.Table, binding: Binding) -> Source:
     """Return what a name in FROM stands for. Raises ProgrammingError for one that is not known."""
-    # What was made of a text, and not read from it, may name it.
-    names_row = may_name(node, ROW_ID)
-    key = None if names_row or binding.inside or binding.queries else _name_key(node)
-    known: _NamedTable | None = None if key is None else binding.catalog.named.get(key)
-    if known is not None:
-        return known.source(binding)
     found = _bind_relation(node, binding)
     name, names = alias_of(node, found.name)
     place = found.place if node.args.get("alias") is None else ("", "")
     plan, row_number = found.plan, None
-    if isinstance(plan, Scan) and names_row:
+    # What was made of a text, and not read from it, may name it.
+    if isinstance(plan, Scan) and may_name(node, ROW_ID):
         row_number = new_column(binding, ROW_NUMBER, pa.int32())
         plan = replace(plan, columns=(*plan.columns, row_number))
     if found.table is not None and row_number is None and not names:
-        if key is not None:
-            _make_room(binding.catalog.named)
-            binding.catalog.named[key] = _NamedTable(
-                found.table.scan.table, name, found.name, place
-            )
         return Source(plan, found.table.scope(name, found.name, place))
     scope = table_scope(name, found.plan.columns, names, found.name, place, row_number)
     return Source(plan, scope)
 
 
-@dataclass(frozen=True, slots=True)
-class _NamedTable:
-    """A table that a name in FROM stands for, and what its scope has; see `table_scope`.
+def bind_names(nodes: Sequence[exp.Table], binding: Binding, bind: Callable[[], Source]) -> Source:
+    """Return what names with commas between them stand for, once for all texts that number alike.
 
-    key: that of the catalog.
+    bind: binds them, where that is not known.
     """
+    key = None if binding.inside or binding.queries else _names_key(nodes)
+    if key is None:
+        return bind()
+    kept = binding.catalog.named
+    key = next(binding.numbers), key
+    known: tuple[Source, int] | None = kept.get(key)
+    if known is not None:
+        source, count = known
+        next(itertools.islice(binding.numbers, count - 1, None))
+        return source
+    source = bind()
+    if all(isinstance(each, Scan) for each in source.plan.sources):  # no views
+        _make_room(kept)
+        kept[key] = source, len(source.plan.columns)
+    return source
 
-    key: str
-    alias: str
-    name: str
-    place: Place
 
-    def source(self, binding: Binding) -> Source:
-        """Return its rows under the next numbers."""
-        table = _bound_table(self.key, binding)
-        return Source(table.scan, table.scope(self.alias, self.name, self.place))
-
-
-def _name_key(node: exp.Table) -> Hashable | None:
-    """Return what tells what a name stands for; None for one with a qualifier, or of columns."""
-    args, written = node.args, node.this
-    if args.get("db") is not None:
+def _names_key(nodes: Sequence[exp.Table]) -> Hashable | None:
+    """Return what tells what names stand for; None where one has a qualifier, or names columns."""
+    if may_name(nodes[0], ROW_ID):
         return None
-    alias = args.get("alias")
-    if alias is None:
-        return written.name, written.quoted
-    is_plain = alias.args.keys() <= {"this", "columns"} and not alias.args.get("columns")
-    return (written.name, written.quoted, alias.name) if is_plain and alias.this else None
+    key: list[Hashable] = []
+    for node in nodes:
+        args, written = node.args, node.this
+        alias = args.get("alias")
+        if args.get("db") is not None or (alias is not None and alias.args.get("columns")):
+            return None
+        key.append((written.name, written.quoted, alias and alias.name))
+    return tuple(key)
 
 
 def alias_of(node: exp.Expr, name: str) -> tuple[str, tuple[str, ...]]:

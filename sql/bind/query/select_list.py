@@ -15,7 +15,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
-from raydb.names import Names, Qualified, Unquoted, find_name, fold, is_same, needs_quotes
+from raydb.names import Qualified, Unquoted, find_name, fold, index_names, is_same, needs_quotes
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.functions import patterns
 from raydb.planner.expressions.functions.nested import structs
@@ -298,8 +298,9 @@ def name_of(node: exp.Expr) -> str:
 
 def _is_path(node: exp.Expr) -> bool:
     """Tell whether an expression names a column or a field, unlike `x.f()`."""
-    is_field = isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier)
-    return is_field or isinstance(node, exp.Column)
+    if isinstance(node, exp.Column):
+        return True
+    return isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier)
 
 
 def _name_of(node: exp.Expr, expression: Expression, scope: Scope) -> str:
@@ -314,7 +315,7 @@ def _name_of(node: exp.Expr, expression: Expression, scope: Scope) -> str:
         return expression.name
     if not _is_path(node):
         return text_of(node)
-    if isinstance(node, exp.Column) and len(node.parts) < 3:
+    if type(node) is exp.Column and node.args.get("db") is None:
         table = node.args.get("table")
         made = made_name(scope, name_in(node.this), None if table is None else name_in(table))
         if made is not None:
@@ -328,7 +329,7 @@ def _name_of(node: exp.Expr, expression: Expression, scope: Scope) -> str:
 
 def only_item(name: str, items: Sequence[Item]) -> Item | None:
     """Return the select item with a name; two that differ are ambiguous."""
-    places = Names([item.name for item in items]).places(name)
+    places = index_names([item.name for item in items]).places(name)
     if len(places) == 1:  # to compare it with itself would read its constants
         return items[places[0]]
     found = {items[place].expression: items[place] for place in places}

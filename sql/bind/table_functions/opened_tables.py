@@ -129,13 +129,15 @@ def _tables(
     seen: set[str],
 ) -> Iterator[exp.Table]:
     """Yield those of some sources; inside: the place of the view that they are of, if any."""
+    usual = relations.places((), inside)
     for table in nodes:
         if type(table) is not exp.Table:
             continue
         if type(table.this) is not exp.Identifier:
             yield table
             continue
-        places = relations.places(qualifiers_of(table), inside)
+        qualifiers = qualifiers_of(table)
+        places = relations.places(qualifiers, inside) if qualifiers else usual
         found = relations.find(name_in(table.this), places)
         if found is not None and found.key in relations.views and found.key not in seen:
             seen.add(found.key)
