@@ -122,8 +122,7 @@ class PartKey:
 class _Total:
     """An accumulator by its place, None for the number of rows. It has a value where `count` has.
 
-    A count has one everywhere: its `count` is None. is_mean: whether its value is a sum over that
-    count, by which rows are put in order another way.
+    A count has one everywhere: its `count` is None. is_mean: whether it is a sum over that count.
     """
 
     place: int | None
@@ -132,7 +131,7 @@ class _Total:
 
     @property
     def ranks(self) -> None:
-        """No rank of a mean is known."""
+        """No rank is known before the job has run."""
 
     def rows_of(self, result: FusedResult, numbers: NDArray[np.integer[Any]]) -> list[Any]:
         """Return its values in some groups, which have values."""
@@ -218,10 +217,13 @@ class RowFastPath:
 def _sorted_by(
     source: Source, descending: bool, result: FusedResult, groups: Groups
 ) -> NDArray[Any]:
-    if isinstance(source, _Total):
-        values = _values(source, result).take(groups.numbers)
-    else:
+    if not isinstance(source, _Total):
         values = source.ranks_of(groups)
+    elif source.is_mean:
+        means = np.array(source.rows_of(result, groups.numbers))
+        return -means if descending else means
+    else:
+        values = _values(source, result).take(groups.numbers)
     # Not the negative, which the least integer does not have.
     return ~values if descending else values
 
@@ -325,8 +327,7 @@ class RowSteps:
         known = [
             (source, descends)
             for source, descends in keys
-            if source is not None
-            and (source.ranks is not None or (isinstance(source, _Total) and not source.is_mean))
+            if source is not None and (source.ranks is not None or isinstance(source, _Total))
         ]
         if None in columns or len(known) < len(keys):
             return None

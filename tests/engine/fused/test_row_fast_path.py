@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import raydb
+from raydb.engine.session.result import LazyRows
 from raydb.kernels.backends.cpu import numpy_loops
 
 SCHEMA = """
@@ -130,6 +131,20 @@ def test_means_come_straight(con: raydb.Connection, keys: str, year: int) -> Non
         assert repr(asked(con, text)) == expected
     kept = [prepared for prepared, _ in con._session.queries.cache._plans.values()]  # type: ignore[union-attr]
     assert kept[-1].row_fast_path is not None or year == 1900
+
+
+@pytest.mark.parametrize("order", ["avg(a)", "avg(a) DESC, year", "year, avg(a) DESC, kind"])
+def test_means_put_rows_in_order(con: raydb.Connection, order: str) -> None:
+    text = "SELECT year, kind, avg(a) FROM f, d WHERE f.id = d.id AND year > 1900"
+    text += f" GROUP BY year, kind HAVING count(a) > 0 ORDER BY {order} LIMIT 11"
+    plain = text.replace("HAVING count(a) > 0 ", "")
+    for asking in (text, plain):
+        con.execute("SET fused_path = 'off'")
+        expected = con.execute(asking).fetchall()
+        con.execute("SET fused_path = 'on'")
+        for _ in range(3):
+            assert con.execute(asking).fetchall() == expected
+    assert isinstance(con.execute(plain)._result._rows, LazyRows)
 
 
 def test_changes_are_seen() -> None:
