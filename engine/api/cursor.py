@@ -309,7 +309,9 @@ class Cursor:
 
     def _hold(self, result: Result) -> None:
         self._result = result
-        self._rows = result.python_rows() if result.has_rows else None
+        # Who waits wants Python's lock as soon as the turn ends, and so do rows that are made then.
+        at_once = turns.are_wanted
+        self._rows = result.python_rows(at_once=at_once) if result.has_rows else None
         self._fetched = 0
 
     def _check_open(self) -> None:

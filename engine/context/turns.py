@@ -51,6 +51,11 @@ class Turns:
     def __exit__(self, *_: object) -> None:
         self.leave()
 
+    @property
+    def are_wanted(self) -> bool:
+        """Whether other threads wait for a turn."""
+        return bool(self._waiting)
+
     def leave(self) -> None:
         """End the turn of this thread, if it has it; the statement may go on."""
         with self._mutex:

@@ -105,11 +105,16 @@ class Result:
             self._rows = pa.Table.from_arrays(columns, self._rows.column_names)
             self.types = types
 
-    def python_rows(self) -> Iterator[tuple[Any, ...]]:
-        """Return the rows as tuples of Python values, made when they are asked for."""
+    def python_rows(self, *, at_once: bool = False) -> Iterator[tuple[Any, ...]]:
+        """Return the rows as tuples of Python values, made when they are asked for.
+
+        at_once: few rows that come straight from what the query has found are made now.
+        """
         rows = self._rows
         assert rows is not None, "the statement was a query"
         if isinstance(rows, LazyRows):
+            if at_once and rows.row_count <= FETCH_BATCH_ROWS:
+                return iter(rows.python_rows())
             return chain.from_iterable(made() for made in (rows.python_rows,))
         return _python_rows(rows)
 

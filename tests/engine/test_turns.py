@@ -12,6 +12,7 @@ import pytest
 import raydb
 from raydb.engine.context import turns as module
 from raydb.engine.context.turns import Turns
+from raydb.engine.fused.row_fast_path import FastRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,6 +102,34 @@ def test_who_is_interrupted_waits_no_more(monkeypatch: pytest.MonkeyPatch) -> No
     is_over.set()
     thread.join()
     assert turns._holder is None
+
+
+def test_rows_are_made_in_the_turn_where_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE_SECONDS", 60)
+    text = "SELECT k, sum(v) FROM t GROUP BY k ORDER BY k"
+    with raydb.connect() as con:
+        con.execute("CREATE TABLE t (k INTEGER, v INTEGER); INSERT INTO t VALUES (1, 2), (3, 4)")
+        con.execute("CREATE BVH b ON t (SCAN (k), GROUP BY (k), AGGREGATE (v))")
+        for _ in range(3):
+            con.execute(text)
+        made: list[int] = []
+        rows = FastRows.python_rows
+
+        def python_rows(self: FastRows) -> list[tuple[object, ...]]:
+            made.append(len(module.turns._waiting))
+            return rows(self)
+
+        monkeypatch.setattr(FastRows, "python_rows", python_rows)
+        cursor = con.execute(text)
+        assert made == []
+        assert cursor.fetchall() == [(1, 2), (3, 4)]
+        with module.turns:
+            thread = started(lambda: con.duplicate().execute("SELECT 1").fetchall())
+            waiting(module.turns, 1)
+            cursor = con.execute(text)
+            assert made == [0, 1]
+        thread.join()
+        assert cursor.fetchall() == [(1, 2), (3, 4)]
 
 
 def test_a_text_that_writes_gives_its_turn_up(monkeypatch: pytest.MonkeyPatch) -> None:
