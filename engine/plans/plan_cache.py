@@ -60,6 +60,7 @@ class PlanCache:
         self._plans: OrderedDict[Hashable, tuple[PreparedPlan, int]] = OrderedDict()
         self._new_plans: OrderedDict[Hashable, None] = OrderedDict()
         self._dropped_plans: OrderedDict[int, None] = OrderedDict()  # by the hashes of their keys
+        self._filled: OrderedDict[int, None] = OrderedDict()  # queries that left no plan, likewise
         self._searches: OrderedDict[Hashable, OpenSearch] = OrderedDict()
         self._statements: OrderedDict[str, ast.Statement] = OrderedDict()
         self._size_bytes = 0
@@ -77,6 +78,7 @@ class PlanCache:
             self._plans.clear()
             self._new_plans.clear()
             self._dropped_plans.clear()
+            self._filled.clear()
             self._searches.clear()
             self._size_bytes = 0
             own = meaning is None
@@ -117,13 +119,18 @@ class PlanCache:
     def was_there(self, key: Hashable | None) -> bool:
         """Tell whether a plan of a key was left before; note that one is left now if not.
 
-        One that takes microseconds is not worth its memory until it comes again.
+        One that takes microseconds is not worth its memory until it comes again, and is gone by
+        then where as many others as are kept come between.
         """
         number = hash(key)
         if key is None or number in self._dropped_plans:
             return key is not None
+        if number not in self._filled:
+            note(self._filled, number, MAX_PLANS)
+            return False
+        del self._filled[number]
         note(self._dropped_plans, number, MAX_DROPPED)
-        return False
+        return True
 
     def keep_plan(self, key: Hashable, prepared: PreparedPlan) -> None:
         """Keep a plan that has run; of texts that have run once the last ones only."""

@@ -486,3 +486,14 @@ def test_strings_and_names_are_whole_whatever_is_in_them() -> None:
         answer = con.execute(f"SELECT '{quoted}' AS \"{named}\", 'b''' || 7, '{quoted}'")
         assert answer.description[0][0] == name
         assert answer.fetchall() == [(string, "b'7", string)]
+
+
+def test_a_filled_query_leaves_a_plan_where_it_comes_again_soon() -> None:
+    cache = plan_cache.PlanCache()
+    assert not cache.was_there(0)
+    assert cache.was_there(0)
+    for key in range(1, plan_cache.MAX_PLANS + 2):
+        assert not cache.was_there(key)
+    assert not cache.was_there(1)
+    assert cache.was_there(plan_cache.MAX_PLANS)
+    assert cache.was_there(0)  # whose plan was to be kept
