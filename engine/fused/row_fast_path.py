@@ -224,8 +224,7 @@ def _sorted_by(
         return -means if descending else means
     else:
         values = _values(source, result).take(groups.numbers)
-    # Not the negative, which the least integer does not have.
-    return ~values if descending else values
+    return ~values if descending else values  # The least integer has no negative.
 
 
 def _values(total: _Total, result: FusedResult) -> NDArray[Any]:
