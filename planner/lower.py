@@ -44,7 +44,7 @@ from raydb.planner.plan.nodes import (
 )
 from raydb.planner.plan.statistics import Statistics
 from raydb.planner.stars import delta
-from raydb.planner.stars.choose import choose_job
+from raydb.planner.stars.choose import choose_job, find_obstacle
 from raydb.planner.stars.costs import general_cost
 from raydb.planner.stars.deferred import MAX_MEMBERS, DeferredScan, with_values, without_values
 from raydb.planner.stars.fused_scan import FusedScanAggregate
@@ -209,9 +209,11 @@ def _defer(plan: Aggregate, star: Star, lowering: Lowering) -> PhysicalPlan | st
         # Estimates may be far off, but to run a subquery in vain takes time, too.
         if given.listed and statistics.distinct_count(given.plan, *given.plan.columns) > _MANY:
             return "a subquery has too many values to compare with"
-    fused = _fuse(plan, without_values(star), lowering)
-    if isinstance(fused, str):
-        return fused
+    general = _general_cost(plan, lowering.catalog)
+    asked = without_values(star)
+    obstacle = find_obstacle(asked, lowering.catalog, lowering.options, general, lowering.fresh)
+    if obstacle is not None:
+        return obstacle
     sources = tuple(
         lowering.lower(optimize_apart(given.plan, lowering.catalog)) for given in star.given
     )

@@ -21,6 +21,7 @@ from raydb.planner.stars.costs import (
     MIN_COMPARED,
     SCAN_COST,
     bvh_cost,
+    chunk_share,
     least_cost,
     scan_cost,
 )
@@ -72,6 +73,23 @@ class Other:
     cost: float = inf
     fetched: tuple[Expression, ...] = ()
     row_count: int = 0
+
+
+def find_obstacle(
+    star: Star,
+    catalog: CatalogInfo,
+    options: PlannerOptions,
+    general: Callable[[], float],
+    numbers: Iterator[int],
+) -> str | None:
+    """Return why no fused job will run a star, whatever its constants are; None where one may.
+
+    Where a scan can, there is one: then no BVH is looked at. The arguments are `choose_job`'s.
+    """
+    if not _scan(star, catalog, options.memory_limit)[0]:
+        return None
+    job = choose_job(star, catalog, options, general, numbers)
+    return job if isinstance(job, str) else None
 
 
 def choose_job(
@@ -132,20 +150,22 @@ def _choose_whole(
     backends, backend_reason = choose_backends(
         options.backend, options.fallback, options.rt_encoding
     )
-    scan = Deferred(lambda: _scan(star, catalog))
+    scan = Deferred(lambda: _scan(star, catalog, options.memory_limit))
     best = _choose_bvh(star, catalog, backends, backend_reason, scan if fetches else None)
     if isinstance(best, Priced) and best.plan.is_direct:
         best = _on_device(best, options)
     row_count = catalog.tables[star.fact].row_count
     found: PhysicalPlan | str = best if isinstance(best, str) else ""
     # No scan costs less than some BVHs do: then columns are not looked at for it.
-    is_cheapest = isinstance(best, Priced) and best.cost <= row_count * SCAN_COST
+    read = chunk_share(best.plan, row_count) if isinstance(best, Priced) else 1.0
+    is_cheapest = isinstance(best, Priced) and best.cost <= read * row_count * SCAN_COST
     if isinstance(best, Priced) and is_cheapest:
         found = _by_bvh(star, best, general, catalog, numbers)
         if not isinstance(found, str):
             return found
     obstacles, cost = scan.get()
     if isinstance(best, Priced) and not is_cheapest:
+        cost *= read
         if cost < best.cost:
             found = f"{_shortcoming(best.plan)}: about {_ms(best.cost)}, a scan {_ms(cost)}"
         else:
@@ -153,10 +173,6 @@ def _choose_whole(
             if not isinstance(found, str):
                 return found
     reason = str(found)
-    if not obstacles and options.memory_limit is not None:
-        size = table_scan.scan_bytes(star, catalog)
-        if size > options.memory_limit:
-            obstacles = [f"the columns of '{star.fact}' would not fit in memory_limit"]
     if obstacles:
         return f"{reason}; no scan, for {', and '.join(obstacles)}"
     backends, backend_reason = choose_by_cost(
@@ -165,9 +181,14 @@ def _choose_whole(
     return table_scan.FusedTableScan(star, backends, backend_reason, reason, row_count)
 
 
-def _scan(star: Star, catalog: CatalogInfo) -> tuple[list[str], float]:
+def _scan(
+    star: Star, catalog: CatalogInfo, memory_limit: int | None = None
+) -> tuple[list[str], float]:
     """Return what keeps a star from being a scan, and what a scan of it costs."""
     obstacles = table_scan.scan_obstacles(star, catalog)
+    limit = inf if obstacles or memory_limit is None else memory_limit
+    if limit < inf and table_scan.scan_bytes(star, catalog) > limit:
+        obstacles.append(f"the columns of '{star.fact}' would not fit in memory_limit")
     row_count = catalog.tables[star.fact].row_count
     return obstacles, inf if obstacles else scan_cost(star, row_count, catalog)
 

@@ -16,8 +16,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
+from raydb.kernels.backends.backend import CHUNK_ROWS
 from raydb.planner.expressions.nodes import (
     Call,
     attributes_of,
@@ -89,6 +91,9 @@ FLAGS_A_ROW = 32
 
 # The accumulators of a group, where there may be so many that this counts: made, and looked at.
 GROUP_COST = 2.0
+
+# Of the rows of a job on a BVH so many tell in which chunks of the table they lie.
+SAMPLED_ROWS = 512
 
 # The general path: a row that is read for a filter, looked up for a join or put into its table, a
 # value that comes out of a join, a row that is grouped, a number or a text that it is grouped by,
@@ -261,6 +266,28 @@ def scan_cost(star: Star, row_count: int, catalog: CatalogInfo) -> float:
         located = LOCATE_COST + NUMBER_COST + HELD_COST * len(star.aggregates)
         grouping = min(grouping, row_count * share_left(star, catalog) * located)
     return row_count * (SCAN_COST * (len(sources) + 1) + computed) + grouping
+
+
+def chunk_share(plan: FusedScanAggregate, row_count: int) -> float:
+    """Return the share of a table's chunks that a scan reads for the rows of a job that fetches.
+
+    The rows of a month lie in few chunks where the table is in the order of its days, and zone maps
+    leave the others out. Where some of the job's rows lie tells how many: 1 for a job that does not
+    fetch, which costs less than a scan anyway, and for one of an index without rows: a model.
+    """
+    if plan.is_direct or not len(plan.job.intervals):
+        return 1.0
+    entries = plan.index.entries(plan.job.intervals)
+    ends = plan.index.offsets[entries]
+    counts = ends[:, 1] - ends[:, 0]
+    last = np.cumsum(counts)
+    if not 0 < last[-1] <= plan.index.row_count:
+        return 1.0
+    chosen = np.linspace(0, last[-1] - 1, min(int(last[-1]), SAMPLED_ROWS)).astype(np.int64)
+    number = np.searchsorted(last, chosen, side="right")
+    places = ends[number, 1] - last[number] + chosen
+    chunks = np.unique(plan.index.row_ids[places] // CHUNK_ROWS)
+    return min(len(chunks) / max(row_count / CHUNK_ROWS, 1.0), 1.0)
 
 
 def _is_large(expression: Expression, star: Star, catalog: CatalogInfo) -> bool:

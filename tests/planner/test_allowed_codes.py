@@ -72,6 +72,23 @@ def test_codes_are_those_for_which_it_is_true(seed: int) -> None:
         assert found.tolist() == expected.to_pylist(), predicate
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_many_numbers_are_found_by_an_array(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_VALUES", 2)
+    rng = Random(seed)
+    name = rng.choice(("integer", "tinyint", "date"))
+    kind, values = KINDS[name]
+    attribute = Attribute((), name, kind)
+    hierarchy = hierarchy_of(pa.array(rng.choices(values, k=30), kind))
+    for _ in range(20):
+        predicate = random_predicate(rng, [attribute])
+        found = allowed_codes(predicate, hierarchy, {attribute: (0, 0)})
+        inputs = {attribute: hierarchy.levels[0]}
+        expected = pc.fill_null(evaluate(predicate, inputs, hierarchy.code_count), False)
+        assert found is not None
+        assert found.tolist() == expected.to_pylist(), predicate
+
+
 @pytest.mark.parametrize(
     "predicate",
     [
@@ -95,9 +112,14 @@ def test_other_predicates_have_none(predicate: Expression) -> None:
     assert allowed_codes(predicate, hierarchy, levels) is None
 
 
-def test_many_values_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_VALUES", 2)
-    attribute = Attribute((), "i", pa.int32())
-    hierarchy = hierarchy_of(pa.array([1, 2, 3], pa.int32()))
-    predicate = Call("less", (attribute, Literal(2, pa.int32())), pa.bool_())
-    assert allowed_codes(predicate, hierarchy, {attribute: (0, 0)}) is None
+@pytest.mark.parametrize(
+    ("limit", "values"),
+    [("MOST_VALUES", pa.array(["a", "b", "c"])), ("_MOST_RANKED", pa.array([1, 2, 3], pa.int32()))],
+)
+def test_many_values_have_none(
+    limit: str, values: pa.Array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, limit, 2)
+    attribute = Attribute((), "i", values.type)
+    predicate = Call("less", (attribute, Literal(values[1].as_py(), values.type)), pa.bool_())
+    assert allowed_codes(predicate, hierarchy_of(values), {attribute: (0, 0)}) is None

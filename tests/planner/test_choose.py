@@ -82,11 +82,12 @@ def magnified(catalog: CatalogInfo) -> CatalogInfo:
     return replace(catalog, tables=tables, bvhs=bvhs)
 
 
-def planned(con: Any, text: str) -> PhysicalPlan:
+def planned(con: Any, text: str, options: PlannerOptions | None = None) -> PhysicalPlan:
     """Return the node that answers the aggregate of a query over many rows."""
+    options = options or PlannerOptions()
     catalog = magnified(con._session.database.snapshot.describe())
     statement = next(iter(sql.each_statement(text)))
-    plan = lower(optimize(sql.bind_select(statement, catalog), catalog), catalog, PlannerOptions())
+    plan = lower(optimize(sql.bind_select(statement, catalog), catalog), catalog, options)
     (found,) = (node for node in _walk(plan) if hasattr(node, "aggregates"))
     return found
 
@@ -196,3 +197,33 @@ def test_a_bvh_that_is_not_fused_would_not_be_chosen(
         getattr(each, "bvh", None) for each in every
     ]
     assert 0 < few < len(fused) - few
+
+
+@pytest.mark.parametrize(
+    ("day", "chosen"),
+    [("i * 1000 // 300000", "FusedTableScan"), ("i * 7919 % 1000", "FusedScanAggregate")],
+    ids=["by day", "mixed"],
+)
+def test_a_scan_that_zone_maps_shorten_is_chosen_over_fetching(day: str, chosen: str) -> None:
+    """Rows of a month lie side by side, or everywhere: then a scan reads the whole table."""
+    con = raydb.connect()
+    con.execute("CREATE TABLE day (d_id INTEGER PRIMARY KEY, d_month INTEGER)")
+    con.execute("INSERT INTO day SELECT i, i // 10 FROM range(1000) AS r(i)")
+    con.execute("CREATE TABLE sale (day INTEGER NOT NULL REFERENCES day, size INTEGER)")
+    con.execute(f"INSERT INTO sale SELECT {day}, i * 31 % 97 FROM range(300000) AS r(i)")
+    con.execute("CREATE BVH by_month ON sale (SCAN (d_month))")
+    query = "SELECT size, count(*) FROM sale, day WHERE day = d_id AND d_month = 3 GROUP BY size"
+    told = str(con.execute(f"EXPLAIN {query}").fetchall())
+    assert chosen in told
+    found = con.execute(query).fetchall()
+    assert sum(count for _, count in found) == 3000
+    con.execute("DROP BVH by_month")
+    assert sorted(con.execute(query).fetchall()) == sorted(found)
+
+
+def test_a_bvh_that_fetches_is_chosen_where_a_scan_has_no_memory(con: Any) -> None:
+    con.execute(BY_DAY)
+    query = "SELECT s_size, sum(price) FROM sale, day, shop WHERE day = d_id AND shop = s_id AND"
+    query += " d_year = 2001 AND d_month <= 3 GROUP BY 1"
+    assert isinstance(planned(con, query), FusedTableScan)
+    assert isinstance(planned(con, query, PlannerOptions(memory_limit=2**20)), FusedScanAggregate)

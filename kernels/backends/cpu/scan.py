@@ -21,7 +21,7 @@ import numpy as np
 
 from raydb.interrupts import check_interrupt
 from raydb.kernels.backends.aggregates import BY_ROW
-from raydb.kernels.backends.backend import FusedResult
+from raydb.kernels.backends.backend import CHUNK_ROWS, FusedResult
 from raydb.kernels.backends.cpu import warm
 from raydb.kernels.backends.cpu.states import find_states
 from raydb.kernels.backends.cpu.threads import processor_count, run_parts
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     _Slice = tuple[int, int]
 
 T = TypeVar("T")
-
-# A chunk is what a zone map skips: of SSB's 6M rows in the order of the dates a month has 71,000.
-CHUNK_ROWS = 2**14
 
 # The pieces that a thread takes at a time, 500,000 rows: after each it hears an interrupt.
 SLICE_PIECES = 32

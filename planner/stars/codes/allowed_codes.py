@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 
+# To rank the values of more codes takes longer than to compare them some times.
+_MOST_RANKED = 2**20
+
 _MIRRORED = {
     "equal": "equal",
     "not_equal": "not_equal",
@@ -39,8 +42,8 @@ _MIRRORED = {
 
 # Levels as codes into their sorted values; every query that groups by one needs it.
 _encoded: WeakKeyDictionary[Hierarchy, dict[int, EncodedColumn]] = WeakKeyDictionary()
-# Their values as Python values, without NULL.
-_values: WeakKeyDictionary[Hierarchy, dict[int, list[Any]]] = WeakKeyDictionary()
+# Their values in order, without NULL.
+_values: WeakKeyDictionary[Hierarchy, dict[int, Sequence[Any]]] = WeakKeyDictionary()
 
 
 def encoded_level(hierarchy: Hierarchy, level: int) -> EncodedColumn:
@@ -179,21 +182,25 @@ def _among(
     return allowed
 
 
-def ranked_values(hierarchy: Hierarchy, level: int) -> list[Any] | None:
-    """Return the values of a level in order, of dates the numbers.
+def ranked_values(hierarchy: Hierarchy, level: int) -> Sequence[Any] | None:
+    """Return the values of a level in order, of dates the numbers; many of them as an array.
 
-    None for many, and where Python has another order.
+    None for more than _MOST_RANKED, for many that are no numbers, and where Python has another
+    order.
     """
     known = _values.setdefault(hierarchy, {})
     if level not in known:
-        if not _is_ordered_alike(hierarchy.levels[level].type) or (
-            hierarchy.code_count > MOST_VALUES
-        ):
+        kind = hierarchy.levels[level].type
+        are_many = hierarchy.code_count > MOST_VALUES
+        is_integer = pt.is_integer(kind) or pt.is_date32(kind)
+        if not _is_ordered_alike(kind) or hierarchy.code_count > _MOST_RANKED:
+            return None
+        if are_many and not is_integer:
             return None
         values = encoded_level(hierarchy, level).values
         values = values[: len(values) - values.null_count]
-        values = values.cast(pa.int32()) if pt.is_date32(values.type) else values
-        known[level] = values.to_pylist()
+        values = values.cast(pa.int32()) if pt.is_date32(kind) else values
+        known[level] = values.to_numpy() if are_many else values.to_pylist()
     return known[level]
 
 
