@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from raydb.engine.table_functions.advise_bvh import AdviseBvh
+from raydb.engine.table_functions.advice.advise_bvh import AdviseBvh
+from raydb.engine.table_functions.advice.advise_keys import AdviseKeys
 from raydb.engine.table_functions.bvhs import Bvhs
 from raydb.engine.table_functions.catalog_functions import CATALOG_FUNCTIONS
 from raydb.engine.table_functions.file_contents import FILE_CONTENTS
@@ -29,6 +30,7 @@ __all__ = ["TABLE_FUNCTIONS"]
 
 for _function in (
     AdviseBvh(),
+    AdviseKeys(),
     *map(BoundFunction, ("unnest", *ROWS_OF_JSON)),
     Bvhs(),
     *CATALOG_FUNCTIONS,

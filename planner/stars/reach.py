@@ -76,7 +76,7 @@ def reach(
     """
     if not parts.scans:
         return NoStar("it reads no table")
-    pairs = _column_pairs(parts.conditions)
+    pairs = column_pairs(parts.conditions)
     # Scans of a table that statements number alike are one object, of which no other is made while
     # it is kept here.
     key = (*map(id, parts.scans), frozenset(pairs))
@@ -202,7 +202,7 @@ class _Seen:
         """
         ways = dict(self.ways)
         scans = [*self.joined, *side.scans]
-        _follow(ways, self.joined, scans, _column_pairs(side.conditions), self.catalog)
+        _follow(ways, self.joined, scans, column_pairs(side.conditions), self.catalog)
         is_known = bool(side.scans) and all(id(scan) in ways for scan in side.scans)
         if is_known or side.members is None or side.mark in shown:
             return side
@@ -213,7 +213,7 @@ class _Seen:
     def _add_side(self, side: Side) -> list[Expression] | None:
         """Follow keys to a side's scans; return what else makes a row a partner, None if not so."""
         scans = [*self.joined, *side.scans]
-        pairs = _column_pairs(side.conditions)
+        pairs = column_pairs(side.conditions)
         used = {pairs[each] for each in _follow(self.ways, self.joined, scans, pairs, self.catalog)}
         if not side.conditions or any(id(scan) not in self.ways for scan in side.scans):
             return None
@@ -369,7 +369,7 @@ def _owners(scans: Iterable[Scan]) -> dict[int, Scan]:
     return {column.number: scan for scan in scans for column in scan.columns}
 
 
-def _column_pairs(conditions: Iterable[Expression]) -> dict[_Pair, int]:
+def column_pairs(conditions: Iterable[Expression]) -> dict[_Pair, int]:
     """Return the places of conditions a = b over two columns, casts between integers aside.
 
     By the numbers of both columns.

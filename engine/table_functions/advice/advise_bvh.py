@@ -7,10 +7,6 @@ for all.
 
 from __future__ import annotations
 
-import itertools
-import re
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,8 +16,8 @@ from raydb import sql
 from raydb.engine.context.memory import parse_limit
 from raydb.engine.fused.build_bvh import columns_behind, visible_rows
 from raydb.engine.fused.denormalise import fetch
-from raydb.engine.session.settings import check_file
-from raydb.errors import DataError, Error, OperationalError, ProgrammingError
+from raydb.engine.table_functions.advice.workload import WORKLOAD, plans
+from raydb.errors import DataError, ProgrammingError
 from raydb.kernels.bvh.bvh import narrow_measure
 from raydb.kernels.bvh.encode import encode_column
 from raydb.kernels.codecs.arrow_numbers import to_numbers
@@ -29,23 +25,19 @@ from raydb.planner.advisor.advise import Asked, advise, attributes_wanted, measu
 from raydb.planner.advisor.bvh_model import Profile, distinct_tuples
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import attributes_of, columns_of
-from raydb.planner.optimizer import optimize
 from raydb.planner.plan.common_tables import queries_in
 from raydb.planner.plan.function_arguments import Argument
 from raydb.planner.plan.nodes import Aggregate, NoStar, Star
 from raydb.planner.plan.table_function import OpenedFunction
-from raydb.sql import ast
-from raydb.storage.formats.paths import describe_failure
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from raydb.engine.catalog.snapshot import Snapshot
     from raydb.engine.context.statement_context import StatementContext
-    from raydb.engine.session.settings import Settings
     from raydb.kernels.bvh.encode import EncodedColumn
     from raydb.planner.advisor.advise import Proposal
     from raydb.planner.catalog import CatalogInfo
@@ -65,9 +57,6 @@ MAX_GROUPS = 2**15
 
 # As many as the Star Schema Benchmark needs for its 13 queries.
 MAX_BVHS = 4
-
-# What tells a text from the path of a file.
-_QUERY = re.compile(r";|\b(select|values)\s", re.IGNORECASE)
 
 _SCHEMA = pa.schema(
     {
@@ -99,15 +88,10 @@ class AdviseBvh(OpenedFunction):
     """
 
     name = "advise_bvh"
-    arguments = (Argument("workload"), Argument("memory"), Argument("max_bvhs", default=MAX_BVHS))
+    arguments = (WORKLOAD, Argument("memory"), Argument("max_bvhs", default=MAX_BVHS))
 
     def open(self, call: FunctionCall, context: StatementContext) -> pa.Table:
         workload, memory, max_bvhs = (call.value(each.name) for each in self.arguments)
-        if not isinstance(workload, str):
-            raise ProgrammingError(
-                "advise_bvh() takes a workload: the text of its queries or the path of a file of "
-                "them"
-            )
         if memory is not None and not isinstance(memory, str):
             raise ProgrammingError(
                 f"the memory of advise_bvh() is a size such as '2GB', not {memory}"
@@ -117,42 +101,28 @@ class AdviseBvh(OpenedFunction):
         limit = None if memory is None else parse_limit(memory, "memory")
         snapshot = context.snapshot
         catalog = snapshot.describe()
-        workload = _read(_text_of(workload, context.settings), catalog)
+        read = _read(plans(workload, self.name, context.settings, catalog))
         # What dimensions hold is the same for all fact tables.
         encoded: dict[Attribute, EncodedColumn] = {}
         profiles = {
             table: _profile(
-                *(table, [each.star for each in workload.asked], snapshot, catalog, encoded)
+                *(table, [each.star for each in read.asked], snapshot, catalog, encoded)
             )
-            for table in dict.fromkeys(each.star.fact for each in workload.asked)
+            for table in dict.fromkeys(each.star.fact for each in read.asked)
         }
-        found = advise(workload.asked, profiles, catalog, limit, max_bvhs)
+        found = advise(read.asked, profiles, catalog, limit, max_bvhs)
         rows = []
         taken = set(snapshot.bvhs)
         for proposal in found.proposals:
             name = _free_name(proposal.definition.table, taken)
             taken.add(name)
             rows.append(_row(name, proposal, catalog))
-        refused = {**workload.refused, **found.refused}
+        refused = {**read.refused, **found.refused}
         rows += [
             {"queries": [query], "rows_touched": None, "reason": refused[query]}
             for query in sorted(refused)
         ]
         return pa.Table.from_pylist(rows, _SCHEMA)
-
-
-def _text_of(workload: str, settings: Settings) -> str:
-    """Return the text of a workload, which may be in a file."""
-    if _QUERY.search(workload) or not workload.strip():
-        return workload
-    check_file(workload, settings)
-    try:
-        return Path(workload).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"file '{workload}' is not UTF-8") from error
-    except (OSError, ValueError) as error:
-        failure = error if isinstance(error, OSError) else OSError(str(error))
-        raise OperationalError(describe_failure(workload, failure)) from error
 
 
 def _free_name(table: str, taken: set[str]) -> str:
@@ -177,44 +147,21 @@ def _row(name: str, proposal: Proposal, catalog: CatalogInfo) -> dict[str, objec
 # -- the workload
 
 
-def _read(text: str, catalog: CatalogInfo) -> Workload:
-    """Return the stars of each statement of a text."""
+def _read(plans: Iterable[tuple[int, Plan | str]]) -> Workload:
+    """Return the stars of each statement of a workload."""
     asked: list[Asked] = []
     refused: dict[int, str] = {}
-    with _naming("the workload"):
-        statements = sql.each_statement(text)
-    for number in itertools.count(1):
-        with _naming(f"query {number} of the workload"):
-            statement = next(statements, None)
-            if statement is None:
-                break
-            found = _stars(statement, catalog)
+    for number, plan in plans:
+        found = plan if isinstance(plan, str) else _stars(plan)
         if isinstance(found, str):
             refused[number] = found
         else:
             asked += (Asked(number, star) for star in found)
-    if not asked and not refused:
-        raise ProgrammingError("the workload has no query")
     return Workload(tuple(asked), refused)
 
 
-@contextmanager
-def _naming(place: str) -> Iterator[None]:
-    """Let an error say where it is; a line and a column in it are those of the workload."""
-    try:
-        yield
-    except Error as error:
-        raise type(error)(f"{place}: {error}") from error
-
-
-def _stars(statement: ast.Statement, catalog: CatalogInfo) -> list[Star] | str:
+def _stars(plan: Plan) -> list[Star] | str:
     """Return the stars of a query, or why it has none."""
-    if not isinstance(statement, ast.Select):
-        return "it is not a query"
-    tables = list(sql.tables_in(sql.sources_in(statement.tree), catalog.relations))
-    if sql.files_of(statement, tables) or sql.opened_calls(statement, tables):
-        return "it reads what is not a table of the database"
-    plan = optimize(sql.bind_select(statement, catalog), catalog)
     found = [each.star for each in _aggregates(plan)]
     stars = [_without_subqueries(star) for star in found if isinstance(star, Star)]
     reasons = [star.reason for star in found if isinstance(star, NoStar)]

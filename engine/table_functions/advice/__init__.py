@@ -1,0 +1,1 @@
+"""Table functions that read a workload and say what to declare or to create for it."""
