@@ -289,12 +289,12 @@ def _note_origins(node: Plan, origins: dict[int, Origin]) -> None:
                 _note_origins(each, inner)
             for column, own in zip(columns, query.columns, strict=True):
                 if own.number in inner:
-                    scan, *rest = inner[own.number]
-                    origins[column.number] = ((columns[0].number, *scan), *rest)
+                    scan, table, name = inner[own.number]
+                    origins[column.number] = ((columns[0].number, *scan), table, name)
         case Project(items=items) | Aggregate(keys=items):
-            for column, each in items:
-                if isinstance(each, Column) and each.number in origins:
-                    origins[column.number] = origins[each.number]
+            for column, expression in items:
+                if isinstance(expression, Column) and expression.number in origins:
+                    origins[column.number] = origins[expression.number]
         case _:
             pass
 
