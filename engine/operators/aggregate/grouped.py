@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,13 +33,20 @@ if TYPE_CHECKING:
     from raydb.engine.operators.codes import Groups
     from raydb.planner.expressions.nodes import AggregateCall, Column, Expression
 
+    Doubles = NDArray[np.float64]
+
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """Rows with the group of each; arguments: a value for each row."""
+    """Rows with the group of each; arguments: a value for each row.
+
+    distances, products: what statistics have made of the rows, see statistics.py.
+    """
 
     members: Membership
     arguments: tuple[pa.ChunkedArray | pa.Array, ...]
+    distances: list[tuple[Doubles, Doubles]] = field(default_factory=list)
+    products: dict[tuple[int, ...], Doubles] = field(default_factory=dict)
 
     @functools.cached_property
     def limb_sums(self) -> list[NDArray[np.int64]]:
