@@ -95,7 +95,8 @@ SELECT row_number() OVER w, rank() OVER w, lag(amount) OVER w, ntile(4) OVER w, 
     min(whole) OVER w, max(ratio) OVER w, first_value(note) OVER w, avg(small) OVER w,
     sum(large) OVER (PARTITION BY place ORDER BY id ROWS BETWEEN 3 PRECEDING AND 2 FOLLOWING),
     min(ratio) OVER (PARTITION BY place ORDER BY id ROWS BETWEEN 3 PRECEDING AND 2 FOLLOWING),
-    count(*) OVER (ORDER BY whole RANGE BETWEEN 10 PRECEDING AND CURRENT ROW)
+    count(*) OVER (ORDER BY whole RANGE BETWEEN 10 PRECEDING AND CURRENT ROW),
+    stddev(ratio) OVER w, median(ratio) OVER w, count(DISTINCT note) OVER w, product(ratio) OVER w
     FROM sale WINDOW w AS (PARTITION BY place ORDER BY day, id);
 """
 

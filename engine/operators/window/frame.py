@@ -245,7 +245,7 @@ def _range_bound(
 
     Rows whose key is NULL have their peers only, and are within reach of nobody else.
     """
-    from raydb.kernels.backends.cpu.window_loops import find_places  # noqa: PLC0415  (numba takes 0.24 s)
+    from raydb.kernels.window.fold_loops import find_places  # noqa: PLC0415  (numba takes 0.24 s)
 
     assert isinstance(bound.offset, Literal), "offsets are constant"
     ordered = encode(keys.take(pa.array(arrangement.rows)))

@@ -16,6 +16,7 @@ from raydb.engine.operators.aggregate.run_aggregate import as_relation, guarded
 from raydb.engine.operators.partition import part_count, split_by_hash, work_bytes
 from raydb.engine.operators.relation import Collector, Relation
 from raydb.engine.operators.window.frame import first_places
+from raydb.engine.operators.window.frames import FRAME_BYTES, has_states
 from raydb.engine.operators.window.large_partition import fits_files, windows_of_large
 from raydb.engine.operators.window.window import compute_windows
 from raydb.interrupts import beside
@@ -94,7 +95,8 @@ def window_rows(
 
 
 def _window_need(rows: Relation, calls: Sequence[tuple[Column, WindowCall]]) -> int:
-    return work_bytes(rows, _WINDOW_BYTES + _BYTES_A_WINDOW * len(calls))
+    states = FRAME_BYTES if any(has_states(call) for _, call in calls) else 0
+    return work_bytes(rows, _WINDOW_BYTES + _BYTES_A_WINDOW * len(calls) + states)
 
 
 def _with_one_split(

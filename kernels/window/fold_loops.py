@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-ADD, LEAST, GREATEST = 0, 1, 2
+ADD, LEAST, GREATEST, MULTIPLY = 0, 1, 2, 3
 # A fold over fewer values is done anew, a longer one over the nodes of a tree.
 SHORT_FRAME = 32
 
@@ -24,6 +24,8 @@ def combine(function: int, left: Any, right: Any) -> Any:
     """Fold two values."""
     if function == ADD:
         return left + right
+    if function == MULTIPLY:
+        return left * right
     if function == LEAST:
         return min(left, right)
     return max(left, right)

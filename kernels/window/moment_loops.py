@@ -1,0 +1,128 @@
+"""The moments of each frame: what variances, correlations and regressions are made of.
+
+A state has, of pairs (y, x): their number, the means of y and x, the sums of the products of their
+distances from the means, yy, xx and xy, and the sums of the third and fourth powers of those of y.
+Two states are merged as Pebay (2008, equations 2.1 to 3.11) does, which subtracts nothing large
+from something large; no pair is ever taken out again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raydb.kernels.jit import entry
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# The places of the means in a state, and of the sums of powers of distances, of y or of y and x.
+Y_MEAN, X_MEAN = 1, 2
+PLACES = {(2,): 3, (2, 0): 3, (0, 2): 4, (1, 1): 5, (3,): 6, (4,): 7}
+STATE = 8
+# Pairs of a leaf of the tree; frames of twice as many are folded anew pair by pair.
+BLOCK = 8
+
+
+@entry
+def merge(state: NDArray[np.float64], other: NDArray[np.float64]) -> None:
+    """Add the pairs of another state to a state."""
+    if other[0] == 0:
+        return
+    if state[0] == 0:
+        state[:] = other
+        return
+    a, b = state[0], other[0]
+    n = a + b
+    dy, dx = other[1] - state[1], other[2] - state[2]
+    weight = a * b / n
+    step = dy / n
+    state[7] += (
+        other[7]
+        + dy * step * step * step * a * b * (a * a - a * b + b * b)
+        + 6 * step * step * (a * a * other[3] + b * b * state[3])
+        + 4 * step * (a * other[6] - b * state[6])
+    )
+    state[6] += (
+        other[6] + dy * step * step * a * b * (a - b) + 3 * step * (a * other[3] - b * state[3])
+    )
+    state[3] += other[3] + dy * dy * weight
+    state[4] += other[4] + dx * dx * weight
+    state[5] += other[5] + dy * dx * weight
+    state[1] += step * b
+    state[2] += dx / n * b
+    state[0] = n
+
+
+@entry
+def add_pairs(
+    state: NDArray[np.float64],
+    ys: NDArray[np.float64],
+    xs: NDArray[np.float64],
+    low: int,
+    high: int,
+) -> None:
+    """Add the pairs at the places low..high to a state, each as a state of one pair.
+
+    The distance of a number from itself is 0, of infinity and NaN it is NaN.
+    """
+    one = np.zeros(8)
+    one[0] = 1
+    for place in range(low, high):
+        one[1], one[2] = ys[place], xs[place]
+        one[3], one[4] = ys[place] - ys[place], xs[place] - xs[place]
+        one[5], one[6], one[7] = one[3] + one[4], one[3], one[3]
+        merge(state, one)
+
+
+@entry
+def build_moments(
+    ys: NDArray[np.float64], xs: NDArray[np.float64], tree: NDArray[np.float64]
+) -> None:
+    """Fill a tree of states: node k merges nodes 2k and 2k + 1, the leaves are blocks of pairs.
+
+    tree: zeros of shape (2 * block_count, STATE).
+    """
+    count = len(tree) // 2
+    for block in range(count):
+        add_pairs(tree[count + block], ys, xs, block * BLOCK, min((block + 1) * BLOCK, len(ys)))
+    for node in range(count - 1, 0, -1):
+        merge(tree[node], tree[2 * node])
+        merge(tree[node], tree[2 * node + 1])
+
+
+@entry
+def fold_moments(
+    ys: NDArray[np.float64],
+    xs: NDArray[np.float64],
+    tree: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    states: Any,
+) -> None:
+    """Write the state of each frame, shape (frame_count, STATE)."""
+    count = len(tree) // 2
+    state = np.zeros(8)
+    start, end = 0, 0
+    for row in range(len(starts)):
+        if starts[row] != start or ends[row] < end:
+            start, end = starts[row], starts[row]
+            state[:] = 0
+            if ends[row] - start > 2 * BLOCK:
+                left, right = (start + BLOCK - 1) // BLOCK, ends[row] // BLOCK
+                add_pairs(state, ys, xs, start, left * BLOCK)
+                end = right * BLOCK
+                left, right = left + count, right + count
+                while left < right:
+                    if left & 1:
+                        merge(state, tree[left])
+                        left += 1
+                    if right & 1:
+                        right -= 1
+                        merge(state, tree[right])
+                    left >>= 1
+                    right >>= 1
+        add_pairs(state, ys, xs, end, ends[row])
+        end = max(end, ends[row])
+        states[row] = state
