@@ -151,7 +151,8 @@ class Relations:
     is the name. views: the text of each view's query, by its key. schemas: those of each database
     beside main. current: the place of names that name none and are not those of temporary tables.
     macros: the same of macros, whose definitions are in the place of views; None if there are none.
-    known: what names were found to mean, which each statement asks again.
+    known: what names were found to mean, which each statement asks again. stored: what tells the
+    names of statements that read what is stored alone.
     """
 
     databases: Mapping[str, Mapping[str, str]]
@@ -162,6 +163,7 @@ class Relations:
     known: dict[tuple[str, bool, tuple[Place, ...]], Found] = field(
         default_factory=dict, compare=False
     )
+    stored: set[Hashable] = field(default_factory=set, compare=False)
 
     def places(
         self, qualifiers: Sequence[str] = (), inside: Place | None = None
@@ -205,6 +207,12 @@ class Relations:
                 self.known.clear()
             self.known[key] = found
         return found
+
+    def keep_stored(self, key: Hashable) -> None:
+        """Keep that a statement of some names reads what is stored alone."""
+        if len(self.stored) >= _MOST_KNOWN:
+            self.stored.clear()
+        self.stored.add(key)
 
     def _found(self, name: str, places: Iterable[Place]) -> Found | None:
         for place in places:

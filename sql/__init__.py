@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from raydb.sql.bind.statements.upsert import bind_conflict as bind_conflict
     from raydb.sql.bind.statements.upsert import bind_upsert as bind_upsert
     from raydb.sql.bind.table_functions.opened_tables import files_of as files_of
+    from raydb.sql.bind.table_functions.opened_tables import names_in as names_in
     from raydb.sql.bind.table_functions.opened_tables import opened_calls as opened_calls
     from raydb.sql.bind.table_functions.opened_tables import sources_in as sources_in
     from raydb.sql.bind.table_functions.opened_tables import tables_in as tables_in
@@ -102,7 +103,9 @@ _PLACES = {
     "bind.statements.runs": "MATCHED_ROWS bind_runs may_run_at_once parameters_of",
     "bind.statements.update_delete": "bind_delete bind_update",
     "bind.statements.upsert": "Conflict bind_conflict bind_upsert",
-    "bind.table_functions.opened_tables": "files_of opened_calls sources_in tables_in tables_named",
+    "bind.table_functions.opened_tables": (
+        "files_of names_in opened_calls sources_in tables_in tables_named"
+    ),
     "macros": "expand_macros macro_key",
     "parse.nodes": "refuse_deep_nesting unlink",
     "parse.parser": "each_statement",

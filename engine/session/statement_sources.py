@@ -14,6 +14,7 @@ from raydb.engine.session.settings import EXTERNAL_ACCESS, REPLACEMENT_SCANS, ch
 from raydb.errors import ProgrammingError
 from raydb.names import index_names
 from raydb.planner.plan.table_function import TABLE_FUNCTIONS, OpenedFunction
+from raydb.sql import ast
 from raydb.storage.formats import sources as file_sources
 from raydb.storage.tables.parts import ArrowPart
 from raydb.storage.tables.rows import Rows
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from raydb.engine.context.statement_context import StatementContext
-    from raydb.sql import ast
 
 TABLE_FUNCTIONS.fill = (partial(import_module, "raydb.engine.table_functions.registered"),)
 
@@ -37,6 +37,11 @@ def open_sources(statement: ast.Select | ast.Dml, context: StatementContext) -> 
     snapshot, parameters, settings = context.all_databases, context.parameters, context.settings
     relations = context.queries.cache.relations(snapshot)
     sources = sql.sources_in(statement.tree)
+    key = None
+    if isinstance(statement, ast.Select) and not context.given:
+        key = sql.names_in(sources)
+    if key in relations.stored:
+        return {}
     named = sql.tables_named(statement, sources)
     tables = {name: context.given[name] for name in named if name in context.given}
     written = list(sql.tables_in(sources, relations))
@@ -62,4 +67,6 @@ def open_sources(statement: ast.Select | ast.Dml, context: StatementContext) -> 
         found = call.function.open(call, context)
         rows = Rows(found.schema, (ArrowPart(found),))
         tables[name] = Table(TableDefinition(name, found.schema), rows, 0)
+    if key is not None and not (tables or written):
+        relations.keep_stored(key)
     return tables

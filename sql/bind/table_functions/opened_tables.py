@@ -22,7 +22,7 @@ from raydb.sql.parse.searched_tables import function_called
 from raydb.sql.template.parameters import Parameters, bind_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from raydb.planner.catalog import Place, Relations
     from raydb.planner.plan.table_function import FunctionCall
@@ -85,6 +85,17 @@ def sources_in(tree: exp.Expr) -> list[exp.CTE | exp.Table]:
     """Return the tables and the common table expressions in a tree."""
     nodes = nodes_read(tree)
     return [node for node in nodes if type(node) is exp.Table or type(node) is exp.CTE]
+
+
+def names_in(nodes: Sequence[exp.CTE | exp.Table]) -> Hashable | None:
+    """Return what tells which relations some sources name; None where others are among them."""
+    names: list[tuple[str, bool]] = []
+    for node in nodes:
+        name = node.this
+        if type(node) is not exp.Table or type(name) is not exp.Identifier or node.args.get("db"):
+            return None
+        names.append((name.this, name.quoted))
+    return tuple(names)
 
 
 def tables_named(
