@@ -67,6 +67,6 @@ def open_sources(statement: ast.Select | ast.Dml, context: StatementContext) -> 
         found = call.function.open(call, context)
         rows = Rows(found.schema, (ArrowPart(found),))
         tables[name] = Table(TableDefinition(name, found.schema), rows, 0)
-    if key is not None and not (tables or written):
+    if key is not None and not (tables or written or unknown):
         relations.keep_stored(key)
     return tables

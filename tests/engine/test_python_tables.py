@@ -342,6 +342,28 @@ def test_a_frame_without_columns(con):
     del empty
 
 
+def test_a_name_is_that_of_a_table_or_of_a_variable(con):
+    con.execute("CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1)")
+    with pytest.raises(raydb.ProgrammingError, match="'other' does not exist"):
+        con.execute("INSERT INTO other SELECT t.a FROM t")
+    with pytest.raises(raydb.ProgrammingError, match="'other' does not exist"):
+        con.execute("SELECT a FROM t, other")
+    other = pa.table({"b": [7]})
+    assert con.execute("SELECT a, b FROM t, other").fetchall() == [(1, 7)]
+    con.execute("CREATE TABLE other (b INTEGER); INSERT INTO other VALUES (8)")
+    assert con.execute("SELECT b, a FROM t, other").fetchall() == [(8, 1)]
+    assert con.execute("SELECT b + a FROM t, other").fetchall() == [(9,)]
+    con.execute("DROP TABLE other")
+    assert con.execute("SELECT b - a FROM t, other").fetchall() == [(6,)]
+    con.execute("CREATE VIEW other AS SELECT 5 AS b")
+    assert con.execute("SELECT b * a FROM t, other").fetchall() == [(5,)]
+    con.execute("DROP VIEW other; CREATE SCHEMA s; CREATE TABLE s.other (b INTEGER)")
+    con.execute("INSERT INTO s.other VALUES (4)")
+    assert con.execute("SELECT a, b FROM t, s.other").fetchall() == [(1, 4)]
+    assert con.execute("SELECT b, b FROM t, other").fetchall() == [(7, 7)]
+    del other
+
+
 # Results
 
 
