@@ -93,9 +93,9 @@ SELECT id, string_agg(s, '-') OVER (PARTITION BY g ORDER BY id), median(x) OVER 
 -- 1 | 'a' | NULL | NULL | NULL
 -- 2 | 'a' | 20.0 | true | 0.0
 -- 3 | 'a-c' | 15.0 | true | 5.0
--- 4 | 'd' | 5.0 | true | 6.236095644623235
--- 5 | 'd-e' | 5.0 | true | 6.236095644623235
--- 6 | 'd-e' | 5.0 | true | 6.236095644623235
+-- 4 | 'd' | 5.0 | true | 6.236095644623236
+-- 5 | 'd-e' | 5.0 | true | 6.236095644623236
+-- 6 | 'd-e' | 5.0 | true | 6.236095644623236
 -- 7 | 'd-e-g' | 6.0 | true | 5.766281297335398
 SELECT id, array_agg(x) OVER (ORDER BY id ROWS 1 PRECEDING), any_value(x) OVER (ORDER BY id), arg_max(s, id) OVER (ORDER BY id), mode(g) OVER () FROM t ORDER BY id;
 -- 1 | [None] | NULL | 'a' | 2

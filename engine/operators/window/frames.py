@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 _BLOCK_ROWS = 2**22
 
 
+# So few rows of all frames together are folded before a loop that keeps states is loaded.
+_FEW_ROWS = 2**16
+
 # What the moments of a frame take, or the ranks of its values, of one function at a time.
 FRAME_BYTES = 96
 
@@ -60,7 +63,13 @@ def has_states(call: WindowCall) -> bool:
 def aggregate_frames(task: Task, pieces: Pieces) -> pa.ChunkedArray | pa.Array:
     """Return an aggregate of each place's frame."""
     fold = _fold_of(task, len(pieces))
-    return (_one_by_one if fold is None else fold)(task, pieces)
+    is_short = has_states(task.call) and _row_count(pieces) <= _FEW_ROWS
+    return (_one_by_one if fold is None or is_short else fold)(task, pieces)
+
+
+def _row_count(pieces: Pieces) -> int:
+    """Return how many rows all frames have together."""
+    return sum(int((ends - starts).sum()) for starts, ends in pieces)
 
 
 def _fold_of(task: Task, piece_count: int) -> Fold | None:

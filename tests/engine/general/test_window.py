@@ -44,6 +44,12 @@ BOUNDS = ("unbounded preceding", "{} preceding", "current row", "{} following")
 EXCLUDES = ("", "", "", " exclude current row", " exclude group", " exclude ties")
 
 
+@pytest.fixture(autouse=True)
+def with_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let loops fold few rows, too."""
+    monkeypatch.setattr(frames, "_FEW_ROWS", -1)
+
+
 def random_value(random: Random, name: str) -> Any:
     if random.random() < 0.2:
         return None
