@@ -9,13 +9,14 @@ import pyarrow as pa
 
 from raydb.kernels.bvh.bvh import Measure
 from raydb.kernels.codecs.arrow_numbers import words_of
-from raydb.kernels.codecs.packed_decimals import widened_column
+from raydb.kernels.codecs.packed_numbers import widened_column
 from raydb.late import pc
 from raydb.planner.expressions.nodes import Attribute
 from raydb.storage.take_rows import take_rows
+from raydb.values import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -72,11 +73,29 @@ def fetch(
 def _taken(
     rows: Rows, name: str, take: Callable[[pa.ChunkedArray], pa.ChunkedArray]
 ) -> pa.ChunkedArray | pa.Array:
-    """Return what is taken of a column; of decimals that are integers no others are widened."""
+    """Return what is taken of a column; of what is kept narrower nothing else is widened."""
     integers = rows.integers(name)
     if integers is None:
         return take(rows.column(name))
     return widened_column(take(integers), rows.schema.field(name).type)
+
+
+def dimension_values(
+    tables: Mapping[str, Table],
+    key: ForeignKey,
+    attributes: Iterable[Attribute],
+    row_ids: NDArray[np.uint32] | None = None,
+) -> dict[Expression, pa.Array]:
+    """Return attributes' values in rows of a dimension (None: all), then NULL for no partner."""
+    values: dict[Expression, pa.Array] = {}
+    for attribute in attributes:
+        below = replace(attribute, path=attribute.path[1:])
+        if not attribute.path:  # the foreign key itself
+            below = replace(attribute, name=key.references[0])
+        column = fetch(tables, key.table, below, row_ids)
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        values[attribute] = pa.concat_arrays([*chunks, pa.nulls(1, column.type)])
+    return values
 
 
 def own_rows(
@@ -94,7 +113,7 @@ def stored_measure(
 ) -> Measure | None:
     """Return integers in one piece as they lie in memory, from a row on; None for others.
 
-    Those with NULLs only where these are 0, as those of decimals are.
+    Those with NULLs only where these are 0, as those of packed columns are.
     """
     if not isinstance(expression, Attribute) or expression.path:
         return None

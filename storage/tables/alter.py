@@ -54,7 +54,7 @@ def add_column(table: Table, field: pa.Field, values: pa.ChunkedArray | None) ->
                 return replace(part, absent={**absent, field.name: field.type})
             case _:
                 nulls = pa.chunked_array([pa.nulls(part.row_count, field.type)])
-                return _part_with(part, schema, {field.name: nulls})
+                return _part_with(table, part, schema, {field.name: nulls})
 
     return _with_rows(table, Rows(schema, tuple(map(extend, table.rows.parts))))
 
@@ -75,7 +75,7 @@ def drop_column(table: Table, name: str) -> Table:
             case FilePart(renamed=renamed, absent=absent):
                 return replace(part, renamed=_without(renamed, name), absent=_without(absent, name))
             case _:
-                return _part_with(part, schema, {})
+                return _part_with(table, part, schema, {})
 
     after = _with_rows(table, Rows(schema, tuple(map(shorten, table.rows.parts))))
     layout = after.definition.layout
@@ -124,9 +124,11 @@ def rename_column(
                 stored = renamed.get(name, name)
                 return replace(part, renamed={**_without(renamed, name), to: stored})
             case _:
-                return part_of(pa.Table.from_arrays(part.columns(old_names), schema=schema))
+                columns = part.columns(old_names)
+                return part_of(pa.Table.from_arrays(columns, schema=schema), keys)
 
     old_names = table.rows.schema.names
+    keys = rename(tuple(table.definition.key_columns))
     schema = pa.schema(
         [each.with_name(to) if each.name == name else each for each in table.rows.schema]
     )
@@ -225,7 +227,8 @@ def _written(table: Table, schema: pa.Schema, name: str, values: pa.ChunkedArray
     need = table.rows.decoded_bytes(others, room)
     if need <= room:
         columns = [values if each == name else table.rows.column(each) for each in schema.names]
-        return Rows(schema, (part_of(pa.Table.from_arrays(columns, schema=schema)),))
+        whole = pa.Table.from_arrays(columns, schema=schema)
+        return Rows(schema, (part_of(whole, table.definition.key_columns),))
     step = max(int(room * table.row_count / (_PIECE_SHARE * need)), 1)
     pieces = []
     first = 0
@@ -240,9 +243,11 @@ def _written(table: Table, schema: pa.Schema, name: str, values: pa.ChunkedArray
     return Rows(schema, (ArrowPart(pa.concat_tables(pieces)),))
 
 
-def _part_with(part: Part, schema: pa.Schema, new: Mapping[str, pa.ChunkedArray]) -> Part:
+def _part_with(
+    table: Table, part: Part, schema: pa.Schema, new: Mapping[str, pa.ChunkedArray]
+) -> Part:
     columns = [new[name] if name in new else part.columns([name])[0] for name in schema.names]
-    return part_of(pa.Table.from_arrays(columns, schema=schema))
+    return part_of(pa.Table.from_arrays(columns, schema=schema), table.definition.key_columns)
 
 
 def _with_foreign_keys(

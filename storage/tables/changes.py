@@ -177,7 +177,8 @@ def _followed(following: Following) -> dict[str, Table]:
         masked = _masked(table, np.concatenate([*gone, held.numbers]))
         rows = pa.Table.from_arrays(held.rows.columns, schema=table.definition.schema)
         batches[name] = Batch(table.definition, rows, "updated row")
-        tables[name] = with_rows(masked, table.rows.append(rows), batches[name])
+        added = table.rows.append(rows, table.definition.key_columns)
+        tables[name] = with_rows(masked, added, batches[name])
     for name, batch in batches.items():
         tables[name] = with_references(before[name], tables[name], batch, tables)
     for name in names:

@@ -138,15 +138,15 @@ def append_rows(
 
     `rows` has the table's column names and types, in order. Checks NOT NULL, PRIMARY KEY, UNIQUE
     and FOREIGN KEY, in this order, and raises IntegrityError naming the first offending row
-    (counted from 1 within `rows`, which are rows of the `kind`). A key with a NULL part equals no
-    other one and points nowhere; a foreign key to the table itself may point to rows of the same
-    statement. Masked rows are as if they were not there.
+    (from 1 within `rows`, which are rows of the `kind`); masked rows do not count. A key with NULL
+    in it equals no other one and points nowhere; one to the table itself may point to new rows.
     """
     definition = table.definition
     assert rows.schema.names == definition.schema.names, (rows.schema, definition.schema)
     assert rows.schema.types == definition.schema.types, (rows.schema, definition.schema)
     rows = pa.Table.from_arrays(rows.columns, schema=definition.schema)
-    return _extended(table, table.rows.append(rows), Batch(definition, rows, kind), tables)
+    after = table.rows.append(rows, definition.key_columns)
+    return _extended(table, after, Batch(definition, rows, kind), tables)
 
 
 def append_parts(table: Table, parts: tuple[Part, ...], tables: Mapping[str, Table]) -> Table:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from raydb.kernels.codecs.packed_decimals import is_packed, widened_column
+from raydb.kernels.codecs.packed_numbers import is_packed, widened_column
 from raydb.late import pc
 from raydb.storage.flat import select
 from raydb.storage.tables.decoded import value_bytes
@@ -88,7 +88,7 @@ class Part:
         return False
 
     def integers(self, name: str) -> pa.ChunkedArray | None:  # noqa: ARG002
-        """Return a DECIMAL as its integers, 0 where it is NULL; None where it is not kept so."""
+        """Return a column as the integers that it is kept as, 0 where NULL; None for others."""
         return None
 
     @property
@@ -267,7 +267,8 @@ class PackedPart(Part):
 
     def is_widened(self, name: str) -> bool:
         """Tell whether a column is made anew each time it is read."""
-        return is_packed(self.schema.field(name).type)
+        kind = self.schema.field(name).type
+        return is_packed(kind) and self.packed.schema.field(name).type != kind
 
     def columns(self, names: Sequence[str]) -> list[pa.ChunkedArray]:
         """Return the values of some columns."""
@@ -293,7 +294,7 @@ class PackedPart(Part):
         return int(self.packed.column(name).null_count)
 
     def integers(self, name: str) -> pa.ChunkedArray | None:
-        """Return a DECIMAL as its integers, 0 where it is NULL; None for other columns."""
+        """Return a column as the integers that it is kept as, 0 where NULL; None for others."""
         return self.packed.column(name) if self.is_widened(name) else None
 
     def _widened(self, name: str, found: pa.ChunkedArray) -> pa.ChunkedArray:

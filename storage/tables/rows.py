@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from raydb.interrupts import beside, check_interrupt
-from raydb.kernels.codecs.packed_decimals import is_packed, packed_decimals
+from raydb.kernels.codecs.packed_numbers import is_packed, packed_numbers
 from raydb.late import futures
 from raydb.room import read_limit
 from raydb.storage.flat import bring
@@ -23,7 +23,7 @@ from raydb.storage.take_rows import in_any_order, take_rows
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -131,7 +131,7 @@ class Rows:
         self._columns.pop(name, None)
 
     def integers(self, name: str) -> pa.ChunkedArray | None:
-        """Return a DECIMAL as integers, 0 where NULL; None where it is not kept so alone."""
+        """Return a column as the integers that it is kept as, 0 where NULL; None for others."""
         return self.parts[0].integers(name) if len(self.parts) == 1 else None
 
     def slice(self, name: str, start: int, stop: int) -> pa.ChunkedArray:
@@ -358,18 +358,18 @@ class Rows:
                     parts.append(part if is_whole else RestPart(part, low, high))
         return Rows(self.schema, tuple(parts))
 
-    def append(self, rows: pa.Table) -> Rows:
+    def append(self, rows: pa.Table, keys: Collection[str] = ()) -> Rows:
         """Return these rows and then others of the same schema.
 
         Rows in memory at the end are joined with the new ones, copying only small chunks, and
-        packed where they are many.
+        packed where they are many; keys: see `part_of`.
         """
         before = list(self.parts)
         last = before.pop() if before else None
         if isinstance(last, ArrowPart):
             rows = _concatenate(last.table, rows)
             last = before.pop() if before else None
-        added = part_of(rows)
+        added = part_of(rows, keys)
         if isinstance(last, PackedPart) and isinstance(added, PackedPart):
             added = PackedPart(self.schema, _concatenate(*_alike(last, added)))
         elif last is not None:
@@ -386,20 +386,25 @@ class Rows:
         return self._of([*self.parts, *parts])
 
 
-def part_of(rows: pa.Table) -> Part:
-    """Return rows in memory as a part, packed where they are many."""
+def part_of(rows: pa.Table, keys: Collection[str] = ()) -> Part:
+    """Return rows in memory as a part, packed where they are many.
+
+    keys: columns of which joins read many rows: their integers are narrowed to a byte or not.
+    """
     limit = read_limit()
     if rows.num_rows < PACK_ROWS or (limit is not None and rows.nbytes * _PACKED_SHARE > limit):
         return ArrowPart(rows)
     is_joined = limit is None or rows.nbytes * _JOINED_SHARE <= limit
-    columns = [_packed(column, is_joined) for column in rows.columns]
+    columns = [
+        _packed(rows.column(name), is_joined, is_key=name in keys) for name in rows.schema.names
+    ]
     return PackedPart(rows.schema, pa.Table.from_arrays(columns, rows.schema.names))
 
 
-def _packed(column: pa.ChunkedArray, is_joined: bool) -> pa.ChunkedArray:
+def _packed(column: pa.ChunkedArray, is_joined: bool, *, is_key: bool) -> pa.ChunkedArray:
     """Return a column packed, and in one piece where it is to be joined and can be."""
     if is_packed(column.type):
-        return packed_decimals(column, is_joined)
+        return packed_numbers(column, is_joined, is_key)
     if not is_joined or pa.types.is_nested(column.type) or column.nbytes > _JOINED_BYTES:
         return column
     return pa.chunked_array([column.combine_chunks()], column.type)

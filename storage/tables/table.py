@@ -249,6 +249,13 @@ class TableDefinition:
         indexes = (UniqueKey(each.columns, each.name) for each in self.indexes if each.unique)
         return (*self.declared_keys, *indexes)
 
+    @property
+    def key_columns(self) -> frozenset[str]:
+        """The columns of keys, foreign keys and indexes of keys."""
+        keys: list[UniqueKey | ForeignKey | Index] = [*self.declared_keys, *self.foreign_keys]
+        keys += [each for each in self.indexes if each.is_of_keys]
+        return frozenset(name for key in keys for name in key.columns)
+
 
 Constraint = UniqueKey | ForeignKey | Check
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from raydb.interrupts import check_interrupt
 from raydb.kernels.codecs.arrow_numbers import from_numbers, is_whole
-from raydb.kernels.codecs.packed_decimals import widened_column
+from raydb.kernels.codecs.packed_numbers import widened_column
 from raydb.late import pc
 from raydb.storage.flat.layout import Kind
 from raydb.storage.flat.zone_map import EXACT

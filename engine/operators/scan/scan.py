@@ -30,7 +30,7 @@ from raydb.engine.operators.relation import (
 from raydb.engine.operators.scan.comparisons import comparisons_of
 from raydb.engine.operators.scan.late_rows import Late, LateRows
 from raydb.interrupts import check_interrupt
-from raydb.kernels.codecs.packed_decimals import widened_column
+from raydb.kernels.codecs.packed_numbers import widened_column
 from raydb.late import pc
 from raydb.planner.expressions.columns.arrays import count_true
 from raydb.planner.expressions.evaluator import evaluate
@@ -95,7 +95,7 @@ def scan_table(
 
     Those for which a predicate does not hold may be left out. What is decoded is kept for the next
     time, unless it would fill the memory: then it is read block by block. keeps_packed: whether
-    rows whose decimals are integers still will do.
+    rows will do of which columns are still the integers that they are kept as.
     """
     blocks = large_scan(table, columns, memory)
     if blocks is not None:
@@ -131,7 +131,7 @@ def decoded_rows(table: Table, columns: Sequence[Column]) -> Relation:
 
 
 def packed_columns(table: Table, columns: Sequence[Column]) -> dict[str, pa.ChunkedArray]:
-    """Return decimals that a table keeps as integers, by name."""
+    """Return columns that a table keeps as narrower integers, by name."""
     found = {name: table.rows.integers(name) for name in _names(columns)}
     return {name: integers for name, integers in found.items() if integers is not None}
 

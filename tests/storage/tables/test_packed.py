@@ -1,4 +1,4 @@
-"""Rows in memory whose decimals are integers: every way to read them gives what was stored."""
+"""Rows in memory as narrow integers: every way to read them gives what was stored."""
 
 import decimal
 
@@ -65,6 +65,75 @@ def test_decimals_come_back(digits, most, stored):
     assert rows.integers("s") is None
 
 
+def integers(kind, low, high, seed=1):
+    """Return integers with NULLs in chunks, of all widths that a range needs."""
+    draw = np.random.default_rng(seed)
+    values = draw.integers(low, high, ROWS, endpoint=True)
+    values[:2] = low, high
+    missing = draw.random(ROWS) < 0.1
+    missing[:2] = False
+    whole = pa.array(values, kind, mask=missing)
+    return pa.chunked_array([whole.slice(0, 13), whole.slice(13, 500), whole.slice(513)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high", "stored", "as_key"),
+    [
+        (pa.int32(), -128, 127, pa.int8(), pa.int8()),
+        (pa.int32(), 0, 128, pa.int16(), pa.int32()),
+        (pa.int32(), 0, 2**31 - 1, pa.int32(), pa.int32()),
+        (pa.int64(), -(2**31), 5, pa.int32(), pa.int64()),
+        (pa.int64(), -(2**63), 2**63 - 1, pa.int64(), pa.int64()),
+        (pa.int16(), 0, 3, pa.int8(), pa.int8()),
+    ],
+)
+def test_integers_come_back(kind, low, high, stored, as_key):
+    table = pa.table({"x": integers(kind, low, high), "k": integers(kind, low, high)})
+    part = part_of(table, {"k"})
+    assert part.packed.schema.types == [stored, as_key]
+    rows = Rows(table.schema, (part,))
+    assert rows.table().equals(table)
+    assert rows.slice("x", 5, 700).equals(table.column("x").slice(5, 695))
+    numbers = np.arange(3, 900, 7)
+    assert rows.take("x", numbers).equals(table.column("x").take(pa.array(numbers)))
+    assert rows.bounds("x").to_pylist() == [low, high]
+    assert (rows.integers("x") is None) == (stored == kind)
+    assert (
+        rows.append(table.slice(0, 200), {"k"})
+        .table()
+        .equals(pa.concat_tables([table, table.slice(0, 200)]))
+    )
+
+
+def test_unsigned_integers_stay():
+    rows = pa.table({"x": pa.array(range(ROWS), pa.uint32())})
+    assert part_of(rows).packed.schema.types == [pa.uint32()]
+
+
+def test_columns_of_keys_are_told():
+    connection = raydb.connect()
+    connection.execute(
+        "CREATE TABLE owner (id INTEGER PRIMARY KEY, chip INTEGER UNIQUE, age INTEGER);"
+        "CREATE TABLE pet (owner INTEGER REFERENCES owner, kind INTEGER, age INTEGER);"
+        "CREATE INDEX of_kind ON pet (kind);"
+        "INSERT INTO owner SELECT i, 2 * i, i % 500 FROM range(1000) r(i);"
+        "INSERT INTO pet SELECT i, i, i FROM range(1000) r(i);"
+    )
+
+    def stored(name):
+        table = connection._session.database.snapshot.tables[name]
+        packed = table.rows.parts[0].packed.schema
+        return dict(zip(packed.names, packed.types, strict=True))
+
+    assert stored("owner") == {"id": pa.int32(), "chip": pa.int32(), "age": pa.int16()}
+    assert stored("pet") == {"owner": pa.int32(), "kind": pa.int32(), "age": pa.int16()}
+    connection.execute("ALTER TABLE owner ADD COLUMN x INTEGER DEFAULT 300")
+    connection.execute("ALTER TABLE pet RENAME COLUMN owner TO by")
+    assert stored("owner")["chip"] == pa.int32()
+    assert stored("owner")["x"] == pa.int16()
+    assert stored("pet")["by"] == pa.int32()
+
+
 def test_what_is_below_nulls_is_zero():
     part = part_of(pa.table({"x": decimals(pa.decimal128(9, 2), 10**8)}))
     whole = part.integers("x").chunk(0)
@@ -114,13 +183,16 @@ def con(monkeypatch):
     rows = pa.table(
         {
             "k": pa.array(draw.integers(0, 9, ROWS), pa.int32()),
+            "n": integers(pa.int64(), -300, 300),
             "d": decimals(pa.decimal128(12, 2), 10**6),
             "e": decimals(pa.decimal128(5, 1), 99, seed=2),
         }
     )
     for name, least in (("packed_rows", 100), ("plain_rows", 10**9)):
         monkeypatch.setattr(stored, "PACK_ROWS", least)
-        connection.execute(f"CREATE TABLE {name} (k INTEGER, d DECIMAL(12, 2), e DECIMAL(5, 1))")
+        connection.execute(
+            f"CREATE TABLE {name} (k INTEGER, n BIGINT, d DECIMAL(12, 2), e DECIMAL(5, 1))"
+        )
         connection.execute(f"INSERT INTO {name} SELECT * FROM rows")
     assert rows is not None
     monkeypatch.setattr(stored, "PACK_ROWS", 100)
@@ -140,6 +212,11 @@ QUERIES = [
     "SELECT DISTINCT e FROM t",
     "SELECT k, sum(d) OVER (PARTITION BY k ORDER BY d, e ROWS UNBOUNDED PRECEDING) FROM t",
     "SELECT median(d), stddev(e), min(d) FROM t",
+    "SELECT k, sum(n), min(n), count(n), avg(n) FROM t GROUP BY k",
+    "SELECT n, count(*), sum(n * d), sum(n * n) FROM t WHERE n > -5 AND k < 7 GROUP BY n",
+    "SELECT a.k, count(*), max(b.n + 200) FROM t a JOIN t b ON a.n = b.n GROUP BY a.k",
+    "SELECT DISTINCT n % 7, n / 2, CAST(n AS VARCHAR) FROM t WHERE n IS NOT NULL",
+    "SELECT n, d FROM t ORDER BY n, d, k LIMIT 20",
 ]
 
 
@@ -160,8 +237,8 @@ def test_queries_give_what_they_did(con, path):
     check()
     for change in (
         "DELETE FROM t WHERE k = 4 OR e IS NULL",
-        "UPDATE t SET d = d + 1 WHERE k < 3",
-        "INSERT INTO t VALUES (1, 9999999999.99, NULL)",
+        "UPDATE t SET d = d + 1, n = n + 70000 WHERE k < 3",
+        "INSERT INTO t VALUES (1, 3000000000, 9999999999.99, NULL)",
         "ALTER TABLE t RENAME COLUMN e TO f; ALTER TABLE t RENAME COLUMN f TO e",
         "ALTER TABLE t ADD COLUMN g DECIMAL(7, 3) DEFAULT 2.5",
         "ALTER TABLE t ALTER COLUMN g TYPE DECIMAL(9, 4)",

@@ -1,7 +1,10 @@
-"""Decimals as the narrowest integers that hold them, and back.
+"""Decimals and integers as the narrowest integers that hold them, and back.
 
 DECIMAL(7, 2)    12.50  NULL  0.99         16 bytes a value in Arrow
 int16            1250   0     99           2 here; as many as the values need, up to 8
+
+INTEGER          42     NULL  -7           4 bytes a value
+int8             42     0     -7           1 here
 """
 
 from __future__ import annotations
@@ -27,24 +30,32 @@ _BLOCK_ROWS = 2**15
 
 
 def is_packed(kind: pa.DataType) -> bool:
-    """Tell whether integers stand for the values of a type."""
-    return bool(pa.types.is_decimal128(kind) and kind.precision <= _DIGITS)
+    """Tell whether integers, which may be narrower, stand for the values of a type."""
+    if pa.types.is_decimal128(kind):
+        return bool(kind.precision <= _DIGITS)
+    return bool(pa.types.is_signed_integer(kind))
 
 
-def packed_decimals(column: pa.ChunkedArray, is_joined: bool) -> pa.ChunkedArray:
-    """Return decimals as the narrowest integers that hold all of them, 0 where they are NULL."""
+def packed_numbers(column: pa.ChunkedArray, is_joined: bool, is_key: bool) -> pa.ChunkedArray:
+    """Return values as the narrowest integers that hold all of them, 0 where they are NULL.
+
+    is_joined: whether in one piece. is_key: integers keep their width unless a byte holds them.
+    """
     low = high = 0
     for chunk in column.chunks:
         numbers = _numbers(chunk)
         low, high = min(low, numbers.min(initial=0)), max(high, numbers.max(initial=0))
     kind = integer_type(int(low), int(high))
+    if is_key and kind.itemsize > 1 and pa.types.is_integer(column.type):
+        kind = np.dtype(column.type.to_pandas_dtype())
     pieces = [column.chunks] if is_joined else [[chunk] for chunk in column.chunks]
     return pa.chunked_array([_piece(chunks, kind) for chunks in pieces], pa.from_numpy_dtype(kind))
 
 
-def _numbers(chunk: pa.Array) -> NDArray[np.int64]:
-    """Return decimals as 64-bit integers, 0 where they are NULL."""
-    numbers: NDArray[np.int64] = words_of(chunk)[:, 0]
+def _numbers(chunk: pa.Array) -> NDArray[Any]:
+    """Return values as integers, 0 where they are NULL."""
+    words = words_of(chunk)
+    numbers = words if words.ndim == 1 else words[:, 0]
     if not chunk.null_count:
         return numbers
     # What lies below a NULL is arbitrary.
@@ -52,7 +63,7 @@ def _numbers(chunk: pa.Array) -> NDArray[np.int64]:
 
 
 def _piece(chunks: Sequence[pa.Array], kind: np.dtype[Any]) -> pa.Array:
-    """Return the decimals of some chunks as integers in one array."""
+    """Return the values of some chunks as integers in one array."""
     count = sum(map(len, chunks))
     held = pa.allocate_buffer(count * kind.itemsize)
     numbers = np.frombuffer(held, kind)
@@ -69,7 +80,9 @@ def _piece(chunks: Sequence[pa.Array], kind: np.dtype[Any]) -> pa.Array:
 def widened_column(
     integers: pa.ChunkedArray | pa.Array, kind: pa.DataType
 ) -> pa.ChunkedArray | pa.Array:
-    """Return the decimals of a type that integers stand for."""
+    """Return the values of a type that integers stand for."""
+    if not pa.types.is_decimal(kind):
+        return integers.cast(kind)
     if isinstance(integers, pa.Array):
         return widened(integers, kind)
     return pa.chunked_array([widened(chunk, kind) for chunk in integers.chunks], kind)
