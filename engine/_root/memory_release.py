@@ -36,15 +36,24 @@ def give_back() -> None:
     While others are at work, what they hold cannot be told from what is kept for good, so whoever
     ends next asks again.
     """
+    if _unused_bytes() >= _base_bytes + _KEPT_BYTES:
+        _release()
+
+
+def give_back_dropped(size_bytes: int) -> None:
+    """Return freed memory to the system where so many bytes of what was kept for good are much."""
+    if size_bytes >= _KEPT_BYTES:
+        _release()
+
+
+def _release() -> None:
     global _base_bytes  # noqa: PLW0603  (of the process, as its memory is)
-    if _unused_bytes() < _base_bytes + _KEPT_BYTES:
-        return
     pa.default_memory_pool().release_unused()
     trim = _malloc_trim()
     if trim is not None:
         trim(0)
-    if not at_work:
-        _base_bytes = _unused_bytes()
+    left = _unused_bytes()
+    _base_bytes = min(_base_bytes, left) if at_work else left
 
 
 def drop_rows(error: BaseException | None, *, is_ours: bool) -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from raydb.interrupts import WAIT_S, check_interrupt
 from raydb.kernels.bvh.bvh import Measure
+from raydb.memory_release import give_back_dropped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,10 +25,9 @@ CACHE_BYTES = 2**31
 # The part of memory_limit that may stay, as its divisor.
 CACHE_SHARE = 4
 
-# What was asked for by one plan alone, and not by the last few, has so many bytes: questions that
+# What was asked for by one plan alone, and not by this one, has so many bytes: questions that
 # nobody asks again leave little behind.
 ONCE_BYTES = 2**27
-_RECENT_PLANS = 3
 
 # Of so many arrays it is known when they were asked for, those that were dropped included.
 _MOST_ASKED = 4096
@@ -103,8 +103,8 @@ class DerivedCache:
             self._items[what] = item
             self._items.move_to_end(what)
             self._note(what)
-            if is_new:
-                self._drop_some()
+            dropped = self._drop_some() if is_new else 0
+        give_back_dropped(dropped)
         return item[1]
 
     def _note(self, what: object) -> None:
@@ -115,21 +115,25 @@ class DerivedCache:
         while len(self._asked) > _MOST_ASKED:
             self._asked.popitem(last=False)
 
-    def _drop_some(self) -> None:
-        """Drop the least recently used arrays that are too much."""
+    def _drop_some(self) -> int:
+        """Drop the least recently used arrays that are too much; return their bytes."""
+        dropped = 0
         while len(self._items) > 1 and self.size_bytes > self.limit:
-            self._items.popitem(last=False)
+            dropped += self._items.popitem(last=False)[1][2]
         once = [what for what in self._items if self._is_once(what)]
         excess = sum(self._items[what][2] for what in once) - ONCE_BYTES
         for what in once:
             if excess <= 0:
                 break
-            excess -= self._items.pop(what)[2]
+            size_bytes = self._items.pop(what)[2]
+            excess -= size_bytes
+            dropped += size_bytes
+        return dropped
 
     def _is_once(self, what: object) -> bool:
-        """Tell whether one plan has asked for an array, and not one of the last."""
+        """Tell whether one plan has asked for an array, and not this one."""
         plan, again = self._asked.get(what, (0, False))
-        return not again and plan <= self._plan - _RECENT_PLANS
+        return not again and plan < self._plan
 
     def has(self, owners: tuple[object, ...], what: object) -> bool:
         """Tell whether `get` would return what was made before."""

@@ -36,7 +36,7 @@ from raydb.engine.fused.column_codes import (
     value_of_codes,
     without_null,
 )
-from raydb.engine.fused.denormalise import fetch, own_rows, stored_measure
+from raydb.engine.fused.denormalise import dimension_values, fetch, own_rows, stored_measure
 from raydb.engine.fused.gather import row_order
 from raydb.engine.operators.relation import joined
 from raydb.errors import DataError
@@ -194,7 +194,7 @@ class Image:
             if path:
                 if len(row_ids) * 4 < self.tables[path[0].table].row_count:
                     return None
-                inputs = self._dimension_values(path[0], attributes)
+                inputs = dimension_values(self.tables, path[0], attributes)
                 values = evaluate(expression, dict(inputs), len(next(iter(inputs.values()))))
                 rows = self.fact.foreign_rows[path[0]][row_ids]
                 return rows.astype(np.int32, copy=False), joined(values)
@@ -287,12 +287,8 @@ class Image:
             if len(keys) != 1 or keys == {()}:
                 return part
             ((key,),) = keys
-            dimension = self._dimension_values(key, attributes)
-            count = len(next(iter(dimension.values())))
-            values = evaluate(part, dict(dimension), count)
-            rows = self.fact.foreign_rows[key][self.first_row :]
             attribute = Attribute((), f"part {len(inputs)}", part.type)
-            inputs[attribute] = values.take(pa.array(np.where(rows < 0, np.int32(count - 1), rows)))
+            inputs[attribute] = self._behind(key, part, attributes)
             return attribute
 
         rest = _outermost(expression, gather)
@@ -301,6 +297,23 @@ class Image:
                 column = fetch(self.tables, self.fact.name, attribute)
                 inputs[attribute] = column.slice(self.first_row)
         return rest, inputs
+
+    def _behind(
+        self, key: ForeignKey, part: Expression, attributes: Iterable[Attribute]
+    ) -> pa.Array | pa.ChunkedArray:
+        """Return an expression of what lies behind a foreign key, for every row.
+
+        It is computed for the rows of the smaller one of the two tables.
+        """
+        if self.tables[key.table].row_count > self.row_count:
+            numbers = np.arange(self.first_row, self.fact.row_count, dtype=np.uint32)
+            taken = {each: fetch(self.tables, self.fact.name, each, numbers) for each in attributes}
+            return evaluate(part, dict(taken), self.row_count)
+        dimension = dimension_values(self.tables, key, attributes)
+        count = len(next(iter(dimension.values())))
+        rows = self.fact.foreign_rows[key][self.first_row :]
+        places = pa.array(np.where(rows < 0, np.int32(count - 1), rows))
+        return evaluate(part, dict(dimension), count).take(places)
 
     def _over_codes(self, expression: Expression) -> tuple[Expression, tuple[Source, ...] | None]:
         """Return an expression over what is coded, and the sources; None for these to compute it.
@@ -440,13 +453,14 @@ class Image:
         """Code the tuples of attributes behind one foreign key that occur; NULL for no partner."""
         key = key_of(attributes[0], self.fact.definition)
         assert key is not None
-        inputs = self._dimension_values(key, attributes)
         rows = self.fact.foreign_rows[key][self.first_row :]
         # A row without a partner has -1, which takes the last value: NULL.
-        occurs = np.zeros(len(inputs[attributes[0]]), np.bool_)
+        occurs = np.zeros(self.tables[key.table].row_count + 1, np.bool_)
         occurs[rows] = True
         known = np.flatnonzero(occurs)
-        columns = [encode_column(inputs[each].take(pa.array(known))) for each in attributes]
+        some = None if occurs[:-1].all() else known[known < len(occurs) - 1].astype(np.uint32)
+        inputs = dimension_values(self.tables, key, attributes, some)
+        columns = [encode_column(inputs[each].slice(0, len(known))) for each in attributes]
         codes, tuples = join_codes(columns)
         values = tuple(
             column.values.take(pa.array(tuples[:, place])) for place, column in enumerate(columns)
@@ -455,20 +469,6 @@ class Image:
         code_of = np.zeros(len(occurs), narrow.dtype)
         code_of[known] = narrow
         return Coded(code_of[rows], values)
-
-    def _dimension_values(
-        self, key: ForeignKey, attributes: Iterable[Attribute]
-    ) -> dict[Expression, pa.Array]:
-        """Return attributes' values in each row of a dimension, then NULL for no partner."""
-        values: dict[Expression, pa.Array] = {}
-        for attribute in attributes:
-            below = replace(attribute, path=attribute.path[1:])
-            if not attribute.path:  # the foreign key itself
-                below = replace(attribute, name=key.references[0])
-            column = fetch(self.tables, key.table, below)
-            chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-            values[attribute] = pa.concat_arrays([*chunks, pa.nulls(1, column.type)])
-        return values
 
     def _keep(self, kind: str, source: Source, make: Callable[[], Any]) -> Any:
         """Make arrays of every row once."""

@@ -155,6 +155,20 @@ def test_what_others_hold_at_a_release_is_asked_for_again(monkeypatch):
     assert released == [700e6, 500e6]
 
 
+def test_much_that_was_kept_goes_back_when_it_is_dropped(monkeypatch):
+    """What is kept for good is less by it, so that later statements leave no more than before."""
+    released = []
+    monkeypatch.setattr(memory_release, "_base_bytes", 500e6)
+    monkeypatch.setattr(memory_release, "_unused_bytes", lambda: 300e6)
+    monkeypatch.setattr(memory_release, "_malloc_trim", lambda: released.append)
+    monkeypatch.setattr(memory_release, "at_work", {"this statement"})
+    memory_release.give_back_dropped(2**20)
+    assert released == []
+    memory_release.give_back_dropped(2**28)
+    assert released == [0]
+    assert memory_release._base_bytes == 300e6
+
+
 def test_what_a_thread_has_computed_is_the_callers_alone():
     class Rows:
         gone = False
