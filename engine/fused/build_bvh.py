@@ -144,7 +144,7 @@ def _encode(
 ) -> list[tuple[Hierarchy, RowCodes, list[Attribute]]]:
     """Return (hierarchy, codes of the fact rows, attribute of each level) in the order of Z."""
     scan = rows.definition.scan
-    by_key = _by_foreign_key(list(dict.fromkeys(scan + rows.definition.group_by)))
+    by_key = by_foreign_key(list(dict.fromkeys(scan + rows.definition.group_by)))
     control.report("encode", 0.0)
     encoded = []
     for number, (key, attributes) in enumerate(by_key.items()):
@@ -164,7 +164,7 @@ def _encode(
     return sorted(encoded, key=first_in_scan)
 
 
-def _by_foreign_key(
+def by_foreign_key(
     attributes: Sequence[Attribute],
 ) -> dict[ForeignKey | None, list[Attribute]]:
     """Group attributes by the foreign key that they lie behind, None for the fact table's own.

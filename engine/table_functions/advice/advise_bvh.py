@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from raydb import sql
 from raydb.engine.context.memory import parse_limit
-from raydb.engine.fused.build_bvh import columns_behind, visible_rows
+from raydb.engine.fused.build_bvh import by_foreign_key, columns_behind, visible_rows
 from raydb.engine.fused.denormalise import fetch
 from raydb.engine.table_functions.advice.workload import WORKLOAD, plans
 from raydb.errors import DataError, ProgrammingError
@@ -207,13 +207,13 @@ def _profile(
     stars = [star for star in stars if star.fact == fact]
     names = sql.BvhNames(fact, catalog)
     filtered = {attribute for star in stars for attribute in star.scanned}
-    by_key: dict[ForeignKey | None, list[Attribute]] = {}
-    for attribute in attributes_wanted(stars, catalog):
-        if names.attribute_text(attribute) is not None:
-            key = attribute.path[0] if attribute.path else None
-            by_key.setdefault(key, []).append(attribute)
+    wanted = [
+        attribute
+        for attribute in attributes_wanted(stars, catalog)
+        if names.attribute_text(attribute) is not None
+    ]
     tuples = []
-    for key, together in by_key.items():
+    for key, together in by_foreign_key(wanted).items():
         columns, row_numbers = columns_behind(fact, key, together, tables, rows)
         weights = np.ones(len(columns[0]))
         if row_numbers is not None and len(columns[0]) > DIMENSION_ROWS:
@@ -223,7 +223,7 @@ def _profile(
             weights = np.ones(len(some))
         else:
             encoded = [
-                _encoded(attribute, column, known)
+                _encoded(key, attribute, column, known)
                 for attribute, column in zip(together, columns, strict=True)
             ]
             if row_numbers is not None:
@@ -244,17 +244,18 @@ def _profile(
 
 
 def _encoded(
+    key: ForeignKey | None,
     attribute: Attribute,
     values: pa.ChunkedArray | pa.Array,
     known: dict[Attribute, EncodedColumn],
 ) -> EncodedColumn:
     """Encode an attribute's column; one of the same dimension and as many rows is encoded once."""
-    if not attribute.path:
+    if key is None:
         return encode_column(values)
     # What is behind a key is that of its table, whatever the key; the last row may be none.
-    first, *rest = attribute.path
-    any_key = replace(first, columns=first.references, name="", on_delete="", on_update="")
-    own = replace(attribute, path=(any_key, *rest))
+    any_key = replace(key, columns=key.references, name="", on_delete="", on_update="")
+    name = attribute.name if attribute.path else key.references[0]
+    own = replace(attribute, path=(any_key, *attribute.path[1:]), name=name)
     if own not in known or len(known[own].codes) != len(values):
         known[own] = encode_column(values)
     return known[own]
