@@ -8,13 +8,12 @@ from something large; no pair is ever taken out again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from raydb.kernels.jit import entry
+from raydb.kernels.jit import compiled, leaf
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 # The places of the means in a state, and of the sums of powers of distances, of y or of y and x.
@@ -25,13 +24,19 @@ STATE = 8
 BLOCK = 8
 
 
-@entry
+@leaf
+def _copy(state: NDArray[np.float64], target: NDArray[np.float64]) -> None:
+    for place in range(STATE):
+        target[place] = state[place]
+
+
+@leaf
 def merge(state: NDArray[np.float64], other: NDArray[np.float64]) -> None:
     """Add the pairs of another state to a state."""
     if other[0] == 0:
         return
     if state[0] == 0:
-        state[:] = other
+        _copy(other, state)
         return
     a, b = state[0], other[0]
     n = a + b
@@ -55,19 +60,19 @@ def merge(state: NDArray[np.float64], other: NDArray[np.float64]) -> None:
     state[0] = n
 
 
-@entry
+@leaf
 def add_pairs(
     state: NDArray[np.float64],
     ys: NDArray[np.float64],
     xs: NDArray[np.float64],
     low: int,
     high: int,
+    one: NDArray[np.float64],
 ) -> None:
     """Add the pairs at the places low..high to a state, each as a state of one pair.
 
-    The distance of a number from itself is 0, of infinity and NaN it is NaN.
+    The distance of a number from itself is 0, of infinity and NaN it is NaN. one: a state to use.
     """
-    one = np.zeros(8)
     one[0] = 1
     for place in range(low, high):
         one[1], one[2] = ys[place], xs[place]
@@ -76,42 +81,48 @@ def add_pairs(
         merge(state, one)
 
 
-@entry
+@compiled
 def build_moments(
-    ys: NDArray[np.float64], xs: NDArray[np.float64], tree: NDArray[np.float64]
+    ys: NDArray[np.float64],
+    xs: NDArray[np.float64],
+    tree: NDArray[np.float64],
+    one: NDArray[np.float64],
 ) -> None:
     """Fill a tree of states: node k merges nodes 2k and 2k + 1, the leaves are blocks of pairs.
 
-    tree: zeros of shape (2 * block_count, STATE).
+    tree: zeros of shape (2 * block_count, STATE). one: a state to use.
     """
     count = len(tree) // 2
     for block in range(count):
-        add_pairs(tree[count + block], ys, xs, block * BLOCK, min((block + 1) * BLOCK, len(ys)))
+        low = block * BLOCK
+        add_pairs(tree[count + block], ys, xs, low, min(low + BLOCK, len(ys)), one)
     for node in range(count - 1, 0, -1):
         merge(tree[node], tree[2 * node])
         merge(tree[node], tree[2 * node + 1])
 
 
-@entry
+@compiled
 def fold_moments(
     ys: NDArray[np.float64],
     xs: NDArray[np.float64],
     tree: NDArray[np.float64],
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
-    states: Any,
+    states: NDArray[np.float64],
+    scratch: NDArray[np.float64],
 ) -> None:
-    """Write the state of each frame, shape (frame_count, STATE)."""
+    """Write the state of each frame, shape (frame_count, STATE); scratch: zeros, (2, STATE)."""
     count = len(tree) // 2
-    state = np.zeros(8)
+    state, one = scratch[0], scratch[1]
     start, end = 0, 0
     for row in range(len(starts)):
         if starts[row] != start or ends[row] < end:
             start, end = starts[row], starts[row]
-            state[:] = 0
+            for place in range(STATE):
+                state[place] = 0
             if ends[row] - start > 2 * BLOCK:
                 left, right = (start + BLOCK - 1) // BLOCK, ends[row] // BLOCK
-                add_pairs(state, ys, xs, start, left * BLOCK)
+                add_pairs(state, ys, xs, start, left * BLOCK, one)
                 end = right * BLOCK
                 left, right = left + count, right + count
                 while left < right:
@@ -123,6 +134,6 @@ def fold_moments(
                         merge(state, tree[right])
                     left >>= 1
                     right >>= 1
-        add_pairs(state, ys, xs, end, ends[row])
+        add_pairs(state, ys, xs, end, ends[row], one)
         end = max(end, ends[row])
-        states[row] = state
+        _copy(state, states[row])

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from raydb.kernels.jit import entry
+from raydb.kernels.jit import compiled, leaf
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 
-@entry
+@leaf
 def _count(tree: NDArray[np.int64], rank: int, more: int) -> None:
     """Add to the count of a rank."""
     place = rank + 1
@@ -25,7 +24,7 @@ def _count(tree: NDArray[np.int64], rank: int, more: int) -> None:
         place += place & -place
 
 
-@entry
+@leaf
 def _at(tree: NDArray[np.int64], place: int) -> int:
     """Return the rank of the value at a place in the order."""
     step = 1
@@ -40,20 +39,20 @@ def _at(tree: NDArray[np.int64], place: int) -> int:
     return rank
 
 
-@entry
+@compiled
 def find_ranks(
     ranks: NDArray[np.int64],
-    rank_count: int,
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
     places: NDArray[np.int64],
+    tree: NDArray[np.int64],
     found: NDArray[np.int64],
 ) -> None:
     """Find the ranks at two places of each frame's values in order.
 
-    places, found: shape (2, frame_count); of an empty frame nothing is written.
+    places, found: shape (2, frame_count); of an empty frame nothing is written. tree: zeros, one
+    more than there are ranks.
     """
-    tree = np.zeros(rank_count + 1, np.int64)
     low, high = 0, 0
     for row in range(len(starts)):
         start, end = starts[row], ends[row]
@@ -81,16 +80,19 @@ def find_ranks(
             found[1, row] = _at(tree, places[1, row])
 
 
-@entry
+@compiled
 def add_ranks(
     ranks: NDArray[np.int64],
     weights: NDArray[np.int64],
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
+    times: NDArray[np.int64],
     sums: NDArray[np.int64],
 ) -> None:
-    """Add up the weights of the ranks of each frame, each rank once; 64 bits wrap."""
-    times = np.zeros(len(weights), np.int64)
+    """Add up the weights of the ranks of each frame, each rank once; 64 bits wrap.
+
+    times: zeros, one for each rank.
+    """
     low, high, total = 0, 0, 0
     for row in range(len(starts)):
         start, end = starts[row], ends[row]
@@ -124,7 +126,7 @@ def add_ranks(
         sums[row] = total
 
 
-@entry
+@leaf
 def _count_best(times: NDArray[np.int64], best: NDArray[np.int64], rank: int, more: int) -> None:
     """Add to the count of a rank in a tree of which each node knows the best of its ranks.
 
@@ -138,20 +140,20 @@ def _count_best(times: NDArray[np.int64], best: NDArray[np.int64], rank: int, mo
         node //= 2
 
 
-@entry
+@compiled
 def find_modes(
     ranks: NDArray[np.int64],
-    rank_count: int,
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
+    times: NDArray[np.int64],
+    best: NDArray[np.int64],
     found: NDArray[np.int64],
 ) -> None:
-    """Find the most frequent rank of each frame, the least of several; none of an empty one."""
-    size = 1
-    while size < rank_count:
-        size *= 2
-    times = np.zeros(size, np.int64)
-    best = np.zeros(2 * size, np.int64)
+    """Find the most frequent rank of each frame, the least of several; none of an empty one.
+
+    times: zeros, a power of two and one for each rank at least; best: twice as many.
+    """
+    size = len(times)
     for rank in range(size):
         best[size + rank] = rank
     for node in range(size - 1, 0, -1):

@@ -223,10 +223,10 @@ def _statistic(task: Task, pieces: Pieces) -> pa.Array:
     starts_anew = np.append(True, (starts[1:] != starts[:-1]) | (ends[1:] < ends[:-1]))
     needs_tree = bool((starts_anew & (ends - starts > 2 * kernels.BLOCK)).any())
     tree = np.zeros((2 * -(-len(ys) // kernels.BLOCK) if needs_tree else 0, kernels.STATE))
-    states = np.empty((len(starts), kernels.STATE))
+    states, scratch = np.empty((len(starts), kernels.STATE)), np.zeros((2, kernels.STATE))
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        kernels.build_moments(ys, xs, tree)
-        kernels.fold_moments(ys, xs, tree, starts, ends, states)
+        kernels.build_moments(ys, xs, tree, scratch[1])
+        kernels.fold_moments(ys, xs, tree, starts, ends, states, scratch)
         means = [states[:, kernels.Y_MEAN] + y_shift, states[:, kernels.X_MEAN] + x_shift]
         sums = [states[:, kernels.PLACES[powers]] for powers in statistic.powers]
         return statistic.finish(Sums(counts, means, sums))
@@ -259,7 +259,8 @@ def _quantile(task: Task, pieces: Pieces) -> pa.Array:
     plain = _plain(call)
     low, high, share = quantile_places(plain, counts)
     found = np.zeros((2, len(counts)), np.int64)
-    find_ranks(ranks, len(distinct), starts, ends, np.stack([low, high]), found)
+    tree = np.zeros(len(distinct) + 1, np.int64)
+    find_ranks(ranks, starts, ends, np.stack([low, high]), tree, found)
     some = counts > 0
     if not len(distinct):
         return pa.nulls(len(counts), call.type)
@@ -275,7 +276,9 @@ def _mode(task: Task, pieces: Pieces) -> pa.Array:
     codes = encode(values)
     distinct, ranks = np.unique(codes.codes, return_inverse=True)
     found = np.zeros(len(counts), np.int64)
-    find_modes(ranks, len(distinct), starts, ends, found)
+    size = 1 << max(len(distinct) - 1, 0).bit_length()
+    times, best = np.zeros(size, np.int64), np.zeros(2 * size, np.int64)
+    find_modes(ranks, starts, ends, times, best, found)
     if not len(distinct):
         return pa.nulls(len(counts), task.call.type)
     return codes.decode(distinct[found], counts > 0)
@@ -292,7 +295,7 @@ def _distinct_sum(task: Task, pieces: Pieces) -> pa.Array:
 
     def sums(weights: NDArray[np.int64]) -> NDArray[np.int64]:
         found = np.empty(len(counts), np.int64)
-        add_ranks(ranks, weights, starts, ends, found)
+        add_ranks(ranks, weights, starts, ends, np.zeros(rank_count, np.int64), found)
         return found
 
     if function != "sum":
