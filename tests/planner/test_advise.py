@@ -179,6 +179,19 @@ def test_levels_come_from_columns_that_no_query_names() -> None:
     )
 
 
+def test_a_foreign_key_has_the_codes_of_what_lies_behind_it() -> None:
+    connection = raydb.connect()
+    connection.execute("CREATE TABLE place (id INTEGER PRIMARY KEY, city INTEGER, nation INTEGER)")
+    connection.execute("CREATE TABLE trip (a INTEGER REFERENCES place (id), x INTEGER)")
+    connection.execute("INSERT INTO place SELECT range, range / 2, range / 50 FROM range(2000)")
+    connection.execute("INSERT INTO trip SELECT range * 7 % 2000, range % 99 FROM range(40000)")
+    query = "SELECT sum(x) FROM trip JOIN place ON a = id WHERE nation = 3 AND a < 170"
+    (row,) = advise(connection, [query])
+    touched, sizes = measured(connection, [row["statement"]], [query])
+    assert row["size_bytes"] == pytest.approx(sizes[row["name"]], rel=0.05)
+    assert row["rows_touched"] == touched[0] == 400
+
+
 def test_what_create_bvh_cannot_take_is_left_to_the_rows() -> None:
     connection = raydb.connect()
     connection.execute("CREATE TABLE t (a INTEGER, tags INTEGER[], d DECIMAL(38, 0))")
