@@ -1,9 +1,10 @@
 """The moments of each frame: what variances, correlations and regressions are made of.
 
 A state has, of pairs (y, x): their number, the means of y and x, the sums of the products of their
-distances from the means, yy, xx and xy, and the sums of the third and fourth powers of those of y.
-Two states are merged as Pebay (2008, equations 2.1 to 3.11) does, which subtracts nothing large
-from something large; no pair is ever taken out again.
+distances from the means, yy, xx and xy, the sums of the third and fourth powers of those of y, and
+what the means are more than the nearest doubles, as Dekker (1971) has it. Two states are merged as
+Pebay (2008, equations 2.1 to 3.11) does, which subtracts nothing large from something large; no
+pair is ever taken out again.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# The places of the means in a state, and of the sums of powers of distances, of y or of y and x.
-Y_MEAN, X_MEAN = 1, 2
+# The places of the means in a state with their rests, and of the sums of powers of distances, of y
+# or of y and x.
+Y_MEAN, X_MEAN, Y_REST, X_REST = 1, 2, 8, 9
 PLACES = {(2,): 3, (2, 0): 3, (0, 2): 4, (1, 1): 5, (3,): 6, (4,): 7}
-STATE = 8
+STATE = 10
 # Pairs of a leaf of the tree; frames of twice as many are folded anew pair by pair.
 BLOCK = 8
 
@@ -28,6 +30,18 @@ BLOCK = 8
 def _copy(state: NDArray[np.float64], target: NDArray[np.float64]) -> None:
     for place in range(STATE):
         target[place] = state[place]
+
+
+@leaf
+def _move(state: NDArray[np.float64], place: int, rest: int, step: float) -> None:
+    """Add a step to a mean and its rest, which is all that the mean's last digit rounds away."""
+    mean = state[place]
+    moved = mean + step
+    # What of both the sum has lost (Knuth 1969).
+    part = moved - mean
+    lost = (mean - (moved - part)) + (step - part) + state[rest]
+    state[place] = moved + lost
+    state[rest] = lost - (state[place] - moved)
 
 
 @leaf
@@ -40,7 +54,8 @@ def merge(state: NDArray[np.float64], other: NDArray[np.float64]) -> None:
         return
     a, b = state[0], other[0]
     n = a + b
-    dy, dx = other[1] - state[1], other[2] - state[2]
+    dy = other[1] - state[1] + (other[8] - state[8])
+    dx = other[2] - state[2] + (other[9] - state[9])
     weight = a * b / n
     step = dy / n
     state[7] += (
@@ -55,8 +70,8 @@ def merge(state: NDArray[np.float64], other: NDArray[np.float64]) -> None:
     state[3] += other[3] + dy * dy * weight
     state[4] += other[4] + dx * dx * weight
     state[5] += other[5] + dy * dx * weight
-    state[1] += step * b
-    state[2] += dx / n * b
+    _move(state, 1, 8, step * b)
+    _move(state, 2, 9, dx / n * b)
     state[0] = n
 
 
@@ -78,6 +93,7 @@ def add_pairs(
         one[1], one[2] = ys[place], xs[place]
         one[3], one[4] = ys[place] - ys[place], xs[place] - xs[place]
         one[5], one[6], one[7] = one[3] + one[4], one[3], one[3]
+        one[8], one[9] = one[3], one[4]
         merge(state, one)
 
 

@@ -78,8 +78,31 @@ CREATE TABLE s.code (c INTEGER);
 INSERT INTO s.code VALUES (1), (2);
 
 SELECT statement FROM advise_keys('SELECT count(*) FROM "Odd name" JOIN s.code ON "order" = c');
--- 'ALTER TABLE "Odd name" ADD FOREIGN KEY ("order") REFERENCES s.code (c);'
+-- 'ALTER TABLE main."Odd name" ADD FOREIGN KEY ("order") REFERENCES s.code (c);'
 -- 'ALTER TABLE s.code ADD PRIMARY KEY (c);'
+
+-- A name behind REFERENCES is one of the schema of the table; names of a workload are those of the session.
+CREATE TABLE s.part (c INTEGER);
+
+INSERT INTO s.part VALUES (1), (1), (2);
+
+SELECT statement FROM advise_keys('SELECT count(*) FROM s.part JOIN main.code USING (c)');
+-- 'ALTER TABLE code ADD UNIQUE (c);'
+-- 'ALTER TABLE s.part ADD FOREIGN KEY (c) REFERENCES main.code (c);'
+
+CREATE MACRO parts(least) AS TABLE SELECT p.c FROM s.part p JOIN s.code k ON p.c = k.c WHERE p.c >= least;
+
+SELECT statement FROM advise_keys('SELECT count(*) FROM parts(1)');
+-- 'ALTER TABLE s.code ADD PRIMARY KEY (c);'
+-- 'ALTER TABLE s.part ADD FOREIGN KEY (c) REFERENCES s.code (c);'
+
+SET schema = 's';
+
+SELECT statement FROM advise_keys('SELECT count(*) FROM part JOIN code USING (c)');
+-- 'ALTER TABLE code ADD PRIMARY KEY (c);'
+-- 'ALTER TABLE part ADD FOREIGN KEY (c) REFERENCES code (c);'
+
+SET schema = 'main';
 
 -- Tables of which one refers to itself, and what a query of WITH gives as it stands.
 CREATE TABLE person (id INTEGER, boss INTEGER);

@@ -252,3 +252,12 @@ SELECT (SELECT max(v) FROM (VALUES (7)) AS m (v)) + x, count(*) FROM (VALUES (1)
 
 SELECT (SELECT max(v) FROM (VALUES (7)) AS m (v)) + x + 1 FROM (VALUES (1), (2)) AS t (x) GROUP BY ROLLUP ((SELECT max(v) FROM (VALUES (7)) AS m (v)) + x, x);
 -- error: NotSupportedError: a subquery beside GROUPING SETS with one is not supported, but as in GROUP BY
+
+-- An average whose sum does not fit its type.
+CREATE TABLE wide AS SELECT i % 3 AS p, CAST('6000000000000000000000000000000000' AS DECIMAL(38, 4)) AS d FROM range(12) AS r(i);
+
+SELECT p, avg(d) FROM wide GROUP BY ROLLUP (p);
+-- 0 | 6e+33
+-- 1 | 6e+33
+-- 2 | 6e+33
+-- NULL | 6e+33

@@ -130,7 +130,7 @@ def _avg_of_sums(_: AggregateCall, rows: Grouped) -> pa.Array:
 
 def _product(_: AggregateCall, rows: Grouped) -> pa.Array:
     products = np.ones(rows.members.count)
-    with np.errstate(over="ignore"):  # It is infinite then, as in DuckDB.
+    with np.errstate(over="ignore", invalid="ignore"):  # It is infinite, or NaN, as in DuckDB.
         np.multiply.at(products, rows.members.numbers, as_doubles(rows.arguments[0]))
     return pa.array(products, mask=rows.members.sizes == 0)
 

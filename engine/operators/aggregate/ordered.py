@@ -105,7 +105,7 @@ def between(
         steps = np.rint(distance * share).astype(np.uint64).view(np.int64)
         return pa.array(np.where(rises, low + steps, low - steps), mask=nothing).view(lows.type)
     low_numbers, high_numbers = as_doubles(lows), as_doubles(highs)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         found = low_numbers + (high_numbers - low_numbers) * share
     return pa.array(np.where(share == 0, low_numbers, found), mask=nothing)
 

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
+import pyarrow.types as pt
 
 from raydb.engine.operators.aggregate.aggregate import aggregate
 from raydb.engine.operators.aggregate.by_morsel import aggregate_by_morsel
@@ -56,6 +57,9 @@ if TYPE_CHECKING:
 
 # Aggregates that depend on the order of the rows, which groups do not have.
 _OF_ROWS = frozenset({"first", "last", "any_value"})
+
+# The sum of as many numbers of so many digits as a table may have rows has 38.
+_SUMMED_DIGITS = 28
 
 _FilteredCall = TypeVar("_FilteredCall", AggregateCall, WindowCall)
 
@@ -141,12 +145,18 @@ def _states_of_rows(
     memory: Memory,
 ) -> Relation | None:
     """Return the states of groups; None where they have none, or may not fit."""
-    is_of_rows = any(call.function in _OF_ROWS for _, call in calls)
+    is_of_rows = any(call.function in _OF_ROWS or _may_exceed(call) for _, call in calls)
     states = partial_calls(calls) if is_foldable(calls) and not is_of_rows else None
     rows, _ = as_relation(keys, values, row_count)
     if states is None or aggregate_need(rows, keys, calls) > memory.room():
         return None
     return beside(lambda: aggregate(keys, states, values, row_count), row_count)
+
+
+def _may_exceed(call: AggregateCall) -> bool:
+    """Whether the sum that an average is made of may not fit its type, as the average does."""
+    is_average = call.function == "avg" and pt.is_decimal(call.arguments[0].type)
+    return is_average and call.arguments[0].type.precision > _SUMMED_DIGITS
 
 
 def guarded(call: _FilteredCall) -> _FilteredCall:

@@ -182,7 +182,7 @@ def _pair(finish: Callable[[Pairs], Doubles], least_rows: int, sums: Sums) -> pa
 def _r_squared(pairs: Pairs) -> Doubles:
     """Return the share of y's variance that x explains; 1 where y has none, as PostgreSQL."""
     share = pairs.xy * pairs.xy / (pairs.xx * pairs.yy)
-    return np.where(pairs.xx == 0, np.nan, np.where(pairs.yy == 0, 1.0, share))
+    return np.where(pairs.xx > 0, np.where(pairs.yy == 0, 1.0, share), np.nan)
 
 
 def _identity(values: Doubles) -> Doubles:

@@ -8,7 +8,6 @@ go as the frame moves. What is left runs over the rows of each distinct frame.
 from __future__ import annotations
 
 import functools
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,7 +145,8 @@ def _fold(values: NDArray[Any], pieces: Pieces, function: str) -> NDArray[Any]:
         check_interrupt()
         folded = np.empty(len(starts), values.dtype)
         kernels.fold_frames(values, tree, starts, ends, code, nothing, folded)
-        total = folded if total is None else combine(total, folded)
+        with np.errstate(over="ignore", invalid="ignore"):  # as the loops have it
+            total = folded if total is None else combine(total, folded)
     assert total is not None, "a frame has a piece"
     return total
 
@@ -219,7 +219,7 @@ def _statistic(task: Task, pieces: Pieces) -> pa.Array:
 
     statistic = STATISTICS[task.call.function]
     ((starts, ends),), read, counts = narrow(task, pieces, 2)
-    (ys, y_shift), (xs, x_shift) = (_near_zero(as_doubles(read[place])) for place in (0, -1))
+    ys, xs = as_doubles(read[0]), as_doubles(read[-1])
     starts_anew = np.append(True, (starts[1:] != starts[:-1]) | (ends[1:] < ends[:-1]))
     needs_tree = bool((starts_anew & (ends - starts > 2 * kernels.BLOCK)).any())
     tree = np.zeros((2 * -(-len(ys) // kernels.BLOCK) if needs_tree else 0, kernels.STATE))
@@ -227,23 +227,10 @@ def _statistic(task: Task, pieces: Pieces) -> pa.Array:
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         kernels.build_moments(ys, xs, tree, scratch[1])
         kernels.fold_moments(ys, xs, tree, starts, ends, states, scratch)
-        means = [states[:, kernels.Y_MEAN] + y_shift, states[:, kernels.X_MEAN] + x_shift]
+        whole = ((kernels.Y_MEAN, kernels.Y_REST), (kernels.X_MEAN, kernels.X_REST))
+        means = [states[:, mean] + states[:, rest] for mean, rest in whole]
         sums = [states[:, kernels.PLACES[powers]] for powers in statistic.powers]
         return statistic.finish(Sums(counts, means, sums))
-
-
-def _near_zero(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Return values without what all of them have, and that.
-
-    A difference of numbers of which none is more than twice the other is exact (Sterbenz 1974).
-    """
-    if not len(values):
-        return values, 0.0
-    least, most = float(values.min()), float(values.max())
-    shift = max(least, most, key=abs)
-    # NaN compares with nothing.
-    is_near = abs(most - least) <= abs(shift) / 2
-    return (values - shift, shift) if is_near and math.isfinite(shift) else (values, 0.0)
 
 
 def _quantile(task: Task, pieces: Pieces) -> pa.Array:

@@ -101,7 +101,7 @@ class AdviseBvh(OpenedFunction):
         limit = None if memory is None else parse_limit(memory, "memory")
         snapshot = context.snapshot
         catalog = snapshot.describe()
-        read = _read(plans(workload, self.name, context.settings, catalog))
+        read = _read(plans(workload, self.name, context), snapshot)
         # What dimensions hold is the same for all fact tables.
         encoded: dict[Attribute, EncodedColumn] = {}
         profiles = {
@@ -147,12 +147,12 @@ def _row(name: str, proposal: Proposal, catalog: CatalogInfo) -> dict[str, objec
 # -- the workload
 
 
-def _read(plans: Iterable[tuple[int, Plan | str]]) -> Workload:
-    """Return the stars of each statement of a workload."""
+def _read(plans: Iterable[tuple[int, Plan | str]], snapshot: Snapshot) -> Workload:
+    """Return the stars of each statement of a workload over the tables of a database."""
     asked: list[Asked] = []
     refused: dict[int, str] = {}
     for number, plan in plans:
-        found = plan if isinstance(plan, str) else _stars(plan)
+        found = plan if isinstance(plan, str) else _stars(plan, snapshot)
         if isinstance(found, str):
             refused[number] = found
         else:
@@ -160,10 +160,12 @@ def _read(plans: Iterable[tuple[int, Plan | str]]) -> Workload:
     return Workload(tuple(asked), refused)
 
 
-def _stars(plan: Plan) -> list[Star] | str:
+def _stars(plan: Plan, snapshot: Snapshot) -> list[Star] | str:
     """Return the stars of a query, or why it has none."""
     found = [each.star for each in _aggregates(plan)]
     stars = [_without_subqueries(star) for star in found if isinstance(star, Star)]
+    if any(table not in snapshot.tables for star in stars for table in star.tables):
+        return "it reads what is not a table of the database"
     reasons = [star.reason for star in found if isinstance(star, NoStar)]
     return stars or next(iter(reasons), "it has no aggregate")
 

@@ -18,7 +18,7 @@ from raydb.engine.table_functions.advice.workload import WORKLOAD, plans
 from raydb.errors import IntegrityError, NotSupportedError, ProgrammingError
 from raydb.interrupts import check_interrupt
 from raydb.keywords import quoted
-from raydb.planner.catalog import CATALOG, MAIN, without_schema
+from raydb.planner.catalog import without_schema
 from raydb.planner.expressions.nodes import Column, conjuncts
 from raydb.planner.plan.common_tables import queries_in
 from raydb.planner.plan.nodes import Aggregate, CommonTable, Project, Scan, Star
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.context.statement_context import StatementContext
     from raydb.errors import Error
-    from raydb.planner.catalog import CatalogInfo
+    from raydb.planner.catalog import Relations
     from raydb.planner.plan.nodes import Plan
     from raydb.planner.plan.table_function import FunctionCall
     from raydb.storage.tables.table import Table
@@ -101,10 +101,8 @@ class AdviseKeys(OpenedFunction):
 
     def open(self, call: FunctionCall, context: StatementContext) -> pa.Table:
         snapshot = context.snapshot
-        catalog = snapshot.describe()
         asked: dict[Join, list[int]] = {}
-        workload = plans(call.value(WORKLOAD.name), self.name, context.settings, catalog)
-        for number, plan in workload:
+        for number, plan in plans(call.value(WORKLOAD.name), self.name, context):
             for join in set() if isinstance(plan, str) else joins_in(plan):
                 if join.left in snapshot.tables and join.right in snapshot.tables:
                     asked.setdefault(join, []).append(number)
@@ -114,36 +112,50 @@ class AdviseKeys(OpenedFunction):
             for proposal in trial.propose(join):
                 found.setdefault(proposal, set()).update(asked[join])
         order = sorted(found, key=lambda each: (not each.holds, each.kind == "FOREIGN KEY"))
-        return pa.Table.from_pylist([_row(p, sorted(found[p]), catalog) for p in order], _SCHEMA)
+        names = context.queries.cache.relations(context.all_databases)
+        return pa.Table.from_pylist([_row(p, sorted(found[p]), names) for p in order], _SCHEMA)
 
 
-def _row(proposal: Proposal, queries: list[int], catalog: CatalogInfo) -> dict[str, object]:
+def _row(proposal: Proposal, queries: list[int], names: Relations) -> dict[str, object]:
     return {
         "table_name": proposal.table,
         "columns": proposal.columns,
         "referred_table": proposal.referred,
         "referred_columns": proposal.references,
-        "statement": _statement(proposal, catalog) if proposal.holds else None,
+        "statement": _statement(proposal, names) if proposal.holds else None,
         "queries": queries,
         "reason": proposal.reason,
     }
 
 
-def _statement(proposal: Proposal, catalog: CatalogInfo) -> str:
-    """Return the statement that declares a key."""
+def _statement(proposal: Proposal, names: Relations) -> str:
+    """Return the statement that declares a key, which reads the same in the session alone.
 
-    def written(table: str, columns: Iterable[str] | None) -> tuple[str, str]:
-        schema = catalog.relations.schema_of(table, CATALOG)
-        before = "" if schema == MAIN else f"{quoted(schema)}."
-        listed = ", ".join(map(quoted, columns or ()))
-        return before + quoted(without_schema(table, schema)), listed
+    Where the tables are not all in the current schema, their schemas are written.
+    """
+    referred = proposal.referred
+    tables = (proposal.table,) if referred is None else (proposal.table, referred)
+    places = {names.place_of(table) for table in tables}
 
-    table, columns = written(proposal.table, proposal.columns)
-    text = f"ALTER TABLE {table} ADD {proposal.kind} ({columns})"
-    if proposal.referred is not None:
-        referred, references = written(proposal.referred, proposal.references)
-        text += f" REFERENCES {referred} ({references})"
+    def written(table: str) -> str:
+        database, schema = names.place_of(table)
+        parts = [without_schema(table, schema)]
+        if places != {names.current}:
+            parts.insert(0, schema)
+        if database != names.current[0]:
+            parts.insert(0, database)
+        return ".".join(map(quoted, parts))
+
+    text = (
+        f"ALTER TABLE {written(proposal.table)} ADD {proposal.kind} ({_listed(proposal.columns)})"
+    )
+    if referred is not None:
+        text += f" REFERENCES {written(referred)} ({_listed(proposal.references or ())})"
     return f"{text};"
+
+
+def _listed(columns: Iterable[str]) -> str:
+    return ", ".join(map(quoted, columns))
 
 
 def _is_of_itself(join: Join) -> bool:

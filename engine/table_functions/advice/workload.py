@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from raydb import sql
 from raydb.engine.session.settings import check_file
+from raydb.engine.session.settled import expanded
 from raydb.errors import DataError, Error, OperationalError, ProgrammingError
 from raydb.planner.optimizer import optimize
 from raydb.planner.plan.function_arguments import Argument
@@ -19,6 +20,7 @@ from raydb.storage.formats.paths import describe_failure
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from raydb.engine.context.statement_context import StatementContext
     from raydb.engine.session.settings import Settings
     from raydb.planner.catalog import CatalogInfo
     from raydb.planner.plan.nodes import Plan
@@ -30,25 +32,26 @@ _QUERY = re.compile(r";|\b(select|values)\s", re.IGNORECASE)
 
 
 def plans(
-    workload: Any, function: str, settings: Settings, catalog: CatalogInfo
+    workload: Any, function: str, context: StatementContext
 ) -> Iterator[tuple[int, Plan | str]]:
     """Yield each statement of a workload by its number, as a plan, or why it is left out.
 
-    workload: what the function got for it. Raises ProgrammingError where that is no text or has no
-    query, OperationalError and DataError for a file that cannot be read, and the error of a
-    statement that is wrong, with its number.
+    workload: what the function got for it; names and macros mean what they mean in the session.
+    Raises ProgrammingError where that is no text or has no query, OperationalError and DataError
+    for a file that cannot be read, and the error of a statement that is wrong, with its number.
     """
     if not isinstance(workload, str):
         raise ProgrammingError(
             f"{function}() takes a workload: the text of its queries or the path of a file of them"
         )
-    text = _text_of(workload, settings)
+    text = _text_of(workload, context.settings)
+    catalog = context.all_databases.describe()
     with _naming("the workload"):
         statements = sql.each_statement(text)
     for number in itertools.count(1):
         with _naming(f"query {number} of the workload"):
             statement = next(statements, None)
-            found = None if statement is None else _plan(statement, catalog)
+            found = None if statement is None else _plan(expanded(statement, context), catalog)
         if found is None:
             if number == 1:
                 raise ProgrammingError("the workload has no query")

@@ -221,6 +221,22 @@ def test_many_rows_have_moments_of_numpy(frame: str) -> None:
         assert math.isclose(covariance, expected, rel_tol=1e-8, abs_tol=1e-8)
 
 
+def test_a_row_outside_of_a_frame_costs_it_no_digits() -> None:
+    """Moments in microseconds, one of them 0: means need more digits than a double has."""
+    rng = np.random.default_rng(1)
+    x = 1.7e15 + rng.integers(0, 1000, 3000).astype(float)
+    x[0] = 0
+    con = raydb.connect()
+    con.register("rows", pa.table({"i": range(3000), "x": x}))
+    con.execute("CREATE TABLE t AS SELECT * FROM rows")
+    over = "OVER (ORDER BY i ROWS 99 PRECEDING)"
+    sql = f"SELECT i, stddev_pop(x) {over}, regr_slope(x, i) {over} FROM t"
+    for row, deviation, slope in con.execute(sql).fetchall()[100::131]:
+        some = x[row - 99 : row + 1] - 1.7e15
+        assert math.isclose(deviation, np.std(some), rel_tol=1e-12)
+        assert math.isclose(slope, np.polyfit(np.arange(100.0), some, 1)[0], rel_tol=1e-9)
+
+
 def moving(values: np.ndarray, width: int, fold: Any) -> list[float]:
     return [fold(values[max(0, place - width + 1) : place + 1]) for place in range(len(values))]
 
