@@ -143,7 +143,8 @@ class _Seen:
     """The scans of a star as seen from its fact table, side after side.
 
     ways, owners, attributes: see `Joined`. presence: for a scan of a left join what is true where
-    it has a row, besides that its key is not NULL. columns: those that are not as in the table.
+    it has a row, besides that its key is not NULL; there: with that, and with what its parent asks.
+    columns: those that are not as in the table.
     """
 
     def __init__(self, found: Joined, parts: Parts, catalog: CatalogInfo) -> None:
@@ -158,6 +159,7 @@ class _Seen:
         self.joined = list(parts.scans)
         self.inside: list[Scan] = []
         self.presence: dict[int, Expression] = {}
+        self.there: dict[int, Expression] = {}
         self.columns: dict[Column, Expression] = {}
 
     def reached(
@@ -221,8 +223,10 @@ class _Seen:
         self.owners.update(_owners(side.scans))
         rest = [each for number, each in enumerate(side.conditions) if number not in used]
         parents = {id(self.ways[id(scan)].parent) for scan in side.scans}
-        # A row that is not there has no key to follow, though the path leads through its table.
-        return rest + [here for scan, here in self.presence.items() if scan in parents]
+        # A row that is not there has no key to follow, though the path leads through its table; of
+        # a left join columns alone are asked, which are NULL where a key of one column is.
+        held = self.presence if side.kind == "left" else self.there
+        return rest + [here for scan, here in held.items() if scan in parents]
 
     def _hide_unmatched(self, side: Side, matched: list[Expression]) -> None:
         """Make the columns of a left join's side NULL in rows that have no partner."""
@@ -234,6 +238,11 @@ class _Seen:
             # several stands for the column that it references.
             if id(way.parent) in own or len(way.path[-1].columns) > 1:
                 guarded.append(scan)
+        parents = {id(self.ways[id(scan)].parent) for scan in side.scans}
+        there = [*matched, *self._guards(side.scans)]
+        there += [here for scan, here in self.there.items() if scan in parents]
+        if there:
+            self.there |= dict.fromkeys(own, self._resolved(conjunction(there)))
         presence = [*matched, *self._guards(guarded)]
         if not presence:
             return

@@ -102,3 +102,33 @@ SELECT * FROM a RIGHT SEMI JOIN b ON a.x = b.x;
 -- error: NotSupportedError: RIGHT SEMI JOIN is not supported; swap its sides
 SELECT * FROM a SEMI JOIN LATERAL (SELECT a.x) l ON TRUE;
 -- error: ProgrammingError: 'x' is not visible in the right side of a SEMI JOIN; only an inner or a LEFT JOIN has a row for it (line 1, column 45)
+
+-- A row that a left join does not have has no partner either, though its key is never NULL.
+CREATE TABLE land (l_id INTEGER PRIMARY KEY);
+
+CREATE TABLE town (t_id INTEGER PRIMARY KEY, land INTEGER NOT NULL REFERENCES land (l_id));
+
+CREATE TABLE trip (town INTEGER REFERENCES town (t_id), days INTEGER);
+
+INSERT INTO land VALUES (1);
+
+INSERT INTO town VALUES (10, 1);
+
+INSERT INTO trip VALUES (10, 1), (NULL, 2), (NULL, NULL);
+
+CREATE BVH trips ON trip (SCAN (days));
+
+SELECT count(*), sum(days) FROM trip LEFT JOIN town ON town = t_id WHERE EXISTS (SELECT 1 FROM land WHERE l_id = town.land) OR days > 5;
+-- 1 | 1
+
+SELECT count(*), sum(days) FROM trip LEFT JOIN town ON town = t_id WHERE EXISTS (SELECT 1 FROM land WHERE l_id = town.land);
+-- 1 | 1
+
+SELECT count(*), sum(days) FROM trip LEFT JOIN town ON town = t_id WHERE NOT EXISTS (SELECT 1 FROM land WHERE l_id = town.land);
+-- 2 | 2
+
+SELECT count(*) FROM trip LEFT JOIN town ON town = t_id AND days < 9 WHERE town.land NOT IN (SELECT l_id FROM land) OR EXISTS (SELECT 1 FROM land WHERE l_id = town.land);
+-- 1
+
+SELECT count(*), count(l_id) FROM trip LEFT JOIN town ON town = t_id LEFT JOIN land ON town.land = l_id;
+-- 3 | 1
