@@ -16,26 +16,26 @@ from collections import OrderedDict
 from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
 from raydb.kernels.backends.backend import FusedJob
-from raydb.planner.expressions.nodes import leaves, rewrite
+from raydb.planner.expressions.nodes import Call, Lambda, leaves, rewrite
 from raydb.planner.expressions.slots import Slot, SlotLiteral
 from raydb.planner.stars.choose import cost_limit
-from raydb.planner.stars.codes.by_loop import keyed_bvh, split_conditions
+from raydb.planner.stars.codes.by_loop import MAX_CODES, keyed_bvh, split_conditions
 from raydb.planner.stars.codes.encoded import predicate_mask
 from raydb.planner.stars.costs import direct_cost
 from raydb.planner.stars.fused_scan import FusedScanAggregate, JobCells
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from raydb.planner.catalog import BvhInfo, CatalogInfo
     from raydb.planner.expressions.nodes import Column, Expression, Literal
     from raydb.planner.plan.nodes import Star
+    from raydb.planner.plan.nodes.node import Items
     from raydb.planner.stars.codes.by_loop import Conditions, KeyedBvh
     from raydb.planner.stars.codes.encoded import KeyTuples
 
@@ -43,14 +43,16 @@ if TYPE_CHECKING:
     Literals: TypeAlias = Mapping[Slot, Sequence[Literal]]
 
 # The fields of a plan that constants change.
-_FILLED = frozenset({"job", "parts", "key_count", "estimated_rows", "runs", "passing"})
+_FILLED = frozenset(
+    {"job", "parts", "value_parts", "key_count", "estimated_rows", "runs", "passing"}
+)
 
 # A mask takes a byte for each code of a hierarchy.
 MAX_MASKS = 64
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Masked:
+class Masked:
     """A predicate that is evaluated for each code of its hierarchy; `masks` by its literals."""
 
     predicate: Expression
@@ -58,12 +60,17 @@ class _Masked:
     holes: tuple[SlotLiteral, ...]
     masks: OrderedDict[tuple[Any, ...], NDArray[np.bool_]] = field(default_factory=OrderedDict)
 
+    @staticmethod
+    def of(predicate: Expression, hierarchy: int) -> Masked:
+        """Return a predicate whose masks are kept from now on."""
+        return Masked(predicate, hierarchy, tuple(holes_in([predicate])))
+
     def mask(self, literals: Literals, bvh: BvhInfo) -> NDArray[np.bool_] | None:
         """Return the codes that pass; None where a value raises an error."""
         key = tuple([literals[hole.slot][hole.place].value for hole in self.holes])
         known = self.masks.get(key)
         if known is None:
-            known = predicate_mask(_filled(self.predicate, literals), self.hierarchy, bvh)
+            known = predicate_mask(filled(self.predicate, literals), self.hierarchy, bvh)
             if known is None:
                 return None
             self.masks[key] = known
@@ -72,41 +79,58 @@ class _Masked:
         return known
 
 
-class PreparedStar:
-    """A star with holes on one BVH. plan: with some literals. limit: what a job may cost."""
+class _Limit:
+    """What the job of a star on its BVH may cost. plan: that with some literals."""
 
-    def __init__(
-        self,
-        star: Star,
-        plan: FusedScanAggregate,
-        bvh: BvhInfo,
-        keyed: KeyedBvh,
-        conditions: Conditions,
-        limit: float,
-    ) -> None:
-        self._accumulators = plan.job.accumulators
+    def __init__(self, plan: FusedScanAggregate, most: float) -> None:
         index = plan.index
+        self._most = most
         self._code_bytes = dict(
             zip(index.stored, [each.itemsize for each in index.codes], strict=True)
         )
         by_row = [each.hierarchy for each in plan.job.maps if not each.by_cell]
         self._measure_bytes = plan.row_bytes - sum([self._code_bytes[each] for each in by_row])
+
+    def allows(self, cells: JobCells) -> bool:
+        """Tell whether the job over some cells costs no more."""
+        read = [self._code_bytes[each.hierarchy] for each in cells.maps if not each.by_cell]
+        row_bytes = self._measure_bytes + sum(read)
+        return direct_cost(cells.row_count, row_bytes, len(read), cells.group_count) <= self._most
+
+
+class PreparedStar:
+    """A star with holes on one BVH.
+
+    plan: with some literals. items: the keys, and the values that are further keys. limit: what a
+    job may cost, None for any.
+    """
+
+    def __init__(
+        self,
+        items: Items,
+        plan: FusedScanAggregate,
+        bvh: BvhInfo,
+        keyed: KeyedBvh,
+        conditions: Conditions,
+        limit: _Limit | None,
+    ) -> None:
+        self._accumulators = plan.job.accumulators
         self._fixed: dict[str, Any] = {
             each.name: getattr(plan, each.name) for each in fields(plan) if each.name not in _FILLED
         }
         self._fixed["star"] = None
         self._bvh = bvh
         self._keyed = keyed
-        self._every_code = np.ones(keyed.code_count, np.bool_)
-        self._columns = keyed.columns(star.keys)
+        self._columns = keyed.columns(items)
+        self._key_parts = len(plan.parts)
         self._conditions = conditions
-        self._masked = [_masked(*each) for each in conditions.others]
+        self._masked = [Masked.of(each.predicate, each.hierarchy) for each in conditions.masked]
         self._limit = limit
 
     @property
     def size_bytes(self) -> int:
         """The bytes of its arrays, with all masks that it may keep."""
-        masks = len(self._masked) * MAX_MASKS * self._keyed.code_count
+        masks = len(self._masked) * MAX_MASKS * len(self._keyed.every_code)
         return masks + self._conditions.ranks.nbytes + self._keyed.size_bytes
 
     @property
@@ -121,23 +145,21 @@ class PreparedStar:
 
     def fill(self, literals: Literals) -> JobCells | None:
         """Return the cells of these literals with their runs; None where it is to be planned."""
-        allowed = self._every_code.copy()
+        masks = []
         for each in self._masked:
             mask = each.mask(literals, self._bvh)
             if mask is None:
                 return None
-            allowed[self._keyed.codes_of(each.hierarchy)] &= mask
-
-        compared = self._conditions.table(
-            lambda each: literals[each.slot][each.place] if isinstance(each, SlotLiteral) else each
+            masks.append(mask)
+        asked = self._conditions.asked(
+            self._keyed,
+            lambda each: literals[each.slot][each.place] if isinstance(each, SlotLiteral) else each,
+            masks,
         )
-        found = self._keyed.find(self._columns, self._conditions.ranks, compared, allowed)
-        if found is None:
+        found = self._keyed.find(self._columns, asked, self._key_parts)
+        if found is None or (self._limit is not None and not self._limit.allows(found)):
             return None
-        read = [self._code_bytes[each.hierarchy] for each in found.maps if not each.by_cell]
-        row_bytes = self._measure_bytes + sum(read)
-        cost = direct_cost(found.row_count, row_bytes, len(read), found.group_count)
-        return found if cost <= self._limit else None
+        return found
 
     def plan(self, cells: JobCells) -> FusedScanAggregate:
         """Return the job over some cells."""
@@ -145,6 +167,7 @@ class PreparedStar:
             **self._fixed,
             job=FusedJob(cells.intervals, cells.maps, cells.group_count, self._accumulators),
             parts=cells.parts,
+            value_parts=cells.value_parts,
             key_count=cells.key_count,
             estimated_rows=cells.row_count,
             runs=cells.runs,
@@ -163,40 +186,58 @@ def prepare_star(
     bvh = catalog.bvhs[plan.bvh]
     if not _is_plain(plan):
         return None
-    keyed, conditions = keyed_bvh(star.keys, bvh), split_conditions(star.predicates, bvh)
+    asked = replace(star, predicates=filled_predicates(star, literals))
+    return prepare_on(star, plan, bvh, lambda: cost_limit(asked, plan, catalog))
+
+
+def prepare_on(
+    star: Star,
+    plan: FusedScanAggregate,
+    bvh: BvhInfo,
+    limit: Callable[[], float] | None,
+    most_codes: int = MAX_CODES,
+) -> PreparedStar | None:
+    """Prepare a star on a BVH that answers it alone; None where the loop does not find its cells.
+
+    limit: tells what a job may cost; None for any.
+    """
+    answered = {column for part in plan.value_parts for column in part.columns}
+    values = tuple([(c, call.arguments[0]) for c, call in star.aggregates if c in answered])
+    keyed = keyed_bvh(star.keys, values, bvh, most_codes)
+    conditions = None if keyed is None else split_conditions(star.predicates, bvh)
     if keyed is None or conditions is None:
         return None
-    filled = replace(star, predicates=filled_predicates(star, literals))
-    return PreparedStar(star, plan, bvh, keyed, conditions, cost_limit(filled, plan, catalog))
+    most = None if limit is None else _Limit(plan, limit())
+    return PreparedStar((*star.keys, *values), plan, bvh, keyed, conditions, most)
 
 
 def _is_plain(plan: FusedScanAggregate) -> bool:
     """Whether a plan is one launch on the CPU over the rows of a BVH, and nothing else."""
-    return (
-        plan.is_direct
-        and plan.backends == ("cpu",)
-        and plan.index.sieve is None
-        and not plan.value_parts
-    )
+    return plan.is_direct and plan.backends == ("cpu",) and plan.index.sieve is None
 
 
 def filled_predicates(star: Star, literals: Literals) -> tuple[Expression, ...]:
     """Return the predicates of a star with the literals of its holes."""
-    return tuple([_filled(each, literals) for each in star.predicates])
+    return tuple([filled(each, literals) for each in star.predicates])
 
 
-def has_holes(expressions: Iterable[Expression]) -> bool:
-    """Whether any of the expressions has a literal that is open."""
-    return any(isinstance(leaf, SlotLiteral) for each in expressions for leaf in leaves(each))
+def holes_in(expressions: Iterable[Expression]) -> list[SlotLiteral]:
+    """Return the literals in some expressions that are open."""
+    found = [leaf for each in expressions for leaf in leaves(each)]
+    return [leaf for leaf in found if isinstance(leaf, SlotLiteral)]
 
 
-def _filled(expression: Expression, literals: Literals) -> Expression:
+def has_open_lambda(expression: Expression) -> bool:
+    """Tell whether a function of lists has a literal that is open, which nothing here fills."""
+    if isinstance(expression, Lambda):
+        return bool(holes_in([expression.body])) or has_open_lambda(expression.body)
+    return isinstance(expression, Call) and any(map(has_open_lambda, expression.arguments))
+
+
+def filled(expression: Expression, literals: Literals) -> Expression:
+    """Return an expression with the literals of its holes."""
+
     def fill(part: Expression) -> Expression:
         return literals[part.slot][part.place] if isinstance(part, SlotLiteral) else part
 
     return rewrite(expression, fill)
-
-
-def _masked(predicate: Expression, hierarchy: int) -> _Masked:
-    holes = [each for each in leaves(predicate) if isinstance(each, SlotLiteral)]
-    return _Masked(predicate, hierarchy, tuple(holes))

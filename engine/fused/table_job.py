@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from raydb.engine.fused.column_codes import renamed
 from raydb.engine.fused.table_scan import Image, ImageHierarchy
 from raydb.engine.operators.relation import Relation
 from raydb.kernels.backends.cpu.scan import ScanColumn, launch_scan, prepare_scan
 from raydb.planner.expressions.nodes import Attribute, Expression, attributes_of
+from raydb.planner.expressions.registry import may_raise
+from raydb.planner.prepared_star import holes_in
 from raydb.planner.stars.answers import asks_values, chosen_row, may_be_accumulated
 from raydb.planner.stars.fuse import fuse
 from raydb.planner.stars.fused_scan import DENSE_GROUPS, FusedScanAggregate
@@ -18,7 +21,7 @@ from raydb.planner.stars.table_scan import key_of
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from raydb.kernels.backends.backend import FusedResult
     from raydb.kernels.backends.cpu.scan import ScanPlan
     from raydb.kernels.bvh.bvh import Measure
+    from raydb.planner.catalog import BvhInfo
     from raydb.planner.expressions.nodes import AggregateCall, Column
     from raydb.planner.plan.nodes import Star
     from raydb.planner.stars.table_scan import FusedTableScan
@@ -55,6 +59,17 @@ class TableJob:
     scan: ScanPlan | None
     chosen: Mapping[Column, AggregateCall]
     by_row: bool
+
+    def over(self, plan: FusedScanAggregate) -> TableJob | None:
+        """Return a job that scans as this one with another plan on the image; None by row."""
+        if plan.job.group_count > _most_groups(self.image):
+            return None
+        ready = prepare_scan(plan.job, self.columns, self.image.row_count)
+        return replace(self, plan=plan, scan=ready)
+
+    def describe(self) -> BvhInfo:
+        """Return the image as `Image.describe` does."""
+        return self.image.describe(dict(zip(self.measures, self._found_measures(), strict=True)))
 
     def run(self) -> FusedResult:
         """Scan the rows."""
@@ -169,7 +184,7 @@ def fuse_on_rows(
     plan = replace(plan, gathered=tuple((column, original[column]) for column, _ in plan.gathered))
     by_row = not plan.is_direct
     if scan.backends == ("cpu",):
-        by_row |= plan.job.group_count > max(_FEW_GROUPS, _GROUPS_A_ROW * image.row_count)
+        by_row |= plan.job.group_count > _most_groups(image)
     if scan.backends == ("cpu",) and not by_row:
         columns = tuple(
             ScanColumn(
@@ -180,6 +195,38 @@ def fuse_on_rows(
         ready = prepare_scan(plan.job, columns, image.row_count)
         return TableJob(plan, image, columns, tuple(measures), ready, chosen, by_row)
     return TableJob(plan, image, (), tuple(measures), None, chosen, by_row)
+
+
+def _most_groups(image: Image) -> int:
+    """Return of how many groups each has accumulators, whether it has rows or not."""
+    return max(_FEW_GROUPS, _GROUPS_A_ROW * image.row_count)
+
+
+def open_star(job: TableJob, predicates: Sequence[Expression], asked: Star) -> Star | None:
+    """Return the star of a job, over its image's attributes, with holes in its predicates.
+
+    predicates: those with holes; asked: the star with the literals of the job. None where one with
+    a hole is no function of codes, or may fail for some.
+    """
+    star = job.plan.star
+    assert star is not None
+    opened = []
+    for whole, known, encoded in zip(predicates, asked.predicates, star.predicates, strict=False):
+        is_open = bool(holes_in([whole]))
+        names = _names_of(encoded, job.image)
+        if is_open and (names is None or may_raise(known) or renamed(known, names) != encoded):
+            return None
+        opened.append(renamed(whole, names) if is_open and names is not None else encoded)
+    return replace(star, predicates=(*opened, *star.predicates[len(opened) :]))
+
+
+def _names_of(encoded: Expression, image: Image) -> Mapping[Expression, Attribute] | None:
+    """Return the names of the attributes that an encoded expression is over."""
+    read = attributes_of(encoded)
+    for each in image.hierarchies:
+        if read and read <= set(each.names.values()):
+            return each.names if all(isinstance(s, tuple) for s in each.sources) else None
+    return None
 
 
 def _together(star: Star, fact: TableDefinition) -> dict[ForeignKey, frozenset[Attribute]]:

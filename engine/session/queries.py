@@ -352,7 +352,9 @@ class Queries:
         first = kept.first
         if first is not None:
             search = _prepare_search(filled, *first, context)
-            templates.keep_query(kept, search or prepared_query.prepare_query(*first, catalog()))
+            tables, cache = context.all_databases.tables, context.cache
+            made = search or prepared_query.prepare_query(*first, catalog(), tables, cache)
+            templates.keep_query(kept, made or kept.query)
         query = kept.query  # which another thread may forget
         known = None if query is None else query.plan(filling)
         if known is not None:

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Integers = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 # The columns of the table of hierarchies: where its codes, coordinates and key tuples begin and how
 # many there are, and the distance in cells between two coordinates.
 CODES, CODE_COUNT, AXIS, AXIS_COUNT, TUPLES, TUPLE_COUNT, STRIDE = range(7)
 
 # The columns of the table of comparisons: the number of its predicate, its hierarchy, where the
-# ranks of its attribute begin, and the ranks that it lets pass, from the first to before the end.
-PREDICATE, HIERARCHY, RANKS, FIRST, END = range(5)
+# ranks of its attribute begin, the branch of OR that it is of, and the ranks that it lets pass,
+# from the first to before the end. Those of branches come first, all others are of branch -1.
+PREDICATE, HIERARCHY, RANKS, BRANCH, FIRST, END = range(6)
 
 # What a job looks up for a hierarchy: nothing, what a cell tells, what the stored code of a row
 # tells, and that where it may drop the row.
@@ -38,32 +38,99 @@ NOTHING, BY_CELL, BY_ROW, BY_ROW_DROPPING = range(4)
 MOST_GROUPS = 2**22
 MOST_STEPS = 2**16
 
-# What became of it.
-DONE, TOO_MANY_GROUPS, TOO_MANY_CELLS = range(3)
+# What became of it. MIXED: rows of a cell differ in what OR over several hierarchies asks.
+DONE, TOO_MANY_GROUPS, TOO_MANY_CELLS, MIXED = range(4)
 
 
 @leaf
 def _keep_compared(
-    compared: Integers, hierarchies: Integers, ranks: NDArray[np.int32], allowed: Flags
+    compared: Integers, hierarchies: Integers, ranks: NDArray[np.int32], passing: Integers
 ) -> None:
-    """Keep the codes that pass a comparison of every predicate; comparisons of one lie together."""
+    """Keep in each code the branches whose predicates it passes; it has to pass all of a branch.
+
+    It passes a predicate that passes one of its comparisons, which lie together. passing: a bit for
+    each branch.
+    """
     first = 0
     while first < len(compared):
         end = first + 1
         while end < len(compared) and compared[end, PREDICATE] == compared[first, PREDICATE]:
             end += 1
         hierarchy = compared[first, HIERARCHY]
-        begin = hierarchies[hierarchy, CODES]
+        begin, bit = hierarchies[hierarchy, CODES], 1 << max(compared[first, BRANCH], 0)
         for code in range(hierarchies[hierarchy, CODE_COUNT]):
-            if allowed[begin + code]:
+            if passing[begin + code] & bit != 0:
                 passes = False
                 for row in range(first, end):
                     rank = ranks[compared[row, RANKS] + code]
                     if compared[row, FIRST] <= rank < compared[row, END]:
                         passes = True
                         break
-                allowed[begin + code] = passes
+                if not passes:
+                    passing[begin + code] &= ~bit
         first = end
+
+
+@leaf
+def _branches_with_codes(hierarchies: Integers, branches: Integers) -> int:
+    """Return the branches that have codes in every hierarchy."""
+    alive: int = -1
+    for hierarchy in range(len(hierarchies)):
+        begin, some = hierarchies[hierarchy, CODES], 0
+        for code in range(begin, begin + hierarchies[hierarchy, CODE_COUNT]):
+            some |= branches[code]
+        alive &= some
+    return alive
+
+
+@leaf
+def _keep_allowed(
+    compared: Integers,
+    hierarchies: Integers,
+    ranks: NDArray[np.int32],
+    allowed: Integers,
+    branches: Integers,
+) -> int:
+    """Keep the codes that pass all predicates, as far as each tells alone; return what OR leaves.
+
+    These are the branches that some codes pass.
+    """
+    split = 0
+    while split < len(compared) and compared[split, BRANCH] >= 0:
+        split += 1
+    _keep_compared(compared[split:], hierarchies, ranks, allowed)
+    if len(branches) == 0:
+        return 1
+    _keep_compared(compared[:split], hierarchies, ranks, branches)
+    alive: int = _branches_with_codes(hierarchies, branches)
+    for code in range(len(allowed)):
+        if branches[code] & alive == 0:
+            allowed[code] = 0
+    return alive
+
+
+@leaf
+def _branches_of_axes(
+    hierarchies: Integers,
+    coordinates: NDArray[np.int32],
+    branches: Integers,
+    alive: int,
+    axis_branches: Integers,
+) -> bool:
+    """Reduce the branches of codes to coordinates; tell whether all codes of each have the same."""
+    for hierarchy in range(len(hierarchies)):
+        begin, axis = hierarchies[hierarchy, CODES], hierarchies[hierarchy, AXIS]
+        for place in range(axis, axis + hierarchies[hierarchy, AXIS_COUNT]):
+            axis_branches[place] = 0
+        last = -1
+        for code in range(begin, begin + hierarchies[hierarchy, CODE_COUNT]):
+            place = axis + coordinates[code]
+            own = branches[code] & alive
+            # Codes of a coordinate lie together.
+            if place == last and axis_branches[place] != own:
+                return False
+            axis_branches[place], last = own, place
+    return True
 
 
 @leaf
@@ -71,7 +138,7 @@ def _number_groups(
     hierarchies: Integers,
     keyed: Integers,
     tuples: NDArray[np.int32],
-    allowed: Flags,
+    allowed: Integers,
     parts: Integers,
     chosen: Integers,
     counts: Integers,
@@ -178,18 +245,23 @@ def _share_passing(
 
 @leaf
 def _list_steps(
-    hierarchies: Integers, axis_parts: Integers, steps: Integers, firsts: Integers
+    hierarchies: Integers,
+    axis_parts: Integers,
+    axis_branches: Integers,
+    alive: int,
+    steps: Integers,
+    firsts: Integers,
 ) -> int:
     """List the coordinates that are allowed; return the last hierarchy that says anything.
 
-    steps: becomes (first, end, part) of them, those of hierarchy h from firsts[h] to firsts[h + 1];
-    of the last one neighbours that say the same are one step.
+    steps: becomes (first, end, part, branches) of them, those of hierarchy h from firsts[h] to
+    firsts[h + 1]; of the last one neighbours that say the same are one step.
     """
     last = -1
     for hierarchy in range(len(hierarchies)):
         axis = hierarchies[hierarchy, AXIS]
         for place in range(axis, axis + hierarchies[hierarchy, AXIS_COUNT]):
-            if axis_parts[place] != 0:
+            if axis_parts[place] != 0 or axis_branches[place] != alive:
                 last = hierarchy
     count = 0
     # Where none does, all of the first one is one step.
@@ -198,7 +270,7 @@ def _list_steps(
         firsts[hierarchy] = count
         axis = hierarchies[hierarchy, AXIS]
         for place in range(hierarchies[hierarchy, AXIS_COUNT]):
-            part = axis_parts[axis + place]
+            part, own = axis_parts[axis + place], axis_branches[axis + place]
             if part < 0:
                 continue
             before = count - 1
@@ -207,10 +279,12 @@ def _list_steps(
                 and before >= firsts[hierarchy]
                 and steps[before, 1] == place
                 and steps[before, 2] == part
+                and steps[before, 3] == own
             ):
                 steps[before, 1] = place + 1
             else:
-                steps[count, 0], steps[count, 1], steps[count, 2] = place, place + 1, part
+                steps[count, 0], steps[count, 1] = place, place + 1
+                steps[count, 2], steps[count, 3] = part, own
                 count += 1
     firsts[last + 1] = count
     return last
@@ -248,12 +322,15 @@ def _walk(
     last = len(firsts) - 2
     runs, interval_count, rows, place = 0, 0, 0, 0
     while True:
-        base, group = 0, 0
+        base, group, branches = 0, 0, -1
         for hierarchy in range(last):
             step = places[hierarchy]
             base += steps[step, 0] * hierarchies[hierarchy, STRIDE]
             group += steps[step, 2]
+            branches &= steps[step, 3]
         for step in range(firsts[last], firsts[last + 1]):
+            if branches & steps[step, 3] == 0:
+                continue
             low = base + steps[step, 0] * hierarchies[last, STRIDE]
             high = base + steps[step, 1] * hierarchies[last, STRIDE]
             if interval_count and intervals[interval_count - 1, 1] == low:
@@ -289,7 +366,7 @@ def find_star_runs(
     codes: NDArray[np.int32],
     ranks: NDArray[np.int32],
     compared: Integers,
-    allowed: Flags,
+    passing: Integers,
     cells: Integers,
     offsets: Integers,
 ) -> Any:
@@ -297,16 +374,18 @@ def find_star_runs(
 
     keyed: the hierarchies with keys in the order of their parts of a group number. codes: of each
     code its coordinate on Z, and its key tuple. ranks: of each code of a level that is compared the
-    rank of its value. allowed: the codes that other predicates allow; it is changed. cells: empty
-    where all are addressable.
+    rank of its value. passing: 1 for each code that other predicates let pass; behind these, where
+    there is OR over several hierarchies, a bit of each code for each branch whose other predicates
+    it passes. It is changed. cells: empty where all are addressable.
 
-    Returns (state, job, ranges, run_count, group_count, row_count, passing), of another state than
+    Returns (state, job, ranges, run_count, group_count, row_count, share), of another state than
     DONE nothing else counts. Each array that is returned takes a microsecond: the job has the ways
     of the hierarchies and how many tuples of each are chosen, the parts of all codes, those of all
     coordinates, and the chosen tuples; ranges the runs, shape (3, run_count), and the intervals,
     shape (k, 2).
     """
-    _keep_compared(compared, hierarchies, ranks, allowed)
+    allowed, branches = passing[: codes.shape[1]], passing[codes.shape[1] :]
+    alive = _keep_allowed(compared, hierarchies, ranks, allowed, branches)
     count = len(hierarchies)
     tuple_count, axis_count = 0, 0
     for hierarchy in range(count):
@@ -320,15 +399,20 @@ def find_star_runs(
     state, runs, rows = DONE, 0, 0
     groups = _number_groups(hierarchies, keyed, codes[1], allowed, parts, chosen, counts)
     _reduce_to_axes(hierarchies, codes[0], parts, axis_parts, ways)
-    passing = _share_passing(hierarchies, codes[0], parts, axis_parts, ways)
-    steps, firsts = np.empty((axis_count, 3), np.int64), np.zeros(count + 1, np.int64)
-    last = _list_steps(hierarchies, axis_parts, steps, firsts)
+    share = _share_passing(hierarchies, codes[0], parts, axis_parts, ways)
+    axis_branches, is_mixed = np.full(axis_count, alive, np.int64), False
+    if len(branches):
+        is_mixed = not _branches_of_axes(hierarchies, codes[0], branches, alive, axis_branches)
+    steps, firsts = np.empty((axis_count, 4), np.int64), np.zeros(count + 1, np.int64)
+    last = _list_steps(hierarchies, axis_parts, axis_branches, alive, steps, firsts)
     total = 1
     for hierarchy in range(last + 1):
         total *= min(firsts[hierarchy + 1] - firsts[hierarchy], MOST_STEPS)
         total = min(total, MOST_STEPS + 1)
     if groups < 0:
         state = TOO_MANY_GROUPS
+    elif is_mixed:
+        state = MIXED
     elif total > MOST_STEPS:
         state = TOO_MANY_CELLS
     elif total:
@@ -342,4 +426,4 @@ def find_star_runs(
         for column in range(3):
             ranges[column * runs : (column + 1) * runs] = room[column, :runs]
         ranges[3 * runs :] = wide[:intervals].ravel()
-    return state, job, ranges, runs, groups, rows, passing
+    return state, job, ranges, runs, groups, rows, share

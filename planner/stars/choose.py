@@ -233,6 +233,11 @@ def cost_limit(star: Star, plan: FusedScanAggregate, catalog: CatalogInfo) -> fl
     return min(scan, max(MOST_TIMES * bvh_cost(star, plan, catalog), SAME_COST))
 
 
+def scan_limit(star: Star, catalog: CatalogInfo) -> float:
+    """Return what a scan of a star costs; BVHs that cost more are not chosen."""
+    return _scan(star, catalog)[1]
+
+
 def _with_newer_rows(
     star: Star, best: FusedScanAggregate, catalog: CatalogInfo, numbers: Iterator[int]
 ) -> PhysicalPlan | str:

@@ -59,10 +59,9 @@ def fuse(
         return f"BVH '{bvh.definition.name}' serves no query: {bvh.obstacle}"
     if not all(has_codes(key.type) for _, key in star.keys):
         return "a group key is an INTERVAL or of a nested type, whose values have no codes"
-    values_of, accumulated, gathered = _split_aggregates(star, bvh)
+    values, accumulated, gathered = _split_aggregates(star, bvh)
     # The loop takes a tenth of the time.
-    found = None if values_of else find_by_loop(star, bvh)
-    found = found or find_by_arrays(star, bvh, values_of)
+    found = find_by_loop(star, bvh, values) or find_by_arrays(star, bvh, values)
     if found.group_count >= 2**62:
         return "the group keys have more than 2**62 combinations"
     held = {expression: i for i, expression in enumerate(bvh.definition.aggregate)}
@@ -105,22 +104,20 @@ def fuse(
     return use_sieve(plan, bvh)
 
 
-def _split_aggregates(
-    star: Star, bvh: BvhInfo
-) -> tuple[dict[int, list[tuple[Column, pa.Array]]], Calls, Calls]:
+def _split_aggregates(star: Star, bvh: BvhInfo) -> tuple[Items, Calls, Calls]:
     """Part the aggregates by the way in which they are answered, see `answers`.
 
-    Returns the values of each code by hierarchy, of those that values answer; then those that are
-    accumulated, and those that are gathered. Beside these nothing is answered by values, for then
-    the groups are those of the query.
+    Returns the values that answer some, with the columns of these; then those that are accumulated,
+    and those that are gathered. Beside these nothing is answered by values, for then the groups are
+    those of the query.
     """
     held = encoded_by(bvh).held
-    values_of, rest = _split_values(star, bvh, held)
+    values, rest = _split_values(star, bvh, held)
     accumulated, gathered = _split_accumulated(rest, held)
-    if gathered and values_of:
-        values_of = {}
+    if gathered and values:
+        values = ()
         accumulated, gathered = _split_accumulated(star.aggregates, held)
-    return values_of, accumulated, gathered
+    return values, accumulated, gathered
 
 
 def _split_accumulated(
@@ -134,24 +131,23 @@ def _split_accumulated(
     return tuple(accumulated), tuple(gathered)
 
 
-def _split_values(
-    star: Star, bvh: BvhInfo, held: Collection[Expression]
-) -> tuple[dict[int, list[tuple[Column, pa.Array]]], list[tuple[Column, AggregateCall]]]:
+def _split_values(star: Star, bvh: BvhInfo, held: Collection[Expression]) -> tuple[Items, Calls]:
     """Part the aggregates that the values of encoded attributes answer from all others."""
     asked = [
         (column, call.arguments[0]) for column, call in star.aggregates if needs_values(call, held)
     ]
     if not asked:
-        return {}, list(star.aggregates)
+        return (), star.aggregates
     values_of, _ = split_keys(asked, bvh)
     calls = dict(star.aggregates)
-    values_of = {
-        number: few
-        for number, listed in values_of.items()
-        if (few := [(c, values) for c, values in listed if _is_worthwhile(calls[c], values)])
+    answered = {
+        column
+        for listed in values_of.values()
+        for column, values in listed
+        if _is_worthwhile(calls[column], values)
     }
-    answered = {column for listed in values_of.values() for column, _ in listed}
-    return values_of, [each for each in star.aggregates if each[0] not in answered]
+    rest = tuple([each for each in star.aggregates if each[0] not in answered])
+    return tuple([item for item in asked if item[0] in answered]), rest
 
 
 def _is_worthwhile(call: AggregateCall, values: pa.Array) -> bool:

@@ -77,8 +77,10 @@ def plain_query(rng: Random) -> str:
     held = rng.choice((*BVHS, *BVHS, "".join(BVHS)))
     names = [name for name in sorted(ATTRIBUTES) if name in held]
     conditions = [condition(rng, rng.choice(names)) for _ in range(rng.choice((1, 1, 2, 3)))]
+    conditions += [branches(rng, names) for _ in range(rng.choice((0, 0, 0, 1, 1, 2)))]
     keys = rng.sample(names, min(rng.choice((0, 0, 1, 1, 2, 3)), len(names)))
     known = [total for total in TOTALS if "weight" in held or "weight" not in total]
+    known += [f"count(DISTINCT {name})" for name in rng.sample(names, 2)]
     totals = rng.sample(known, rng.choice((1, 1, 2)))
     text = f"SELECT {', '.join([*keys, *totals])} FROM f JOIN place USING (p_id)"
     text += f" JOIN part USING (t_id) WHERE {' AND '.join(conditions)}"
@@ -93,6 +95,42 @@ def plain_query(rng: Random) -> str:
         if rng.random() < 0.3:
             text += f" LIMIT {rng.randrange(5)} OFFSET {rng.randrange(3)}"
     return text
+
+
+SCANNED = (
+    *TOTALS,
+    "sum(amount + weight)",
+    "sum(CASE WHEN size > 2 THEN amount ELSE 0 END)",
+    "sum(amount) FILTER (WHERE region = 'EAST')",
+    "count(DISTINCT year)",
+    "count(DISTINCT brand)",
+)
+
+
+def scanned_query(rng: Random) -> str:
+    """Return a query that mostly no BVH answers alone."""
+    names = sorted(ATTRIBUTES)
+    compared = ("region < city", "city = region", "year > size", "NOT year = size", "brand >= city")
+    conditions = [condition(rng, rng.choice(names)) for _ in range(rng.choice((1, 1, 2, 3)))]
+    conditions += [branches(rng, names) for _ in range(rng.choice((0, 0, 1)))]
+    conditions += rng.sample(compared, rng.choice((0, 0, 1)))
+    keys = rng.sample(names, rng.choice((0, 1, 1, 2)))
+    totals = rng.sample(SCANNED, rng.choice((1, 2, 2)))
+    text = f"SELECT {', '.join([*keys, *totals])} FROM f JOIN place USING (p_id)"
+    text += f" JOIN part USING (t_id) WHERE {' AND '.join(conditions)}"
+    text += f" GROUP BY {', '.join(keys)}" if keys else ""
+    if keys and rng.random() < 0.2:
+        text += f" HAVING {rng.choice(totals)} > {rng.randrange(900)}"
+    return text
+
+
+def branches(rng: Random, names: list[str]) -> str:
+    """Return a condition with OR over several attributes, some of which may be compared twice."""
+    parts = [
+        " AND ".join(condition(rng, rng.choice(names)) for _ in range(rng.choice((1, 1, 2))))
+        for _ in range(rng.choice((2, 2, 3)))
+    ]
+    return f"({' OR '.join(parts)})"
 
 
 def condition(rng: Random, name: str) -> str:

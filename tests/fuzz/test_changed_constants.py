@@ -8,6 +8,8 @@ RAYDB_FUZZ_SEED chooses other queries and RAYDB_FUZZ_CASES how many.
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import re
 from collections import Counter
@@ -15,7 +17,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from plain_stars import insert, plain_change, plain_query, plain_star
+from plain_stars import insert, plain_change, plain_query, plain_star, scanned_query
 from random_queries import random_trial
 from random_tables import random_bvh, random_rows, random_tables
 from star_queries import random_query
@@ -24,17 +26,28 @@ from stars import Star as RandomStar
 from stars import random_rows as random_star_rows
 
 import raydb
-from raydb.engine.fused.prepared_query import FilledQuery, PreparedQuery, PreparedWithNewer
+from raydb.engine.fused import prepared_query
+from raydb.engine.fused.prepared_query import (
+    FilledQuery,
+    PreparedQuery,
+    PreparedScan,
+    PreparedWithNewer,
+)
+from raydb.engine.fused.table_job import fuse_on_rows
 from raydb.engine.plans.template_cache import TemplateCache
 from raydb.kernels.backends.backend import FusedJob
 from raydb.kernels.backends.cpu import warm
 from raydb.kernels.backends.cpu.cpu_backend import CpuJob
 from raydb.kernels.backends.cpu.runs import find_runs
+from raydb.planner import PlannerOptions
 from raydb.planner.plan.nodes import Aggregate, Star
+from raydb.planner.plan.nodes.node import Node
 from raydb.planner.stars import fuse as fuse_module
+from raydb.planner.stars.choose import choose_job
 from raydb.planner.stars.codes.by_arrays import find_by_arrays
 from raydb.planner.stars.codes.by_loop import find_by_loop
 from raydb.planner.stars.fused_scan import JobCells
+from raydb.planner.stars.table_scan import FusedTableScan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +55,9 @@ if TYPE_CHECKING:
     from raydb import sql
     from raydb.engine.plans.prepared_plan import PreparedPlan
     from raydb.kernels.backends.backend import CodeMap
-    from raydb.planner.catalog import BvhInfo
+    from raydb.planner.catalog import BvhInfo, CatalogInfo
+    from raydb.planner.plan.nodes.node import Items
+    from raydb.planner.stars.fused_scan import FusedScanAggregate
 
 CASES = int(os.environ.get("RAYDB_FUZZ_CASES", "60"))
 CASES_A_DATABASE = 20
@@ -160,13 +175,33 @@ def _counted(monkeypatch: pytest.MonkeyPatch) -> None:
             check_job(prepared, delta.star, query._star._bvh)
         return prepared
 
-    def check_found(star: Star, bvh: BvhInfo) -> JobCells | None:
-        found = find_by_loop(star, bvh)
+    def check_found(star: Star, bvh: BvhInfo, values: Items) -> JobCells | None:
+        found = find_by_loop(star, bvh, values)
         if found is not None:
             outcomes["found by the loop"] += 1
-            check_cells(found, find_by_arrays(star, bvh, {}))
+            check_cells(found, find_by_arrays(star, bvh, values))
         return found
 
+    plan_scan = PreparedScan.plan
+
+    def check_scan(query: PreparedScan, filling: sql.Filling) -> PreparedPlan | None:
+        prepared = plan_scan(query, filling)
+        if prepared is not None:
+            outcomes["scans"] += 1
+            check_table_job(prepared, star_of(filling))
+            check_choice(star_of(filling), catalogs[id(query)])
+        return prepared
+
+    prepare, catalogs = prepared_query.prepare_query, {}
+
+    def prepare_noted(filling: sql.Filling, first: PreparedPlan, catalog: CatalogInfo, *rest: Any):
+        query = prepare(filling, first, catalog, *rest)
+        catalogs[id(query)] = catalog
+        return query
+
+    monkeypatch.setattr(prepared_query, "prepare_query", prepare_noted)
+
+    monkeypatch.setattr(PreparedScan, "plan", check_scan)
     monkeypatch.setattr(fuse_module, "find_by_loop", check_found)
     monkeypatch.setattr(PreparedQuery, "plan", check)
     monkeypatch.setattr(PreparedWithNewer, "plan", check_with_newer)
@@ -183,20 +218,55 @@ def star_of(filling: sql.Filling) -> Star:
 
 def check_job(prepared: PreparedPlan, star: Star, bvh: BvhInfo) -> None:
     """Compare the job of a star that was filled with the one that is found by arrays."""
-    planned = find_by_arrays(star, bvh, {})
     ((filled, job),) = prepared.jobs.items()
-    cells = JobCells(
-        filled.job.intervals,
-        filled.job.maps,
-        filled.job.group_count,
-        filled.estimated_rows,
-        filled.parts,
-        filled.key_count,
-    )
-    check_cells(cells, planned)
+    answered = {column for part in filled.value_parts for column in part.columns}
+    values = tuple([(c, call.arguments[0]) for c, call in star.aggregates if c in answered])
+    planned = find_by_arrays(star, bvh, values)
+    check_cells(cells_of(filled), planned)
     assert isinstance(job, CpuJob)
     by_arrays = FusedJob(planned.intervals, planned.maps, planned.group_count, ())
     assert job.runs.table.tolist() == find_runs(bvh.index, by_arrays).table.tolist()
+
+
+def check_table_job(prepared: PreparedPlan, star: Star) -> None:
+    """Compare the job of a scan that was filled with one that is made anew."""
+    ((scan, job),) = prepared.scans.items()
+    assert scan.star.predicates == star.predicates
+    assert job is not None
+    anew = fuse_on_rows(scan, job.image.tables, job.image.cache)
+    assert anew is not None
+    assert anew.scan is not None
+    assert job.scan is not None
+    assert job.measures == anew.measures
+    assert job.plan.running == anew.plan.running
+    assert [each.sources for each in job.image.hierarchies] == [
+        each.sources for each in anew.image.hierarchies
+    ]
+    check_cells(cells_of(job.plan), cells_of(anew.plan))
+    for name in ("hierarchies", "tables", "filters", "pieces", "bases", "active"):
+        mine, theirs = getattr(job.scan, name), getattr(anew.scan, name)
+        assert list(map(str, mine)) == list(map(str, theirs)), name
+
+
+def check_choice(star: Star, catalog: CatalogInfo) -> None:
+    """Look whether a scan is what would be chosen anew, be it of a part of the star."""
+    chosen = choose_job(star, catalog, PlannerOptions(), lambda: math.inf, itertools.count(10**6))
+    while isinstance(chosen, Node) and len(chosen.sources) == 1:
+        (chosen,) = chosen.sources
+    assert isinstance(chosen, FusedTableScan), chosen
+
+
+def cells_of(plan: FusedScanAggregate) -> JobCells:
+    job = plan.job
+    return JobCells(
+        job.intervals,
+        job.maps,
+        job.group_count,
+        plan.estimated_rows,
+        plan.parts,
+        plan.key_count,
+        plan.value_parts,
+    )
 
 
 def check_cells(found: JobCells, by_arrays: JobCells) -> None:
@@ -205,7 +275,8 @@ def check_cells(found: JobCells, by_arrays: JobCells) -> None:
     assert counts(found) == counts(by_arrays)
     assert not by_arrays.residual_predicates
     assert not by_arrays.residual_keys
-    for mine, theirs in zip(found.parts, by_arrays.parts, strict=True):
+    parts = found.parts + found.value_parts, by_arrays.parts + by_arrays.value_parts
+    for mine, theirs in zip(*parts, strict=True):
         assert (mine.columns, mine.stride, mine.count) == (
             theirs.columns,
             theirs.stride,
@@ -278,6 +349,17 @@ def test_plain_stars_with_other_constants_are_right(number: int) -> None:
     outcomes["plain stars"] += 1
 
 
+@pytest.mark.parametrize("number", range(-(-DATABASE_COUNT // 3)), ids="scans-{}".format)
+def test_scans_with_other_constants_are_right(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scans of small tables; BVHs may be better with some constants, or fetch too dearly."""
+    monkeypatch.setattr("raydb.planner.stars.table_scan.MIN_ROWS", 0)
+    monkeypatch.setattr("raydb.kernels.backends.cpu.scan.CHUNK_ROWS", 16)
+    if number % 2 == 0:
+        monkeypatch.setattr("raydb.planner.stars.costs.FETCH_COST", 1_000_000)
+    rng = Random(f"scans {SEED} {number}")
+    compare(list(plain_star(rng)), rng, lambda: scanned_query(rng), lambda: plain_change(rng))
+
+
 def test_many_plans_come_from_templates() -> None:
     asked = outcomes["filled"] + outcomes["bound"]
     if outcomes["plain stars"] < 2 or asked < DATABASE_COUNT * CASES_A_DATABASE * VARIANTS:
@@ -287,3 +369,4 @@ def test_many_plans_come_from_templates() -> None:
     assert outcomes["prepared"] >= outcomes["plain stars"], outcomes
     assert outcomes["found by the loop"] >= outcomes["plain stars"], outcomes
     assert outcomes["with newer rows"] >= 0.001 * asked, outcomes
+    assert outcomes["scans"] >= outcomes["plain stars"], outcomes

@@ -191,8 +191,8 @@ def _star_of_no_rows() -> tuple[NDArray[Any], ...]:
         np.empty(0, np.int64),
         np.zeros((2, 1), np.int32),
         np.empty(0, np.int32),
-        np.empty((0, 5), np.int64),
-        np.ones(1, np.bool_),
+        np.empty((0, 6), np.int64),
+        np.ones(1, np.int64),
         frozen(np.empty(0, np.int64)),
         frozen(np.zeros(2, np.int64)),
     )

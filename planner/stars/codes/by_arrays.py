@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from raydb.planner.catalog import BvhInfo
     from raydb.planner.expressions.nodes import Column, Expression
     from raydb.planner.plan.nodes import Star
+    from raydb.planner.plan.nodes.node import Items
     from raydb.planner.stars.codes.boxes import Box
 
 
-def find_by_arrays(
-    star: Star, bvh: BvhInfo, values_of: Mapping[int, list[tuple[Column, pa.Array]]]
-) -> JobCells:
+def find_by_arrays(star: Star, bvh: BvhInfo, values: Items = ()) -> JobCells:
     """Return the cells and groups of a star; what the BVH does not encode is left.
 
-    values_of: the values of each code by hierarchy of what is made a further key.
+    values: what is made a further key, which the BVH encodes.
     """
     masks, residual_predicates = _mask_hierarchies(star.predicates, bvh)
     boxes, residual_predicates = _split_boxes(masks, residual_predicates, bvh)
     keys_of, residual_keys = split_keys(star.keys, bvh)
+    values_of, _ = split_keys(values, bvh)
     hierarchies = bvh.index.hierarchies
     parts, group_maps, key_count = _number_groups(keys_of, masks, hierarchies, 1)
     value_parts, value_maps, group_count = _number_groups(values_of, masks, hierarchies, key_count)
@@ -168,10 +168,10 @@ def _coordinates(
 ) -> list[NDArray[np.bool_]]:
     """Reduce a mask a hierarchy to the coordinates that it allows."""
     hierarchies = bvh.index.hierarchies
-    return [_reduce_to_scan(reduce, *each) for each in zip(masks, hierarchies, strict=True)]
+    return [reduce_to_scan(reduce, *each) for each in zip(masks, hierarchies, strict=True)]
 
 
-def _reduce_to_scan(reduce: np.ufunc, values: NDArray[Any], hierarchy: Hierarchy) -> NDArray[Any]:
+def reduce_to_scan(reduce: np.ufunc, values: NDArray[Any], hierarchy: Hierarchy) -> NDArray[Any]:
     """Reduce a value a code to a value a coordinate on the Z axis."""
     if hierarchy.code_count == 0 or hierarchy.is_scan_only:
         return values
@@ -197,8 +197,8 @@ def _code_map(
         if mask.all():
             return None
         groups = np.where(mask, np.int64(0), np.int64(-1))
-    least = _reduce_to_scan(np.minimum, groups, hierarchy)
-    most = _reduce_to_scan(np.maximum, groups, hierarchy)
+    least = reduce_to_scan(np.minimum, groups, hierarchy)
+    most = reduce_to_scan(np.maximum, groups, hierarchy)
     if not np.array_equal(least, most):
         # Z is coarser than the expression: rows of one cell differ, their stored codes decide.
         filters = bool(((least < 0) & ((most >= 0) | (not is_applied))).any())

@@ -1,8 +1,9 @@
 """The cells, groups and runs of a star on a BVH by one compiled loop, where the BVH encodes it all.
 
 A comparison of a level with constants becomes ranges of ranks, by binary search among the level's
-values; a predicate of another form, as LIKE, a mask over codes. What the loop reads of a BVH for
-some keys is made once.
+values; a predicate of another form, as LIKE, a mask over codes. OR over several hierarchies has
+such predicates in its branches, of which each is a bit. What the loop reads of a BVH for some keys
+is made once.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from raydb.kernels.backends.backend import CodeMap
 from raydb.kernels.backends.cpu.warm import frozen, star_loops
-from raydb.planner.expressions.nodes import Attribute
+from raydb.planner.expressions.nodes import Attribute, Call, conjuncts
 from raydb.planner.stars.codes.allowed_codes import (
     comparisons,
     rank_ranges,
@@ -51,6 +52,9 @@ MOST_KEYED = 32
 # Each comparison passes over all codes; a mask of more, as of a long IN, is made in less time.
 MOST_COMPARED = 16
 
+# Branches of OR over several hierarchies are the bits of a number.
+MOST_BRANCHES = 62
+
 # Of a comparison the ranks of so many values are kept.
 MOST_RANGES = 64
 
@@ -63,12 +67,13 @@ _BY_CELL, _DROPS, _DONE = 1, 3, 0
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Compared:
-    """A comparison: `head` are its predicate, its hierarchy, and where its level's ranks begin.
+    """A comparison of a level with a constant.
 
-    known: the rows of some values.
+    head: its predicate, its hierarchy, where its level's ranks begin, and the branch of OR that it
+    is of, -1 without. known: the rows of some values.
     """
 
-    head: tuple[int, int, int]
+    head: tuple[int, int, int, int]
     function: str
     values: Sequence[Any]
     literal: Literal
@@ -88,32 +93,61 @@ class Compared:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Conditions:
-    """The predicates of a star, each over one hierarchy: comparisons, and all others.
+class Masked:
+    """A predicate of another form over one hierarchy. branch: of OR, None for a condition alone."""
 
-    ranks: int32, those of the levels that are compared. others: with the hierarchy of each.
+    predicate: Expression
+    hierarchy: int
+    branch: int | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Conditions:
+    """The predicates of a star: comparisons, those in branches of OR, and all other forms.
+
+    ranks: int32, those of the levels that are compared. compared: those of branches first.
+    branch_count: 0 without OR over several hierarchies.
     """
 
     ranks: NDArray[np.int32]
     compared: tuple[Compared, ...]
-    others: tuple[tuple[Expression, int], ...]
+    masked: tuple[Masked, ...]
+    branch_count: int
 
-    def table(self, value_of: Callable[[Literal], Literal]) -> NDArray[np.int64]:
-        """Return the table of comparisons: predicate, hierarchy, ranks, first rank and end.
+    def asked(
+        self,
+        keyed: KeyedBvh,
+        value_of: Callable[[Literal], Literal],
+        masks: Sequence[NDArray[np.bool_]],
+    ) -> tuple[NDArray[Any], ...]:
+        """Return what `KeyedBvh.find` asks of the loop.
 
-        value_of: returns what stands in the place of a literal.
+        value_of: returns what stands in the place of a literal. masks: those of `masked`.
         """
+        passing = keyed.every_code.copy()
+        branches = passing[:0]
+        if self.branch_count:
+            branches = np.full(len(passing), (1 << self.branch_count) - 1, np.int64)
+        for each, mask in zip(self.masked, masks, strict=True):
+            codes = keyed.codes_of(each.hierarchy)
+            if each.branch is None:
+                passing[codes] &= mask
+            else:
+                branches[codes] &= np.where(mask, -1, ~(1 << each.branch))
         table: list[int] = []
-        for each in self.compared:
-            table += each.rows(value_of(each.literal))
-        return np.array(table, np.int64).reshape(-1, 5)
+        for one in self.compared:
+            table += one.rows(value_of(one.literal))
+        compared = np.array(table, np.int64).reshape(-1, 6)
+        if len(branches):
+            passing = np.concatenate([passing, branches])
+        return self.ranks, compared, passing
 
 
 class KeyedBvh:
     """A BVH as the loop reads it for some keys.
 
     tuples: those of the keys, in the order of the parts of a group number. places: of each part
-    the keys that it is made of.
+    the keys that it is made of. every_code: 1 for each code of all hierarchies.
     """
 
     def __init__(
@@ -136,6 +170,7 @@ class KeyedBvh:
         pairs = zip(firsts, counts, strict=True)
         columns = [column for first, count in pairs for column in (first[:-1], count)]
         self._codes_of = firsts[0]
+        self.every_code = np.ones(firsts[0][-1], np.int64)
         # Where in a job the parts of codes, those of coordinates and the chosen tuples begin.
         begin, places = 2 * len(hierarchies), []
         for first in firsts:
@@ -161,17 +196,20 @@ class KeyedBvh:
     @property
     def size_bytes(self) -> int:
         """The bytes of its arrays."""
-        arrays: list[Any] = [*self._arrays, *(each for some in self.tuples for each in some.values)]
+        arrays: list[Any] = [
+            self.every_code,
+            *self._arrays,
+            *(each for some in self.tuples for each in some.values),
+        ]
         return sum(int(array.nbytes) for array in arrays)
-
-    @property
-    def code_count(self) -> int:
-        """How many codes all hierarchies have."""
-        return self._codes_of[-1]
 
     def columns(self, keys: Items) -> tuple[tuple[Column, ...], ...]:
         """Return the columns of each part of a group number."""
         return tuple([tuple([keys[place][0] for place in some]) for some in self._places])
+
+    def part_count(self, key_count: int) -> int:
+        """Return of how many parts the first keys are; others are of none of these."""
+        return sum([min(some) < key_count for some in self._places])
 
     def codes_of(self, hierarchy: int) -> slice:
         """Return where the codes of a hierarchy lie among those of all."""
@@ -180,20 +218,20 @@ class KeyedBvh:
     def find(
         self,
         columns: Sequence[tuple[Column, ...]],
-        ranks: NDArray[np.int32],
-        compared: NDArray[np.int64],
-        allowed: NDArray[np.bool_],
+        asked: Sequence[NDArray[Any]],
+        key_parts: int,
     ) -> JobCells | None:
         """Return the cells and groups of a star; None where there are too many, or no loop yet.
 
-        compared: the table of comparisons, of which `ranks` are. allowed: the codes that pass all
-        other predicates; it is changed.
+        None, too, where rows of a cell differ in what OR over several hierarchies asks. asked: by
+        `Conditions.asked`; the last is changed. key_parts: how many parts are of keys; others
+        are of values that aggregates ask for.
         """
         loops = star_loops()
         if loops is None:
             return None
         state, job, ranges, run_count, groups, rows, passing = loops.find_star_runs(
-            *self._arrays, ranks, compared, allowed, *self._cells
+            *self._arrays, *asked, *self._cells
         )
         if state != _DONE:
             return None
@@ -202,7 +240,11 @@ class KeyedBvh:
         count = len(self._codes) - 1
         told = job[: 2 * count].tolist()
         maps, made = self._maps(told, job), self._parts(columns, job, told[count:])
-        return JobCells(intervals, maps, groups, rows, made, groups, runs=runs, passing=passing)
+        keys, values = made[:key_parts], made[key_parts:]
+        key_count = values[0].stride if values else groups
+        return JobCells(
+            intervals, maps, groups, rows, keys, key_count, values, runs=runs, passing=passing
+        )
 
     def _maps(self, ways: Sequence[int], job: NDArray[np.int64]) -> tuple[CodeMap, ...]:
         """Return what the job looks up, as `find_by_arrays` does."""
@@ -234,22 +276,24 @@ class KeyedBvh:
         return tuple(parts)
 
 
-def find_by_loop(star: Star, bvh: BvhInfo) -> JobCells | None:
-    """Return the cells and groups of a star; None where the BVH does not encode it all."""
+def find_by_loop(star: Star, bvh: BvhInfo, values: Items = ()) -> JobCells | None:
+    """Return the cells and groups of a star; None where the BVH does not encode it all.
+
+    values: what is made a further key.
+    """
     if star_loops() is None:
         return None
-    keyed = keyed_bvh(star.keys, bvh)
+    keyed = keyed_bvh(star.keys, values, bvh)
     conditions = None if keyed is None else split_conditions(star.predicates, bvh)
     if keyed is None or conditions is None:
         return None
-    allowed = np.ones(keyed.code_count, np.bool_)
-    for predicate, hierarchy in conditions.others:
-        mask = predicate_mask(predicate, hierarchy, bvh)
-        if mask is None:
-            return None
-        allowed[keyed.codes_of(hierarchy)] &= mask
-    compared = conditions.table(lambda literal: literal)
-    return keyed.find(keyed.columns(star.keys), conditions.ranks, compared, allowed)
+    masks = [predicate_mask(each.predicate, each.hierarchy, bvh) for each in conditions.masked]
+    known = [mask for mask in masks if mask is not None]
+    if len(known) < len(masks):
+        return None
+    columns = keyed.columns((*star.keys, *values))
+    asked = conditions.asked(keyed, lambda literal: literal, known)
+    return keyed.find(columns, asked, keyed.part_count(len(star.keys)))
 
 
 # Of each attribute its hierarchy, the values of its level and the ranks of all codes among these.
@@ -257,33 +301,72 @@ _Level: TypeAlias = "tuple[int, Sequence[Any], NDArray[np.int32]]"
 
 
 def split_conditions(predicates: Sequence[Expression], bvh: BvhInfo) -> Conditions | None:
-    """Part predicates by what they become; None where one is not over one hierarchy."""
-    known: dict[Attribute, _Level] = bvh.kept.setdefault("levels", {})
-    ranks: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
-    rank_count = 0
-    first_ranks: dict[int, int] = {}
-    compared: list[Compared] = []
-    others: list[tuple[Expression, int]] = []
-    for place, predicate in enumerate(predicates):
-        number = hierarchy_of(predicate, bvh)
-        if number is None:
-            return None
-        found = comparisons(predicate) or ()
-        levels = [known.get(each[1]) or _make_level(each[1], bvh, known) for each in found]
-        if not found or len(found) > MOST_COMPARED or None in levels:
-            others.append((predicate, number))
+    """Part predicates by what they become.
+
+    None where one is not over one hierarchy, but for one with OR, whose branches are of such.
+    """
+    split = _Split(bvh)
+    branch_count = 0
+    for predicate in predicates:
+        if split.add(predicate, None):
             continue
+        match predicate:
+            case Call(function="or", arguments=branches) if not branch_count:
+                branch_count = len(branches)
+            case _:
+                return None
+        parts = ((part, n) for n, branch in enumerate(branches) for part in conjuncts(branch))
+        if branch_count > MOST_BRANCHES or not all(split.add(*each) for each in parts):
+            return None
+    return split.conditions(branch_count)
+
+
+class _Split:
+    """Predicates over one hierarchy each, as they are parted."""
+
+    def __init__(self, bvh: BvhInfo) -> None:
+        self._bvh = bvh
+        self._known: dict[Attribute, _Level] = bvh.kept.setdefault("levels", {})
+        self._ranks: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
+        self._rank_count = 0
+        self._first_ranks: dict[int, int] = {}
+        self._count = 0
+        self._compared: list[Compared] = []
+        self._branched: list[Compared] = []
+        self._masked: list[Masked] = []
+
+    def add(self, predicate: Expression, branch: int | None) -> bool:
+        """Add a predicate, of a branch of OR or alone; say whether it is over one hierarchy."""
+        number = hierarchy_of(predicate, self._bvh)
+        if number is None:
+            return False
+        known = self._known
+        found = comparisons(predicate) or ()
+        levels = [known.get(each[1]) or _make_level(each[1], self._bvh, known) for each in found]
+        if not found or len(found) > MOST_COMPARED or None in levels:
+            self._masked.append(Masked(predicate, number, branch))
+            return True
+        into = self._compared if branch is None else self._branched
         for (function, _, literal), level in zip(found, levels, strict=True):
             assert level is not None
-            _, values, some = level
-            if id(some) not in first_ranks:
-                first_ranks[id(some)] = rank_count
-                rank_count += len(some)
-                ranks.append(some)
-            compared.append(
-                Compared((place, number, first_ranks[id(some)]), function, values, literal)
-            )
-    return Conditions(np.concatenate(ranks), tuple(compared), tuple(others))
+            _, values, ranks = level
+            head = self._count, number, self._first_rank(ranks), -1 if branch is None else branch
+            into.append(Compared(head, function, values, literal))
+        self._count += 1
+        return True
+
+    def _first_rank(self, ranks: NDArray[np.int32]) -> int:
+        """Return where the ranks of a level begin among all."""
+        if id(ranks) not in self._first_ranks:
+            self._first_ranks[id(ranks)] = self._rank_count
+            self._rank_count += len(ranks)
+            self._ranks.append(ranks)
+        return self._first_ranks[id(ranks)]
+
+    def conditions(self, branch_count: int) -> Conditions:
+        """Return the predicates as they were parted."""
+        compared = (*self._branched, *self._compared)
+        return Conditions(np.concatenate(self._ranks), compared, tuple(self._masked), branch_count)
 
 
 def _make_level(
@@ -299,18 +382,26 @@ def _make_level(
     return made
 
 
-def keyed_bvh(keys: Items, bvh: BvhInfo) -> KeyedBvh | None:
+def keyed_bvh(
+    keys: Items, values: Items, bvh: BvhInfo, most_codes: int = MAX_CODES
+) -> KeyedBvh | None:
     """Return a BVH as the loop reads it for some keys; None where it does not encode one of them.
 
-    None, too, where it has too many codes, none, or no rows. Keys that are attributes are kept.
+    values: further keys; None where one is of a hierarchy that has keys. None, too, where the BVH
+    has too many codes, none, or no rows. Keys that are attributes are kept.
     """
+    if values:
+        numbers = {hierarchy_of(key, bvh) for _, key in keys}
+        if any(hierarchy_of(value, bvh) in numbers for _, value in values):
+            return None
+        keys = (*keys, *values)
     asked = tuple([key for _, key in keys if isinstance(key, Attribute)])
     if len(asked) < len(keys):
-        return _make_keyed(keys, bvh)
+        return _make_keyed(keys, bvh, most_codes)
     known: dict[tuple[Attribute, ...], KeyedBvh] = bvh.kept.setdefault("keyed", {})
     found = known.get(asked)
     if found is None:
-        found = _make_keyed(keys, bvh)
+        found = _make_keyed(keys, bvh, most_codes)
         if len(known) >= MOST_KEYED:
             known.clear()
         if found is not None:
@@ -318,13 +409,13 @@ def keyed_bvh(keys: Items, bvh: BvhInfo) -> KeyedBvh | None:
     return found
 
 
-def _make_keyed(keys: Items, bvh: BvhInfo) -> KeyedBvh | None:
+def _make_keyed(keys: Items, bvh: BvhInfo, most_codes: int) -> KeyedBvh | None:
     index = bvh.index
     numbers = [hierarchy_of(key, bvh) for _, key in keys]
-    # An index without rows is a model of one, and one without hierarchies has a single cell.
-    if None in numbers or not index.row_count or not index.hierarchies:
+    # An index whose cells are empty is a model of one; one without hierarchies has a single cell.
+    if None in numbers or not index.offsets[-1] or not index.hierarchies:
         return None
-    if sum(each.code_count for each in index.hierarchies) > MAX_CODES:
+    if sum(each.code_count for each in index.hierarchies) > most_codes:
         return None
     if index.placed is not None:
         index.placed.get()

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from raydb.planner.stars.codes.by_arrays import mask_coordinates
+from raydb.planner.stars.codes.by_arrays import mask_coordinates, reduce_to_scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,16 +34,25 @@ def rows_passing(predicates: Sequence[Expression], bvh: BvhInfo) -> float:
     if coordinates is None:
         return 0.0
     rows = float(bvh.index.count_rows(np.array([[0, bvh.index.cell_count]])))
-    for number, (allowed, hierarchy) in enumerate(
-        zip(coordinates, bvh.index.hierarchies, strict=True)
-    ):
-        if not allowed.all():
-            rows *= float(_coordinate_shares(number, hierarchy, bvh)[allowed].sum())
+    for number, allowed in enumerate(coordinates):
+        rows *= _share_at(allowed, number, bvh)
     return rows
 
 
-def _coordinate_shares(number: int, hierarchy: Hierarchy, bvh: BvhInfo) -> NDArray[np.float64]:
+def share_passing(codes: NDArray[np.bool_], number: int, bvh: BvhInfo) -> float:
+    """Guess which share of the rows has these codes of a hierarchy, as `rows_passing` does."""
+    return _share_at(
+        reduce_to_scan(np.logical_or, codes, bvh.index.hierarchies[number]), number, bvh
+    )
+
+
+def _share_at(allowed: NDArray[np.bool_], number: int, bvh: BvhInfo) -> float:
+    return 1.0 if allowed.all() else float(_coordinate_shares(number, bvh)[allowed].sum())
+
+
+def _coordinate_shares(number: int, bvh: BvhInfo) -> NDArray[np.float64]:
     """Return the share of the rows at each coordinate of a hierarchy, which is made once."""
+    hierarchy = bvh.index.hierarchies[number]
     known = _shares.get(hierarchy)
     if known is None:
         index = bvh.index

@@ -167,6 +167,27 @@ def test_rows_that_the_bvh_lacks_are_asked_beside_it(
         check(con)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT city, count(*) FROM {} WHERE len(list_filter([day], x -> x > {})) > 0 GROUP BY 1",
+        "SELECT len(list_filter([day, 2], x -> x > {1})), sum(amount) FROM {0} GROUP BY 1",
+        "SELECT city, list_filter([sum(amount), 9000], x -> x > {1} * 4000) FROM {0} GROUP BY 1",
+        "SELECT city, sum(amount) FROM {} GROUP BY 1 HAVING count(*) > {} AND sum(amount) > 19000",
+        "SELECT city, sum(amount) + {1} FROM {0} WHERE day > {1} GROUP BY 1",
+        "SELECT city, sum(CASE WHEN day > {1} THEN amount END) FROM {0} WHERE day < 9 GROUP BY 1",
+        "SELECT day + {1}, count(DISTINCT city) FROM {0} WHERE day < {1} OR city = 'c3' GROUP BY 1",
+        "SELECT region, count(DISTINCT day) FROM {} WHERE day > {} OR region = 'r1' GROUP BY 1",
+    ],
+)
+def test_constants_are_those_of_the_text(con: raydb.Connection, text: str) -> None:
+    with con.duplicate() as plain:
+        plain.execute("SET plan_cache = 'off'")
+        for number in (1, 2, 0, 3, 3, 5, 4, 418, 416):
+            asked = text.format("sale JOIN store ON store = id", number) + " ORDER BY 1"
+            assert con.execute(asked).fetchall() == plain.execute(asked).fetchall()
+
+
 def test_prepared_queries_take_no_more_than_a_cache_may(
     con: raydb.Connection, filled: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
