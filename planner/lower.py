@@ -185,11 +185,11 @@ def _fuse(plan: Aggregate, star: Star, lowering: Lowering) -> PhysicalPlan | str
     if not star.keys and not star.aggregates:
         # A total of which nothing is asked is one row, and a job's rows are counted by columns.
         return Values((), ((),))
-    general = _general_cost(plan, lowering.catalog)
+    general = general_path_cost(plan, lowering.catalog)
     return choose_job(star, lowering.catalog, lowering.options, general, lowering.fresh)
 
 
-def _general_cost(plan: Aggregate, catalog: CatalogInfo) -> Callable[[], float]:
+def general_path_cost(plan: Aggregate, catalog: CatalogInfo) -> Callable[[], float]:
     """Return what tells the cost of the general path, for which that is planned, but once."""
     # Not `functools.cache`, which takes 2 us to make.
     return Deferred(lambda: general_cost(_unfused(plan, "", catalog), catalog)).get
@@ -209,7 +209,7 @@ def _defer(plan: Aggregate, star: Star, lowering: Lowering) -> PhysicalPlan | st
         # Estimates may be far off, but to run a subquery in vain takes time, too.
         if given.listed and statistics.distinct_count(given.plan, *given.plan.columns) > _MANY:
             return "a subquery has too many values to compare with"
-    general = _general_cost(plan, lowering.catalog)
+    general = general_path_cost(plan, lowering.catalog)
     asked = without_values(star)
     obstacle = find_obstacle(asked, lowering.catalog, lowering.options, general, lowering.fresh)
     if obstacle is not None:
@@ -224,7 +224,7 @@ def lower_deferred(plan: DeferredScan, values: Mapping[Column, Literal] | None) 
     """Choose how to run a star whose subqueries have these values; None where none can be told."""
     reason = "a subquery's value is no constant"
     if values is not None:
-        general = _general_cost(plan.aggregate, plan.catalog)
+        general = general_path_cost(plan.aggregate, plan.catalog)
         fresh = fresh_numbers(plan.aggregate)
         star = with_values(plan.star, values)
         fused = choose_job(star, plan.catalog, plan.options, general, fresh)

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydb.planner.expressions.nodes import Call
 from raydb.planner.prepared_star import filled, filled_predicates, holes_in
 from raydb.planner.stars.choose import scan_limit
-from raydb.planner.stars.codes.encoded import hierarchy_of, predicate_mask
+from raydb.planner.stars.codes.encoded import hierarchy_of, is_lacking, predicate_mask
 from raydb.planner.stars.codes.shares import share_passing
 from raydb.planner.stars.costs import least_cost
 from raydb.planner.stars.fuse import highest_scores, lacking
@@ -129,17 +128,12 @@ def find_rivals(
 def _lacking(star: Star, bvh: BvhInfo) -> Lacking:
     """Return what a BVH lacks of a star, comparisons over two of its hierarchies among it."""
     missing = lacking(star, bvh)
-    fetched = [each for each in missing.predicates if _is_fetched(each, bvh)]
+    fetched = [each for each in missing.predicates if is_lacking(each, bvh)]
     return replace(
         missing,
         predicates=tuple([each for each in missing.predicates if each not in fetched]),
         residual_predicates=(*missing.residual_predicates, *fetched),
     )
-
-
-def _is_fetched(predicate: Expression, bvh: BvhInfo) -> bool:
-    is_or = isinstance(predicate, Call) and predicate.function == "or"
-    return not is_or and hierarchy_of(predicate, bvh) is None
 
 
 def _least_rows(

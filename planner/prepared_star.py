@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import field, fields
+from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from raydb.kernels.backends.backend import FusedJob
@@ -21,9 +22,9 @@ from raydb.planner.expressions.nodes import Call, Lambda, leaves, rewrite
 from raydb.planner.expressions.slots import Slot, SlotLiteral
 from raydb.planner.stars.choose import cost_limit
 from raydb.planner.stars.codes.by_loop import MAX_CODES, keyed_bvh, split_conditions
-from raydb.planner.stars.codes.encoded import predicate_mask
+from raydb.planner.stars.codes.encoded import is_lacking, predicate_mask
 from raydb.planner.stars.costs import direct_cost
-from raydb.planner.stars.fused_scan import FusedScanAggregate, JobCells
+from raydb.planner.stars.fused_scan import DENSE_GROUPS, FusedScanAggregate, JobCells
 from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -184,10 +185,31 @@ def prepare_star(
     CPU's may run it.
     """
     bvh = catalog.bvhs[plan.bvh]
-    if not _is_plain(plan):
+    if not plan.is_direct or not _is_alone(plan):
         return None
     asked = replace(star, predicates=filled_predicates(star, literals))
     return prepare_on(star, plan, bvh, lambda: cost_limit(asked, plan, catalog))
+
+
+def prepare_fetching(
+    star: Star, literals: Literals, plan: FusedScanAggregate, catalog: CatalogInfo
+) -> tuple[PreparedStar, tuple[Expression, ...]] | None:
+    """Prepare what a BVH encodes of a star whose other predicates are fetched; return these, too.
+
+    The arguments are those of `prepare_star`. None where keys are fetched as well, or a predicate
+    that may be encoded with other literals.
+    """
+    bvh = catalog.bvhs[plan.bvh]
+    is_whole = not (plan.value_parts or plan.residual_keys or plan.newer)
+    if not is_whole or not _is_alone(plan) or plan.job.group_count > DENSE_GROUPS:
+        return None
+    fetched = [filled(each, literals) in plan.residual_predicates for each in star.predicates]
+    residual = tuple(compress(star.predicates, fetched))
+    if not all(is_lacking(each, bvh) for each in residual):
+        return None
+    encoded = tuple([each for each in star.predicates if each not in residual])
+    prepared = prepare_on(replace(star, predicates=encoded), plan, bvh, None)
+    return None if prepared is None else (prepared, residual)
 
 
 def prepare_on(
@@ -211,9 +233,9 @@ def prepare_on(
     return PreparedStar((*star.keys, *values), plan, bvh, keyed, conditions, most)
 
 
-def _is_plain(plan: FusedScanAggregate) -> bool:
-    """Whether a plan is one launch on the CPU over the rows of a BVH, and nothing else."""
-    return plan.is_direct and plan.backends == ("cpu",) and plan.index.sieve is None
+def _is_alone(plan: FusedScanAggregate) -> bool:
+    """Whether no other backend than the CPU's may run a plan, and its rows are not sieved."""
+    return plan.backends == ("cpu",) and plan.index.sieve is None
 
 
 def filled_predicates(star: Star, literals: Literals) -> tuple[Expression, ...]:

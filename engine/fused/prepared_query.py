@@ -6,6 +6,7 @@ described and ordered, and what is accumulated are the same for all constants.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, TypeAlias
 
 from raydb.engine.fused import delta as fused_delta
@@ -22,11 +23,13 @@ from raydb.planner.prepared_star import (
     filled_predicates,
     has_open_lambda,
     holes_in,
+    prepare_fetching,
     prepare_on,
     prepare_star,
 )
+from raydb.planner.stars.choose import fetch_limits
 from raydb.planner.stars.codes.by_loop import MAX_CODES
-from raydb.planner.stars.delta import MIN_SCANNED, DeltaScan
+from raydb.planner.stars.delta import MIN_SCANNED, DeltaScan, part_conditions
 from raydb.planner.stars.fused_scan import FusedScanAggregate
 from raydb.planner.stars.table_scan import FusedTableScan
 from raydb.storage.enums import has_enums
@@ -44,11 +47,12 @@ if TYPE_CHECKING:
     from raydb.kernels.backends.backend import FusedResult
     from raydb.kernels.backends.cpu.cpu_backend import CpuJob
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.expressions.nodes import Literal
+    from raydb.planner.expressions.nodes import Expression, Literal
     from raydb.planner.expressions.slots import SlotLiteral
     from raydb.planner.plan.nodes import PhysicalPlan, Plan
     from raydb.planner.prepared_scan import Rivals
     from raydb.planner.prepared_star import Literals, PreparedStar
+    from raydb.planner.stars.choose import FetchLimits
     from raydb.planner.stars.fused_scan import JobCells
     from raydb.storage.tables.table import Table
 
@@ -234,6 +238,48 @@ class PreparedScan:
         return PreparedPlan(plan, first.names, first.types, post_aggregate, scans={scan: job})
 
 
+class PreparedFetch:
+    """A query with holes that one job answers which fetches what its BVH does not encode.
+
+    job: that with the first literals. star: without the predicates that are `fetched`, with holes.
+    """
+
+    def __init__(
+        self,
+        opened: _Open,
+        job: FusedScanAggregate,
+        star: PreparedStar,
+        fetched: tuple[Expression, ...],
+        limits: FetchLimits,
+    ) -> None:
+        self._open, self._job, self._jobs = opened, job, StarJobs(job)
+        self._star, self._fetched, self._limits = star, fetched, limits
+
+    @property
+    def size_bytes(self) -> int:
+        """About the bytes that it takes."""
+        return self._star.size_bytes + self._star.value_count * VALUE_BYTES
+
+    def plan(self, filling: sql.Filling) -> PreparedPlan | None:
+        """Return the plan with other literals, its job prepared; None where it may be another."""
+        literals, first = filling.literals, self._open.first
+        cells = self._star.fill(literals) if self._open.fits(literals) else None
+        if cells is None:
+            return None
+        fetched = tuple([filled(each, literals) for each in self._fetched])
+        job = replace(self._star.plan(cells), residual_predicates=fetched)
+        if not self._limits.allow(job):
+            return None
+        plan = self._open.plan({self._job: job}, literals)
+        return PreparedPlan(
+            plan,
+            first.names,
+            first.types,
+            self._open.post_aggregate(plan, job),
+            jobs={job: self._jobs.of_cells(cells)},
+        )
+
+
 class PreparedWithNewer:
     """A query over a star with holes on a BVH that lacks the newest rows.
 
@@ -285,7 +331,7 @@ class _Parts:
     delta: DeltaScan
 
 
-AnyPrepared: TypeAlias = PreparedQuery | PreparedScan | PreparedWithNewer
+AnyPrepared: TypeAlias = PreparedQuery | PreparedFetch | PreparedScan | PreparedWithNewer
 
 
 def prepare_query(
@@ -301,6 +347,8 @@ def prepare_query(
         return None
     ends = _ends(first.plan)
     match ends:
+        case (FusedScanAggregate() as job,) if not job.is_direct:
+            return _prepare_fetching(opened, job, filling, catalog)
         case (FusedScanAggregate() as job,) if first.post_aggregate is not None:
             prepared = prepare_star(opened.star, filling.literals, job, catalog)
             return None if prepared is None else PreparedQuery(opened, job, prepared)
@@ -315,6 +363,25 @@ def prepare_query(
                 else _prepare_scan(opened, scan, made, rivals)
             )
     return None
+
+
+def _prepare_fetching(
+    opened: _Open, job: FusedScanAggregate, filling: sql.Filling, catalog: CatalogInfo
+) -> PreparedFetch | None:
+    # A process that asks one question does without.
+    from raydb.planner.lower import general_path_cost  # noqa: PLC0415
+
+    literals = filling.literals
+    found = prepare_fetching(opened.star, literals, job, catalog)
+    # Conditions of aggregates may be a scan's keys.
+    if found is None or part_conditions(opened.star, count()) is not None:
+        return None
+    plan = filling.plan()
+    while not isinstance(plan, Aggregate):
+        (plan,) = plan.sources
+    asked = replace(opened.star, predicates=filled_predicates(opened.star, literals))
+    limits = fetch_limits(asked, job, catalog, general_path_cost(plan, catalog))
+    return PreparedFetch(opened, job, *found, limits)
 
 
 def _rivals_of(

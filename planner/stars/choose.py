@@ -233,6 +233,39 @@ def cost_limit(star: Star, plan: FusedScanAggregate, catalog: CatalogInfo) -> fl
     return min(scan, max(MOST_TIMES * bvh_cost(star, plan, catalog), SAME_COST))
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class FetchLimits:
+    """What a job on a BVH that fetches may cost, with other constants, to be the best one.
+
+    most: beside other BVHs and the general path; scan: what a scan costs.
+    """
+
+    star: Star
+    catalog: CatalogInfo
+    most: float
+    scan: float
+
+    def allow(self, plan: FusedScanAggregate) -> bool:
+        """Tell whether a job costs no more; scans leave chunks without its rows out."""
+        cost = bvh_cost(self.star, plan, self.catalog)
+        if cost > self.most:
+            return False
+        return cost <= self.scan * chunk_share(plan, self.catalog.tables[self.star.fact].row_count)
+
+
+def fetch_limits(
+    star: Star, plan: FusedScanAggregate, catalog: CatalogInfo, general: Callable[[], float]
+) -> FetchLimits:
+    """Return what other constants may cost. general: tells what the general path does with these.
+
+    Another BVH may be the better one where the job costs far more than with these.
+    """
+    most = MOST_TIMES * bvh_cost(star, plan, catalog)
+    if most > MIN_COMPARED:
+        most = min(most, max(general(), MIN_COMPARED))
+    return FetchLimits(star, catalog, most, scan_limit(star, catalog))
+
+
 def scan_limit(star: Star, catalog: CatalogInfo) -> float:
     """Return what a scan of a star costs; BVHs that cost more are not chosen."""
     return _scan(star, catalog)[1]

@@ -29,6 +29,7 @@ import raydb
 from raydb.engine.fused import prepared_query
 from raydb.engine.fused.prepared_query import (
     FilledQuery,
+    PreparedFetch,
     PreparedQuery,
     PreparedScan,
     PreparedWithNewer,
@@ -46,6 +47,7 @@ from raydb.planner.stars import fuse as fuse_module
 from raydb.planner.stars.choose import choose_job
 from raydb.planner.stars.codes.by_arrays import find_by_arrays
 from raydb.planner.stars.codes.by_loop import find_by_loop
+from raydb.planner.stars.costs import bvh_cost
 from raydb.planner.stars.fused_scan import JobCells
 from raydb.planner.stars.table_scan import FusedTableScan
 
@@ -192,6 +194,22 @@ def _counted(monkeypatch: pytest.MonkeyPatch) -> None:
             check_choice(star_of(filling), catalogs[id(query)])
         return prepared
 
+    plan_fetch = PreparedFetch.plan
+
+    def check_fetch(query: PreparedFetch, filling: sql.Filling) -> PreparedPlan | None:
+        prepared = plan_fetch(query, filling)
+        if prepared is not None:
+            outcomes["fetches"] += 1
+            star, bvh = star_of(filling), query._star._bvh
+            anew = fuse_module.fuse(star, bvh, ("cpu",), "")
+            assert not isinstance(anew, str)
+            ((job, _),) = prepared.jobs.items()
+            check_cells(cells_of(job), cells_of(anew))
+            assert job.fetched == anew.fetched
+            assert bvh_cost(star, job, catalogs[id(query)]) <= query._limits.most
+        return prepared
+
+    monkeypatch.setattr(PreparedFetch, "plan", check_fetch)
     prepare, catalogs = prepared_query.prepare_query, {}
 
     def prepare_noted(filling: sql.Filling, first: PreparedPlan, catalog: CatalogInfo, *rest: Any):
@@ -369,4 +387,5 @@ def test_many_plans_come_from_templates() -> None:
     assert outcomes["prepared"] >= outcomes["plain stars"], outcomes
     assert outcomes["found by the loop"] >= outcomes["plain stars"], outcomes
     assert outcomes["with newer rows"] >= 0.001 * asked, outcomes
+    assert outcomes["fetches"] >= outcomes["plain stars"], outcomes
     assert outcomes["scans"] >= outcomes["plain stars"], outcomes

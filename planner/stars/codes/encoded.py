@@ -14,7 +14,7 @@ from raydb.errors import DataError
 from raydb.kernels.bvh.encode import EncodedColumn, Hierarchy, encode_column, join_codes
 from raydb.late import pc
 from raydb.planner.expressions.evaluator import evaluate
-from raydb.planner.expressions.nodes import Attribute, Column, Expression, attributes_of
+from raydb.planner.expressions.nodes import Attribute, Call, Column, Expression, attributes_of
 from raydb.planner.stars.codes.allowed_codes import allowed_codes, encoded_level
 from raydb.values import dataclass
 
@@ -56,6 +56,13 @@ def hierarchy_of(expression: Expression, bvh: BvhInfo) -> int | None:
             return None
         number = place[0]
     return number
+
+
+def is_lacking(predicate: Expression, bvh: BvhInfo) -> bool:
+    """Tell whether a predicate is fetched for certain: OR over hierarchies may be boxes of them."""
+    if isinstance(predicate, Call) and predicate.function == "or":
+        return not all(attribute in bvh.levels for attribute in attributes_of(predicate))
+    return hierarchy_of(predicate, bvh) is None
 
 
 def evaluate_codes(expression: Expression, number: int, bvh: BvhInfo) -> pa.Array | None:
