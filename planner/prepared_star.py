@@ -123,7 +123,6 @@ class PreparedStar:
         self._bvh = bvh
         self._keyed = keyed
         self._columns = keyed.columns(items)
-        self._key_parts = len(plan.parts)
         self._conditions = conditions
         self._masked = [Masked.of(each.predicate, each.hierarchy) for each in conditions.masked]
         self._limit = limit
@@ -157,7 +156,7 @@ class PreparedStar:
             lambda each: literals[each.slot][each.place] if isinstance(each, SlotLiteral) else each,
             masks,
         )
-        found = self._keyed.find(self._columns, asked, self._key_parts)
+        found = self._keyed.find(self._columns, asked)
         if found is None or (self._limit is not None and not self._limit.allows(found)):
             return None
         return found

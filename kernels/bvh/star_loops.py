@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-# The columns of the table of hierarchies: where its codes, coordinates and key tuples begin and how
-# many there are, and the distance in cells between two coordinates.
-CODES, CODE_COUNT, AXIS, AXIS_COUNT, TUPLES, TUPLE_COUNT, STRIDE = range(7)
+# The columns of the table of hierarchies: where its codes and coordinates begin and how many there
+# are, and the distance in cells between two coordinates.
+CODES, CODE_COUNT, AXIS, AXIS_COUNT, STRIDE = range(5)
+
+# The columns of the table of the parts of a group number: the hierarchy, which row of the codes has
+# their tuples, where these begin and how many there are.
+OWNER, NUMBERS, TUPLES, TUPLE_COUNT = range(4)
 
 # The columns of the table of comparisons: the number of its predicate, its hierarchy, where the
 # ranks of its attribute begin, the branch of OR that it is of, and the ranks that it lets pass,
@@ -137,7 +141,7 @@ def _branches_of_axes(
 def _number_groups(
     hierarchies: Integers,
     keyed: Integers,
-    tuples: NDArray[np.int32],
+    codes: NDArray[np.int32],
     allowed: Integers,
     parts: Integers,
     chosen: Integers,
@@ -146,34 +150,35 @@ def _number_groups(
     """Number the key tuples of the codes that are allowed; return how many groups there are.
 
     parts: becomes what each code adds to the group, -1 where it is not allowed. chosen, counts:
-    the tuples of each hierarchy that occur, and how many they are. -1 where there are too many.
+    the tuples of each part that occur, and how many they are. -1 where there are too many.
     """
     for hierarchy in range(len(hierarchies)):
         begin = hierarchies[hierarchy, CODES]
         for code in range(begin, begin + hierarchies[hierarchy, CODE_COUNT]):
             parts[code] = 0 if allowed[code] else -1
     stride = 1
-    for hierarchy in keyed:
-        begin, first = hierarchies[hierarchy, CODES], hierarchies[hierarchy, TUPLES]
+    for part in range(len(keyed)):
+        hierarchy, row = keyed[part, OWNER], keyed[part, NUMBERS]
+        begin, first = hierarchies[hierarchy, CODES], keyed[part, TUPLES]
         end, count = begin + hierarchies[hierarchy, CODE_COUNT], 0
-        for place in range(first, first + hierarchies[hierarchy, TUPLE_COUNT]):
+        for place in range(first, first + keyed[part, TUPLE_COUNT]):
             chosen[place] = -1
         for code in range(begin, end):
             if allowed[code]:
-                chosen[first + tuples[code]] = 0
-        for place in range(first, first + hierarchies[hierarchy, TUPLE_COUNT]):
+                chosen[first + codes[row, code]] = 0
+        for place in range(first, first + keyed[part, TUPLE_COUNT]):
             if chosen[place] == 0:
                 chosen[place] = count
                 count += 1
         for code in range(begin, end):
             if allowed[code]:
-                parts[code] = chosen[first + tuples[code]] * stride
+                parts[code] += chosen[first + codes[row, code]] * stride
         place = first
-        for number in range(hierarchies[hierarchy, TUPLE_COUNT]):
+        for number in range(keyed[part, TUPLE_COUNT]):
             if chosen[first + number] >= 0:
                 chosen[place] = number
                 place += 1
-        counts[hierarchy] = count
+        counts[part] = count
         stride *= max(count, 1)
         if stride > MOST_GROUPS:
             return -1
@@ -372,32 +377,34 @@ def find_star_runs(
 ) -> Any:
     """Return the job of a star and its runs, from the codes that its comparisons allow.
 
-    keyed: the hierarchies with keys in the order of their parts of a group number. codes: of each
-    code its coordinate on Z, and its key tuple. ranks: of each code of a level that is compared the
-    rank of its value. passing: 1 for each code that other predicates let pass; behind these, where
-    there is OR over several hierarchies, a bit of each code for each branch whose other predicates
-    it passes. It is changed. cells: empty where all are addressable.
+    keyed: the parts of a group number. codes: of each code its coordinate on Z, and its tuples of
+    keys and of values. ranks: of each code of a level that is compared the rank of its value.
+    passing: 1 for each code that other predicates let pass; behind these, where there is OR over
+    several hierarchies, a bit of each code for each branch whose other predicates it passes. It is
+    changed. cells: empty where all are addressable.
 
     Returns (state, job, ranges, run_count, group_count, row_count, share), of another state than
     DONE nothing else counts. Each array that is returned takes a microsecond: the job has the ways
-    of the hierarchies and how many tuples of each are chosen, the parts of all codes, those of all
-    coordinates, and the chosen tuples; ranges the runs, shape (3, run_count), and the intervals,
-    shape (k, 2).
+    of the hierarchies and how many tuples of each part are chosen, what all codes add to a group,
+    what all coordinates add, and the chosen tuples; ranges the runs, shape (3, run_count), and the
+    intervals, shape (k, 2).
     """
     allowed, branches = passing[: codes.shape[1]], passing[codes.shape[1] :]
     alive = _keep_allowed(compared, hierarchies, ranks, allowed, branches)
     count = len(hierarchies)
     tuple_count, axis_count = 0, 0
+    for part in range(len(keyed)):
+        tuple_count += keyed[part, TUPLE_COUNT]
     for hierarchy in range(count):
-        tuple_count += hierarchies[hierarchy, TUPLE_COUNT]
         axis_count += hierarchies[hierarchy, AXIS_COUNT]
-    first_axis = 2 * count + len(allowed)
+    first_code = count + len(keyed)
+    first_axis = first_code + len(allowed)
     job = np.zeros(first_axis + axis_count + tuple_count, np.int64)
-    ways, counts, parts = job[:count], job[count : 2 * count], job[2 * count : first_axis]
+    ways, counts, parts = job[:count], job[count:first_code], job[first_code:first_axis]
     axis_parts, chosen = job[first_axis:][:axis_count], job[first_axis + axis_count :]
     ranges = np.empty(0, np.int64)
     state, runs, rows = DONE, 0, 0
-    groups = _number_groups(hierarchies, keyed, codes[1], allowed, parts, chosen, counts)
+    groups = _number_groups(hierarchies, keyed, codes, allowed, parts, chosen, counts)
     _reduce_to_axes(hierarchies, codes[0], parts, axis_parts, ways)
     share = _share_passing(hierarchies, codes[0], parts, axis_parts, ways)
     axis_branches, is_mixed = np.full(axis_count, alive, np.int64), False

@@ -146,48 +146,51 @@ class Conditions:
 class KeyedBvh:
     """A BVH as the loop reads it for some keys.
 
-    tuples: those of the keys, in the order of the parts of a group number. places: of each part
-    the keys that it is made of. every_code: 1 for each code of all hierarchies.
+    tuples: those of keys, then those of values that are further keys, in the order of the parts of
+    a group number. key_parts: how many are of keys. places: of each part what it is made of.
+    every_code: 1 for each code of all hierarchies.
     """
 
     def __init__(
         self,
         index: Bvh,
-        tuples: Sequence[KeyTuples],
+        keys: Sequence[KeyTuples],
+        values: Sequence[KeyTuples],
         places: Sequence[Sequence[int]],
     ) -> None:
-        self.tuples = tuple(tuples)
+        self.tuples, self.key_parts = (*keys, *values), len(keys)
         self._places = places
         hierarchies = index.hierarchies
-        tuple_counts = {each.hierarchy: each.count for each in tuples}
         counts = (
             [each.code_count for each in hierarchies],
             [each.scan_count for each in hierarchies],
-            [tuple_counts.get(number, 0) for number in range(len(hierarchies))],
+            [each.count for each in self.tuples],
         )
-        # Where the codes, the coordinates and the tuples of each hierarchy begin, and all end.
+        # Where the codes and coordinates of each hierarchy and the tuples begin, and all end.
         firsts = [list(accumulate(each, initial=0)) for each in counts]
-        pairs = zip(firsts, counts, strict=True)
+        pairs = zip(firsts[:2], counts[:2], strict=True)
         columns = [column for first, count in pairs for column in (first[:-1], count)]
         self._codes_of = firsts[0]
         self.every_code = np.ones(firsts[0][-1], np.int64)
         # Where in a job the parts of codes, those of coordinates and the chosen tuples begin.
-        begin, places = 2 * len(hierarchies), []
+        begin, starts = len(hierarchies) + len(self.tuples), []
         for first in firsts:
-            places.append([begin + place for place in first])
-            begin = places[-1][-1]
-        self._codes, self._axes, self._chosen = places
-        tuple_codes = {each.hierarchy: each.codes for each in tuples}
-        codes = [
-            (each.scan_codes, tuple_codes.get(number, np.zeros_like(each.scan_codes)))
-            for number, each in enumerate(hierarchies)
-        ]
-        none = np.empty(0, np.int64)
+            starts.append([begin + place for place in first])
+            begin = starts[-1][-1]
+        self._codes, self._axes, self._chosen = starts
+        codes = np.zeros((3, firsts[0][-1]), np.int32)
+        codes[0] = np.concatenate([each.scan_codes for each in hierarchies])
+        parts = []
+        for number, each in enumerate(self.tuples):
+            row = 1 if number < len(keys) else 2
+            codes[row, self.codes_of(each.hierarchy)] = each.codes
+            parts.append((each.hierarchy, row, firsts[2][number], each.count))
         self._arrays = (
             np.array([*columns, index.strides], np.int64).T.copy(),
-            np.array([each.hierarchy for each in tuples], np.int64),
-            np.stack([np.concatenate(each) for each in zip(*codes, strict=True)]),
+            np.array(parts, np.int64).reshape(-1, 4),
+            codes,
         )
+        none = np.empty(0, np.int64)
         self._cells = (
             frozen(none if index.cells is None else index.cells),
             frozen(index.offsets),
@@ -207,10 +210,6 @@ class KeyedBvh:
         """Return the columns of each part of a group number."""
         return tuple([tuple([keys[place][0] for place in some]) for some in self._places])
 
-    def part_count(self, key_count: int) -> int:
-        """Return of how many parts the first keys are; others are of none of these."""
-        return sum([min(some) < key_count for some in self._places])
-
     def codes_of(self, hierarchy: int) -> slice:
         """Return where the codes of a hierarchy lie among those of all."""
         return slice(self._codes_of[hierarchy], self._codes_of[hierarchy + 1])
@@ -219,13 +218,11 @@ class KeyedBvh:
         self,
         columns: Sequence[tuple[Column, ...]],
         asked: Sequence[NDArray[Any]],
-        key_parts: int,
     ) -> JobCells | None:
         """Return the cells and groups of a star; None where there are too many, or no loop yet.
 
         None, too, where rows of a cell differ in what OR over several hierarchies asks. asked: by
-        `Conditions.asked`; the last is changed. key_parts: how many parts are of keys; others
-        are of values that aggregates ask for.
+        `Conditions.asked`; the last is changed.
         """
         loops = star_loops()
         if loops is None:
@@ -238,9 +235,9 @@ class KeyedBvh:
         runs = ranges[: 3 * run_count].reshape(3, run_count)
         intervals = ranges[3 * run_count :].reshape(-1, 2)
         count = len(self._codes) - 1
-        told = job[: 2 * count].tolist()
+        told = job[: count + len(self.tuples)].tolist()
         maps, made = self._maps(told, job), self._parts(columns, job, told[count:])
-        keys, values = made[:key_parts], made[key_parts:]
+        keys, values = made[: self.key_parts], made[self.key_parts :]
         key_count = values[0].stride if values else groups
         return JobCells(
             intervals, maps, groups, rows, keys, key_count, values, runs=runs, passing=passing
@@ -268,8 +265,8 @@ class KeyedBvh:
     ) -> tuple[GroupPart, ...]:
         """Return what group numbers are made of, as `find_by_arrays` does."""
         parts, stride = [], 1
-        for names, tuples in zip(columns, self.tuples, strict=True):
-            first, count = self._chosen[tuples.hierarchy], counts[tuples.hierarchy]
+        places = zip(self._chosen, counts, columns, self.tuples, strict=False)
+        for first, count, names, tuples in places:
             some = job[first : first + count]
             parts.append(GroupPart(names, tuples.values, stride, max(count, 1), some, tuples))
             stride *= parts[-1].count
@@ -293,7 +290,7 @@ def find_by_loop(star: Star, bvh: BvhInfo, values: Items = ()) -> JobCells | Non
         return None
     columns = keyed.columns((*star.keys, *values))
     asked = conditions.asked(keyed, lambda literal: literal, known)
-    return keyed.find(columns, asked, keyed.part_count(len(star.keys)))
+    return keyed.find(columns, asked)
 
 
 # Of each attribute its hierarchy, the values of its level and the ranks of all codes among these.
@@ -387,40 +384,39 @@ def keyed_bvh(
 ) -> KeyedBvh | None:
     """Return a BVH as the loop reads it for some keys; None where it does not encode one of them.
 
-    values: further keys; None where one is of a hierarchy that has keys. None, too, where the BVH
-    has too many codes, none, or no rows. Keys that are attributes are kept.
+    values: further keys. None, too, where it has too many codes, none, or no rows. Keys and values
+    that are attributes are kept.
     """
-    if values:
-        numbers = {hierarchy_of(key, bvh) for _, key in keys}
-        if any(hierarchy_of(value, bvh) in numbers for _, value in values):
-            return None
-        keys = (*keys, *values)
-    asked = tuple([key for _, key in keys if isinstance(key, Attribute)])
-    if len(asked) < len(keys):
-        return _make_keyed(keys, bvh, most_codes)
-    known: dict[tuple[Attribute, ...], KeyedBvh] = bvh.kept.setdefault("keyed", {})
-    found = known.get(asked)
+    asked = tuple([key for _, key in (*keys, *values) if isinstance(key, Attribute)])
+    if len(asked) < len(keys) + len(values):
+        return _make_keyed(keys, values, bvh, most_codes)
+    known: dict[tuple[int, tuple[Attribute, ...]], KeyedBvh] = bvh.kept.setdefault("keyed", {})
+    found = known.get((len(keys), asked))
     if found is None:
-        found = _make_keyed(keys, bvh, most_codes)
+        found = _make_keyed(keys, values, bvh, most_codes)
         if len(known) >= MOST_KEYED:
             known.clear()
         if found is not None:
-            known[asked] = found
+            known[len(keys), asked] = found
     return found
 
 
-def _make_keyed(keys: Items, bvh: BvhInfo, most_codes: int) -> KeyedBvh | None:
+def _make_keyed(keys: Items, values: Items, bvh: BvhInfo, most_codes: int) -> KeyedBvh | None:
     index = bvh.index
-    numbers = [hierarchy_of(key, bvh) for _, key in keys]
     # An index whose cells are empty is a model of one; one without hierarchies has a single cell.
-    if None in numbers or not index.offsets[-1] or not index.hierarchies:
+    if not index.offsets[-1] or not index.hierarchies:
         return None
     if sum(each.code_count for each in index.hierarchies) > most_codes:
         return None
+    numbers = [hierarchy_of(each, bvh) for _, each in (*keys, *values)]
+    if None in numbers:
+        return None
     if index.placed is not None:
         index.placed.get()
-    tuples = number_keys(keys, bvh)
-    if tuples is None:
+    tuples = number_keys(keys, bvh), number_keys(values, bvh)
+    if tuples[0] is None or tuples[1] is None:
         return None
-    places = [[n for n, each in enumerate(numbers) if each == some.hierarchy] for some in tuples]
-    return KeyedBvh(index, tuples, places)
+    first, end = len(keys), len(numbers)
+    places = [[n for n in range(first) if numbers[n] == each.hierarchy] for each in tuples[0]]
+    places += [[n for n in range(first, end) if numbers[n] == each.hierarchy] for each in tuples[1]]
+    return KeyedBvh(index, tuples[0], tuples[1], places)
