@@ -10,7 +10,7 @@ import pyarrow as pa
 from raydb.engine.fused.column_codes import renamed
 from raydb.engine.fused.table_scan import Image, ImageHierarchy
 from raydb.engine.operators.relation import Relation
-from raydb.kernels.backends.cpu.scan import ScanColumn, launch_scan, prepare_scan
+from raydb.kernels.backends.cpu.scans.scan import ScanColumn, launch_scan, prepare_scan
 from raydb.planner.expressions.nodes import Attribute, Expression, attributes_of
 from raydb.planner.expressions.registry import may_raise
 from raydb.planner.prepared_star import holes_in
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from raydb.engine.fused.derived_cache import DerivedCache
     from raydb.kernels.backends.backend import FusedResult
-    from raydb.kernels.backends.cpu.scan import ScanPlan
+    from raydb.kernels.backends.cpu.scans.scan import ScanPlan
     from raydb.kernels.bvh.bvh import Measure
     from raydb.planner.catalog import BvhInfo
     from raydb.planner.expressions.nodes import AggregateCall, Column

@@ -41,7 +41,7 @@ from raydb.engine.fused.gather import row_order
 from raydb.engine.operators.relation import joined
 from raydb.errors import DataError
 from raydb.interrupts import beside, check_interrupt
-from raydb.kernels.backends.cpu.scan import zones_of
+from raydb.kernels.backends.cpu.scans.scan import zones_of
 from raydb.kernels.bvh.bvh import Bvh, Measure, narrow_measure
 from raydb.kernels.bvh.encode import BLOCK_ROWS, Hierarchy, encode_column, join_codes
 from raydb.kernels.codecs.arrow_numbers import is_number, is_whole, to_numbers
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from raydb.engine.fused.derived_cache import DerivedCache
-    from raydb.kernels.backends.cpu.scan import Zones
+    from raydb.kernels.backends.cpu.scans.scan import Zones
     from raydb.storage.tables.table import ForeignKey, Table
 
     # Attributes that are coded together, an expression that is computed for every row, or which

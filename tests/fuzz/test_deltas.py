@@ -45,7 +45,7 @@ SMALL = {
     "raydb.engine.catalog.stored_bvh.MERGED_SHARE": 0.3,
 }
 SCANS = {
-    "raydb.kernels.backends.cpu.scan.CHUNK_ROWS": 16,
+    "raydb.kernels.backends.cpu.scans.scan.CHUNK_ROWS": 16,
     "raydb.engine.fused.column_codes.DIRECT_CODES": 5,
     "raydb.kernels.backends.cpu.cpu_backend.LISTED_ROWS": 0,
     "raydb.planner.stars.delta.MIN_SCANNED": 0,

@@ -73,9 +73,9 @@ TINY_LIMITS = {
 
 SCANS = {
     "raydb.engine.fused.column_codes.DIRECT_CODES": 5,
-    "raydb.kernels.backends.cpu.scan.CHUNK_ROWS": 16,
-    "raydb.kernels.backends.cpu.scan.SLICE_PIECES": 2,
-    "raydb.kernels.backends.cpu.scan.THREAD_ROWS": 40,
+    "raydb.kernels.backends.cpu.scans.scan.CHUNK_ROWS": 16,
+    "raydb.kernels.backends.cpu.scans.scan.SLICE_PIECES": 2,
+    "raydb.kernels.backends.cpu.scans.scan.THREAD_ROWS": 40,
     "raydb.planner.stars.costs.FETCH_COST": 1_000_000,
     "raydb.planner.stars.table_scan.MIN_ROWS": 0,
 }

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 from raydb.kernels.backends.backend import Accumulator, CodeMap, FusedJob
-from raydb.kernels.backends.cpu import scan, warm
+from raydb.kernels.backends.cpu import warm
+from raydb.kernels.backends.cpu.scans import scan
 from raydb.kernels.bvh.bvh import Measure
 
 ROWS = 5_000
+# More than a block has, and than are counted together with their first sum.
+MANY_ROWS, MANY_GROUPS = 40_000, 3_000
 SEED = 20_250_917
 CASES = 150
 
@@ -36,10 +41,11 @@ def random_column(rng, row_count):
 
 def random_map(rng, hierarchy, code_count, stride):
     """Return a map that filters, groups or does both, and the number of its parts."""
+    most = 9 if stride > 1 or rng.random() < 0.8 else MANY_GROUPS
     groups = np.zeros(code_count, np.int64)
     parts = 1
     if rng.random() < 0.5:
-        parts = int(rng.integers(1, min(code_count, 9) + 1))
+        parts = int(rng.integers(1, min(code_count, most) + 1))
         groups = rng.integers(0, parts, code_count) * stride
     shape = rng.random()
     if shape < 0.3:
@@ -77,16 +83,19 @@ def right_answer(job, places, measures, row_count):
     for accumulator in job.accumulators:
         measure = measures[accumulator.measure]
         valid = passed if measure.valid is None else passed & measure.valid
+        chosen, of = measure.values[valid], group[valid]
+        order = np.argsort(of, kind="stable")
+        edges = np.searchsorted(of[order], np.arange(job.group_count + 1))
         found = []
-        for number in range(job.group_count):
-            chosen = measure.values[valid & (group == number)]
+        for low, high in itertools.pairwise(edges.tolist()):
+            some = chosen[order[low:high]]
             match accumulator.function:
                 case "count":
-                    found.append(len(chosen))
+                    found.append(len(some))
                 case "sum":
-                    found.append(sum(chosen.tolist()))
+                    found.append(sum(some.tolist()))
                 case function:
-                    found.append(getattr(np, function)(chosen) if len(chosen) else None)
+                    found.append(getattr(np, function)(some) if len(some) else None)
         values.append(found)
     return rows, values
 
@@ -101,7 +110,7 @@ def test_a_scan_adds_up_what_passes(is_compiled, monkeypatch):
         monkeypatch.setattr(scan, "CHUNK_ROWS", int(rng.choice([64, 1000, 16_384])))
         monkeypatch.setattr(scan, "THREAD_ROWS", int(rng.choice([100, 2**18])))
         monkeypatch.setattr(scan, "SLICE_PIECES", int(rng.choice([1, 32])))
-        row_count = int(rng.choice([0, 1, 63, 64, 2_048, ROWS]))
+        row_count = int(rng.choice([0, 1, 63, 64, 2_048, ROWS, MANY_ROWS]))
         columns = [random_column(rng, row_count) for _ in range(rng.integers(0, 4))]
         maps, group_count = [], 1
         for hierarchy, (_, column, _) in enumerate(columns):

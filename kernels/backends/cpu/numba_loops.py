@@ -308,12 +308,10 @@ def count_groups(groups: Integers, counts: Integers) -> None:
         counts[np.uint64(group)] += 1
 
 
-# Loops over rows with a group each. A scan has its values side by side: its places are None, which
-# numba compiles as another loop.
-
-
 @entry
-def sum_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[Any]) -> None:
+def sum_places(
+    places: Integers, groups: Integers, values: NDArray[Any], state: NDArray[Any]
+) -> None:
     """Add the value at each place to its group's sum."""
     sums = state[0]
     for row in range(np.uint64(len(groups))):
@@ -321,21 +319,25 @@ def sum_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[An
 
 
 @entry
-def wide_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[Any]) -> None:
+def wide_places(
+    places: Integers, groups: Integers, values: NDArray[Any], state: NDArray[Any]
+) -> None:
     """Add the high and the low 32 bits of each value apart."""
     highs, lows = state[0], state[1]
     for row in range(np.uint64(len(groups))):
-        value = np.int64(values[row] if places is None else values[np.uint64(places[row])])
+        value = np.int64(values[np.uint64(places[row])])
         highs[np.uint64(groups[row])] += value >> 32
         lows[np.uint64(groups[row])] += value & LOW_BITS
 
 
 @entry
-def min_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[Any]) -> None:
+def min_places(
+    places: Integers, groups: Integers, values: NDArray[Any], state: NDArray[Any]
+) -> None:
     """Keep each group's least value."""
     least = state[0]
     for row in range(np.uint64(len(groups))):
-        value = values[row] if places is None else values[np.uint64(places[row])]
+        value = values[np.uint64(places[row])]
         best = least[np.uint64(groups[row])]
         # A NaN is left out: NaN alone differs from itself.
         if value < best or (best != best and value == value):  # noqa: PLR0124
@@ -343,32 +345,36 @@ def min_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[An
 
 
 @entry
-def max_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[Any]) -> None:
+def max_places(
+    places: Integers, groups: Integers, values: NDArray[Any], state: NDArray[Any]
+) -> None:
     """Keep each group's greatest value."""
     most = state[0]
     for row in range(np.uint64(len(groups))):
-        value = values[row] if places is None else values[np.uint64(places[row])]
+        value = values[np.uint64(places[row])]
         if value > most[np.uint64(groups[row])] or value != value:  # noqa: PLR0124
             most[np.uint64(groups[row])] = value
 
 
 @entry
-def squares_places(places: Any, groups: Any, values: NDArray[Any], state: NDArray[Any]) -> None:
+def squares_places(
+    places: Integers, groups: Integers, values: NDArray[Any], state: NDArray[Any]
+) -> None:
     """Add the square of each value."""
     sums = state[0]
     for row in range(np.uint64(len(groups))):
-        value = np.int64(values[row] if places is None else values[np.uint64(places[row])])
+        value = np.int64(values[np.uint64(places[row])])
         sums[np.uint64(groups[row])] += value * value
 
 
 @entry
 def wide_squares_places(
-    places: Any, groups: Any, values: NDArray[Any], state: NDArray[Any]
+    places: Integers, groups: Integers, values: NDArray[Any], state: NDArray[Any]
 ) -> None:
     """Add the high and the low 32 bits of the square of each value apart."""
     highs, lows = state[0], state[1]
     for row in range(np.uint64(len(groups))):
-        value = np.int64(values[row] if places is None else values[np.uint64(places[row])])
+        value = np.int64(values[np.uint64(places[row])])
         square = value * value
         highs[np.uint64(groups[row])] += square >> 32
         lows[np.uint64(groups[row])] += square & LOW_BITS

@@ -144,7 +144,7 @@ def _run() -> None:
 
         star_loops.find_star_runs(*_star_of_no_rows())
         _warmup.star_loops = star_loops
-        from raydb.kernels.backends.cpu import scan_loops  # noqa: PLC0415  (as above)
+        from raydb.kernels.backends.cpu.scans import scan_loops  # noqa: PLC0415  (as above)
 
         scan_loops.warm_up()
         _warmup.scan_loops = scan_loops

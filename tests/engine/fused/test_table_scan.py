@@ -15,7 +15,7 @@ from raydb.engine.fused import delta, derived_cache, run, table_job
 from raydb.engine.fused.column_codes import column_codes
 from raydb.engine.fused.delta import look_up
 from raydb.engine.fused.derived_cache import DerivedCache
-from raydb.kernels.backends.cpu import scan
+from raydb.kernels.backends.cpu.scans import scan
 from raydb.kernels.bvh.encode import encode_column
 from raydb.planner.stars.table_scan import FusedTableScan
 

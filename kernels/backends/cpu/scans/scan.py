@@ -14,6 +14,7 @@ condition on two attributes is answered without a column of its own.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -97,12 +98,10 @@ class ScanPlan:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Part:
-    """The pieces that one thread scans, and the codes of each map."""
+class _Job:
+    """What is scanned: a plan, and the codes of each map."""
 
     plan: ScanPlan
-    low: int
-    high: int
     codes: Sequence[tuple[NDArray[Any], ...]]
     strides: tuple[int, ...]
 
@@ -176,16 +175,17 @@ def launch_scan(
     """Run a scan: `codes` are the arrays of the job's hierarchies, uint8, uint16 or int32."""
     mapped = [codes[number] for number in plan.hierarchies]
     strides = tuple(columns[number].code_counts[-1] for number in plan.hierarchies)
-
+    scanned = _Job(plan, mapped, strides)
     functions = [(a.function, a.measure) for a in job.accumulators]
     states = find_states(functions, measures, plan.row_count)
 
     def run(slices: Iterable[_Slice]) -> tuple[NDArray[np.int64], Arrays]:
         rows = np.zeros(job.group_count, np.int64)
         arrays = states.new_arrays(job.group_count)
+        scan = _scan_into(scanned, rows, states.states, arrays)
         for low, high in slices:
             check_interrupt()
-            _scan(_Part(plan, low, high, mapped, strides), rows, states.states, arrays)
+            scan(low, high)
         return rows, arrays
 
     (rows, arrays), *others = _run_slices(run, plan, job, measures)
@@ -218,15 +218,17 @@ def _run_slices(
         list(waiting)  # After an interrupt nobody goes on.
 
 
-def _scan(part: _Part, rows: NDArray[np.int64], states: Sequence[CpuState], arrays: Arrays) -> None:
+def _scan_into(
+    job: _Job, rows: NDArray[np.int64], states: Sequence[CpuState], arrays: Arrays
+) -> Callable[[int, int], None]:
+    """Return what scans the pieces from one number to another, for one thread."""
     loops = warm.scan_loops()
     if loops is None:
-        scan_in_numpy(part, rows, states, arrays)
-        return
-    plan = part.plan
+        return functools.partial(scan_in_numpy, job, rows, states, arrays)
+    plan = job.plan
     maps = np.zeros((len(plan.tables), 10), np.int64)
     start = 0
-    for number, (table, codes) in enumerate(zip(plan.tables, part.codes, strict=True)):
+    for number, (table, codes) in enumerate(zip(plan.tables, job.codes, strict=True)):
         assert all(array.flags.c_contiguous for array in codes)
         first, second = codes if len(codes) == 2 else (codes[0], None)
         maps[number] = (
@@ -234,7 +236,7 @@ def _scan(part: _Part, rows: NDArray[np.int64], states: Sequence[CpuState], arra
             first.itemsize,
             0 if second is None else second.ctypes.data,
             0 if second is None else second.itemsize,
-            part.strides[number],
+            job.strides[number],
             start,
             len(table),
             *plan.filters[number],
@@ -250,33 +252,37 @@ def _scan(part: _Part, rows: NDArray[np.int64], states: Sequence[CpuState], arra
             BY_ROW.index(state.kind),
             array.ctypes.data,
         )
-    loops.scan_rows(
-        plan.pieces[part.low : part.high],
-        plan.bases[part.low : part.high],
-        plan.active[part.low : part.high],
-        maps,
-        np.concatenate([*plan.tables, np.zeros(0, np.int32)]),
-        listed,
-        rows,
-    )
+    tables = np.concatenate([*plan.tables, np.zeros(0, np.int32)])
+    asked = (plan.pieces, plan.bases, plan.active, maps, tables)
+    scratch = loops.make_scratch(listed)
+
+    def scan(low: int, high: int) -> None:
+        loops.scan_rows(low, high, asked, listed, rows, scratch)
+
+    return scan
 
 
 def scan_in_numpy(
-    part: _Part, rows: NDArray[np.int64], states: Sequence[CpuState], arrays: Arrays
+    job: _Job,
+    rows: NDArray[np.int64],
+    states: Sequence[CpuState],
+    arrays: Arrays,
+    low: int,
+    high: int,
 ) -> None:
     """Do in NumPy what `scan_loops.scan_rows` does, piece by piece."""
-    plan = part.plan
-    for number in range(part.low, part.high):
+    plan = job.plan
+    for number in range(low, high):
         places = np.arange(*plan.pieces[number])
         groups = np.full(len(places), plan.bases[number])
         for place, table in enumerate(plan.tables):
             active = plan.active[number, place]
             if not active:
                 continue
-            first, *second = part.codes[place]
+            first, *second = job.codes[place]
             looked_up = first[places].astype(np.int64)
             if second:
-                looked_up = looked_up * part.strides[place] + second[0][places]
+                looked_up = looked_up * job.strides[place] + second[0][places]
             parts = table[looked_up]
             if active & ADDS:
                 groups = groups + parts
