@@ -278,7 +278,8 @@ def find_by_loop(star: Star, bvh: BvhInfo, values: Items = ()) -> JobCells | Non
 
     values: what is made a further key.
     """
-    if star_loops() is None:
+    # For an image, which has no rows, what the loop reads takes longer to make than arrays do.
+    if star_loops() is None or not bvh.index.row_count:
         return None
     keyed = keyed_bvh(star.keys, values, bvh)
     conditions = None if keyed is None else split_conditions(star.predicates, bvh)
