@@ -371,7 +371,7 @@ def test_plain_stars_with_other_constants_are_right(number: int) -> None:
 def test_scans_with_other_constants_are_right(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scans of small tables; BVHs may be better with some constants, or fetch too dearly."""
     monkeypatch.setattr("raydb.planner.stars.table_scan.MIN_ROWS", 0)
-    monkeypatch.setattr("raydb.kernels.backends.cpu.scan.CHUNK_ROWS", 16)
+    monkeypatch.setattr("raydb.kernels.backends.cpu.scans.scan.CHUNK_ROWS", 16)
     if number % 2 == 0:
         monkeypatch.setattr("raydb.planner.stars.costs.FETCH_COST", 1_000_000)
     rng = Random(f"scans {SEED} {number}")
