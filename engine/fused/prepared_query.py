@@ -13,11 +13,9 @@ from raydb.engine.fused import delta as fused_delta
 from raydb.engine.fused import row_fast_path
 from raydb.engine.fused.post_aggregate import PostAggregate, prepare_post_aggregate
 from raydb.engine.fused.run import StarJobs, decode_groups
-from raydb.engine.fused.table_job import fuse_on_rows, open_star
 from raydb.engine.plans.prepared_plan import PreparedPlan
 from raydb.planner.expressions.nodes import expressions_of, map_call
 from raydb.planner.plan.nodes import Aggregate, Filter, Project, Star
-from raydb.planner.prepared_scan import find_rivals
 from raydb.planner.prepared_star import (
     filled,
     filled_predicates,
@@ -356,12 +354,7 @@ def prepare_query(
             return _prepare_with_newer(opened, _Parts(job, delta), filling.literals, catalog)
         case (FusedTableScan() as scan,):
             rivals = _rivals_of(opened, scan, filling.literals, catalog)
-            made = None if rivals is None else fuse_on_rows(scan, tables, cache)
-            return (
-                None
-                if rivals is None or made is None
-                else _prepare_scan(opened, scan, made, rivals)
-            )
+            return None if rivals is None else _prepare_scan(opened, scan, rivals, tables, cache)
     return None
 
 
@@ -392,13 +385,24 @@ def _rivals_of(
         return None
     if filled_predicates(opened.star, literals) != scan.star.predicates:
         return None
+    from raydb.planner.prepared_scan import find_rivals  # noqa: PLC0415  (as above)
+
     return find_rivals(opened.star, scan.star, literals, catalog)
 
 
 def _prepare_scan(
-    opened: _Open, scan: FusedTableScan, job: TableJob, rivals: Rivals
+    opened: _Open,
+    scan: FusedTableScan,
+    rivals: Rivals,
+    tables: Mapping[str, Table],
+    cache: DerivedCache,
 ) -> PreparedScan | None:
-    star = None if job.scan is None else open_star(job, opened.star.predicates, scan.star)
+    from raydb.engine.fused.table_job import fuse_on_rows, open_star  # noqa: PLC0415  (as above)
+
+    job = fuse_on_rows(scan, tables, cache)
+    if job is None or job.scan is None:
+        return None
+    star = open_star(job, opened.star.predicates, scan.star)
     if star is None:
         return None
     prepared = prepare_on(star, job.plan, job.describe(), None, MOST_CODES)
