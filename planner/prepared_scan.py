@@ -10,7 +10,7 @@ left is told by shares of coordinates, as where a BVH is passed over (`planner/s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from raydb.planner.catalog import BvhInfo, CatalogInfo
-    from raydb.planner.expressions.nodes import Expression
+    from raydb.planner.expressions.nodes import Expression, Literal
     from raydb.planner.plan.nodes import Star
     from raydb.planner.prepared_star import Literals
     from raydb.planner.stars.fuse import Lacking
@@ -41,11 +41,11 @@ class _Share:
     def __init__(self, predicates: Sequence[Expression], hierarchy: int, bvh: BvhInfo) -> None:
         self._predicates, self._hierarchy, self._bvh = predicates, hierarchy, bvh
         self.holes = holes_in(predicates)
-        self._known: dict[tuple[Any, ...], float] = {}
+        self._known: dict[tuple[Literal, ...], float] = {}
 
     def of(self, literals: Literals) -> float:
         """Return the share; 0 where it can't be told."""
-        key = tuple([literals[hole.slot][hole.place].value for hole in self.holes])
+        key = tuple([literals[hole.slot][hole.place] for hole in self.holes])
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _MOST_SHARES:

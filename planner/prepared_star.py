@@ -59,7 +59,7 @@ class Masked:
     predicate: Expression
     hierarchy: int
     holes: tuple[SlotLiteral, ...]
-    masks: OrderedDict[tuple[Any, ...], NDArray[np.bool_]] = field(default_factory=OrderedDict)
+    masks: OrderedDict[tuple[Literal, ...], NDArray[np.bool_]] = field(default_factory=OrderedDict)
 
     @staticmethod
     def of(predicate: Expression, hierarchy: int) -> Masked:
@@ -68,7 +68,7 @@ class Masked:
 
     def mask(self, literals: Literals, bvh: BvhInfo) -> NDArray[np.bool_] | None:
         """Return the codes that pass; None where a value raises an error."""
-        key = tuple([literals[hole.slot][hole.place].value for hole in self.holes])
+        key = tuple([literals[hole.slot][hole.place] for hole in self.holes])
         known = self.masks.get(key)
         if known is None:
             known = predicate_mask(filled(self.predicate, literals), self.hierarchy, bvh)

@@ -61,6 +61,18 @@ class Literal:
     value: Any
     type: pa.DataType
 
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        assert isinstance(other, Literal)
+        value, its = self.value, other.value
+        if not (value is its or value == its) or self.type != other.type:
+            return False
+        # 0.0 and -0.0 are equal, and yet other constants.
+        return not isinstance(value, float) or bool(value) or str(value) == str(its)
+
     def __hash__(self) -> int:
         try:
             return hash(self.value)

@@ -249,3 +249,19 @@ def test_a_bvh_without_hierarchies_has_one_cell():
             assert found == ([(499500, 1000)] if "sum" in text else [(999 + number,)])
     con.execute("INSERT INTO log VALUES (1, 5000)")
     assert con.execute("SELECT sum(step), count(*) FROM log").fetchall() == [(504500, 1001)]
+
+
+@pytest.mark.parametrize("has_bvh", [True, False])
+def test_a_zero_below_zero_is_another_constant(has_bvh: bool) -> None:
+    query = "SELECT count(*) FROM f JOIN s ON k = id WHERE CAST(x * ? AS VARCHAR) LIKE '-%'"
+    with raydb.connect() as con:
+        con.execute("CREATE TABLE s (id INTEGER PRIMARY KEY, x DOUBLE)")
+        con.execute("INSERT INTO s SELECT range, 1.0 + range FROM range(10)")
+        con.execute("CREATE TABLE f (k INTEGER REFERENCES s, m INTEGER)")
+        con.execute("INSERT INTO f SELECT range % 10, range FROM range(150_000)")
+        if has_bvh:
+            con.execute("CREATE BVH xs ON f (SCAN (x), AGGREGATE (m))")
+        counts = [
+            con.execute(query, [factor]).fetchall() for factor in (1.0, 2.0, 3.0, 0.0, -0.0, 0.0)
+        ]
+        assert counts == [[(0,)]] * 4 + [[(150_000,)], [(0,)]]
