@@ -48,11 +48,11 @@ SLICE_PIECES = 32
 # A second thread takes 0.1 ms to start, which is 150,000 rows.
 THREAD_ROWS = 2**18
 
-# How a map filters, and what it does in a piece; `scan_loops` has the same numbers.
+# How a map filters, and what it does in a piece; `filter_loops` has the same numbers.
 BY_TABLE, BY_RANGE, BY_BITS = 0, 1, 2
 FILTERS, ADDS = 1, 2
 
-# What `scan_loops` knows float64 by.
+# What `add_loops` knows float64 by.
 _FLOAT = 9
 
 
