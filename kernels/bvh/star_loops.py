@@ -5,6 +5,9 @@ step after the other, is done in one pass here: each of some fifty calls of NumP
 the thousand codes or cells that it is about.
 
 codes lie side by side, those of one hierarchy behind those of another; so do coordinates.
+
+Loops over codes have unsigned indexes and no branch, so that they are vector instructions: with
+other constants than before a branch goes another way than the processor foresees.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Integers = NDArray[np.int64]
+    Unsigned = NDArray[np.uint64]
 
 # The columns of the table of hierarchies: where its codes and coordinates begin and how many there
 # are, and the distance in cells between two coordinates.
@@ -34,13 +38,18 @@ OWNER, NUMBERS, TUPLES, TUPLE_COUNT = range(4)
 # from the first to before the end. Those of branches come first, all others are of branch -1.
 PREDICATE, HIERARCHY, RANKS, BRANCH, FIRST, END = range(6)
 
+ONE = np.uint64(1)
+
 # What a job looks up for a hierarchy: nothing, what a cell tells, what the stored code of a row
 # tells, and that where it may drop the row.
 NOTHING, BY_CELL, BY_ROW, BY_ROW_DROPPING = range(4)
 
+# Before and behind the part of any code.
+NO_PART, EVERY_PART = np.int64(-1), np.int64(2**62)
+
 # A job has no more groups, and reads no more ranges of cells, or another way is taken.
 MOST_GROUPS = 2**22
-MOST_STEPS = 2**16
+MOST_STEPS = np.int64(2**16)
 
 # What became of it. MIXED: rows of a cell differ in what OR over several hierarchies asks.
 DONE, TOO_MANY_GROUPS, TOO_MANY_CELLS, MIXED = range(4)
@@ -48,41 +57,45 @@ DONE, TOO_MANY_GROUPS, TOO_MANY_CELLS, MIXED = range(4)
 
 @leaf
 def _keep_compared(
-    compared: Integers, hierarchies: Integers, ranks: NDArray[np.int32], passing: Integers
+    compared: Integers,
+    branches: tuple[int, int],
+    hierarchies: Unsigned,
+    ranks: NDArray[np.int32],
+    passed: Integers,
+    passing: Integers,
 ) -> None:
     """Keep in each code the branches whose predicates it passes; it has to pass all of a branch.
 
-    It passes a predicate that passes one of its comparisons, which lie together. passing: a bit for
-    each branch.
+    It passes a predicate that passes one of its comparisons, which lie together. branches: the rows
+    of `compared` that count, from the first to before the end. passed: room for a hierarchy's
+    codes. passing: a bit for each branch.
     """
-    first = 0
-    while first < len(compared):
-        end = first + 1
-        while end < len(compared) and compared[end, PREDICATE] == compared[first, PREDICATE]:
-            end += 1
-        hierarchy = compared[first, HIERARCHY]
-        begin, bit = hierarchies[hierarchy, CODES], 1 << max(compared[first, BRANCH], 0)
-        for code in range(hierarchies[hierarchy, CODE_COUNT]):
-            if passing[begin + code] & bit != 0:
-                passes = False
-                for row in range(first, end):
-                    rank = ranks[compared[row, RANKS] + code]
-                    if compared[row, FIRST] <= rank < compared[row, END]:
-                        passes = True
-                        break
-                if not passes:
-                    passing[begin + code] &= ~bit
-        first = end
+    row, last = branches
+    while row < last:
+        predicate, hierarchy = compared[row, PREDICATE], compared[row, HIERARCHY]
+        begin, count = hierarchies[hierarchy, CODES], hierarchies[hierarchy, CODE_COUNT]
+        bit = 1 << max(compared[row, BRANCH], 0)
+        for code in range(count):
+            passed[code] = 0
+        while row < last and compared[row, PREDICATE] == predicate:
+            at = np.uint64(compared[row, RANKS])
+            first, end = compared[row, FIRST], compared[row, END]
+            for code in range(count):
+                rank = ranks[at + code]
+                passed[code] |= np.int64(rank >= first) & np.int64(rank < end)
+            row += 1
+        for code in range(count):
+            passing[begin + code] &= ~bit | -passed[code]
 
 
 @leaf
-def _branches_with_codes(hierarchies: Integers, branches: Integers) -> int:
+def _branches_with_codes(hierarchies: Unsigned, branches: Integers) -> np.int64:
     """Return the branches that have codes in every hierarchy."""
-    alive: int = -1
+    alive = np.int64(-1)
     for hierarchy in range(len(hierarchies)):
-        begin, some = hierarchies[hierarchy, CODES], 0
-        for code in range(begin, begin + hierarchies[hierarchy, CODE_COUNT]):
-            some |= branches[code]
+        begin, some = hierarchies[hierarchy, CODES], np.int64(0)
+        for code in range(hierarchies[hierarchy, CODE_COUNT]):
+            some |= branches[begin + code]
         alive &= some
     return alive
 
@@ -90,11 +103,12 @@ def _branches_with_codes(hierarchies: Integers, branches: Integers) -> int:
 @leaf
 def _keep_allowed(
     compared: Integers,
-    hierarchies: Integers,
+    hierarchies: Unsigned,
     ranks: NDArray[np.int32],
+    passed: Integers,
     allowed: Integers,
     branches: Integers,
-) -> int:
+) -> np.int64:
     """Keep the codes that pass all predicates, as far as each tells alone; return what OR leaves.
 
     These are the branches that some codes pass.
@@ -102,135 +116,127 @@ def _keep_allowed(
     split = 0
     while split < len(compared) and compared[split, BRANCH] >= 0:
         split += 1
-    _keep_compared(compared[split:], hierarchies, ranks, allowed)
+    _keep_compared(compared, (split, len(compared)), hierarchies, ranks, passed, allowed)
     if len(branches) == 0:
-        return 1
-    _keep_compared(compared[:split], hierarchies, ranks, branches)
-    alive: int = _branches_with_codes(hierarchies, branches)
-    for code in range(len(allowed)):
-        if branches[code] & alive == 0:
-            allowed[code] = 0
+        return np.int64(1)
+    _keep_compared(compared, (0, split), hierarchies, ranks, passed, branches)
+    alive: np.int64 = _branches_with_codes(hierarchies, branches)
+    for code in range(np.uint64(len(allowed))):
+        allowed[code] &= np.int64(branches[code] & alive != 0)
     return alive
 
 
 @leaf
 def _branches_of_axes(
-    hierarchies: Integers,
-    coordinates: NDArray[np.int32],
+    hierarchies: Unsigned,
+    codes: NDArray[np.uint32],
     branches: Integers,
-    alive: int,
+    alive: np.int64,
     axis_branches: Integers,
 ) -> bool:
     """Reduce the branches of codes to coordinates; tell whether all codes of each have the same."""
     for hierarchy in range(len(hierarchies)):
         begin, axis = hierarchies[hierarchy, CODES], hierarchies[hierarchy, AXIS]
-        for place in range(axis, axis + hierarchies[hierarchy, AXIS_COUNT]):
-            axis_branches[place] = 0
-        last = -1
-        for code in range(begin, begin + hierarchies[hierarchy, CODE_COUNT]):
-            place = axis + coordinates[code]
-            own = branches[code] & alive
+        for place in range(hierarchies[hierarchy, AXIS_COUNT]):
+            axis_branches[axis + place] = 0
+        last, is_first = np.uint64(0), True
+        for code in range(hierarchies[hierarchy, CODE_COUNT]):
+            place = axis + codes[0, begin + code]
+            own = branches[begin + code] & alive
             # Codes of a coordinate lie together.
-            if place == last and axis_branches[place] != own:
+            if place == last and not is_first and axis_branches[place] != own:
                 return False
-            axis_branches[place], last = own, place
+            axis_branches[place], last, is_first = own, place, False
     return True
 
 
 @leaf
 def _number_groups(
-    hierarchies: Integers,
-    keyed: Integers,
-    codes: NDArray[np.int32],
+    hierarchies: Unsigned,
+    keyed: Unsigned,
+    codes: NDArray[np.uint32],
     allowed: Integers,
     parts: Integers,
     chosen: Integers,
     counts: Integers,
-) -> int:
+) -> np.int64:
     """Number the key tuples of the codes that are allowed; return how many groups there are.
 
-    parts: becomes what each code adds to the group, -1 where it is not allowed. chosen, counts:
-    the tuples of each part that occur, and how many they are. -1 where there are too many.
+    parts: becomes what each code adds to the group, -1 where it is not allowed. chosen: zeros;
+    chosen, counts: become the tuples of each part that occur, and how many they are. -1 where
+    there are too many groups.
     """
-    for hierarchy in range(len(hierarchies)):
-        begin = hierarchies[hierarchy, CODES]
-        for code in range(begin, begin + hierarchies[hierarchy, CODE_COUNT]):
-            parts[code] = 0 if allowed[code] else -1
-    stride = 1
+    for code in range(np.uint64(len(allowed))):
+        parts[code] = allowed[code] - 1
+    stride = np.int64(1)
     for part in range(len(keyed)):
         hierarchy, row = keyed[part, OWNER], keyed[part, NUMBERS]
-        begin, first = hierarchies[hierarchy, CODES], keyed[part, TUPLES]
-        end, count = begin + hierarchies[hierarchy, CODE_COUNT], 0
-        for place in range(first, first + keyed[part, TUPLE_COUNT]):
-            chosen[place] = -1
-        for code in range(begin, end):
-            if allowed[code]:
-                chosen[first + codes[row, code]] = 0
-        for place in range(first, first + keyed[part, TUPLE_COUNT]):
-            if chosen[place] == 0:
-                chosen[place] = count
-                count += 1
-        for code in range(begin, end):
-            if allowed[code]:
-                parts[code] += chosen[first + codes[row, code]] * stride
-        place = first
-        for number in range(keyed[part, TUPLE_COUNT]):
-            if chosen[first + number] >= 0:
-                chosen[place] = number
-                place += 1
+        first, tuple_count = keyed[part, TUPLES], keyed[part, TUPLE_COUNT]
+        begin, code_count = hierarchies[hierarchy, CODES], hierarchies[hierarchy, CODE_COUNT]
+        for code in range(begin, begin + code_count):
+            chosen[first + codes[row, code]] |= allowed[code]
+        count = np.int64(0)
+        for place in range(first, first + tuple_count):
+            occurs = chosen[place]
+            chosen[place] = count
+            count += occurs
+        for code in range(begin, begin + code_count):
+            parts[code] += chosen[first + codes[row, code]] * stride & -allowed[code]
+        # The number of a tuple that occurs is less than that of the next one.
+        for number in range(tuple_count):
+            following = chosen[first + number + ONE] if number + ONE < tuple_count else count
+            place = first + np.uint64(chosen[first + number])
+            if following > chosen[first + number]:
+                chosen[place] = np.int64(number)
         counts[part] = count
-        stride *= max(count, 1)
+        stride *= max(count, np.int64(1))
         if stride > MOST_GROUPS:
-            return -1
+            return np.int64(-1)
     return stride
 
 
 @leaf
 def _reduce_to_axes(
-    hierarchies: Integers,
-    coordinates: NDArray[np.int32],
+    hierarchies: Unsigned,
+    codes: NDArray[np.uint32],
     parts: Integers,
+    lowest: Integers,
     axis_parts: Integers,
     ways: Integers,
 ) -> None:
     """Reduce what codes say to coordinates, where all codes of each one say the same.
 
-    axis_parts: becomes what each coordinate adds to the group, -1 where none of its codes is
-    allowed. ways: becomes what has to be looked up.
+    lowest: room for a number a coordinate. axis_parts: becomes what each coordinate adds to the
+    group, -1 where none of its codes is allowed. ways: becomes what has to be looked up.
     """
+    for place in range(np.uint64(len(axis_parts))):
+        lowest[place], axis_parts[place] = EVERY_PART, NO_PART
     for hierarchy in range(len(hierarchies)):
         begin, axis = hierarchies[hierarchy, CODES], hierarchies[hierarchy, AXIS]
-        end, axis_end = begin + hierarchies[hierarchy, CODE_COUNT], axis
-        axis_end += hierarchies[hierarchy, AXIS_COUNT]
+        axis_end = axis + hierarchies[hierarchy, AXIS_COUNT]
+        for code in range(begin, begin + hierarchies[hierarchy, CODE_COUNT]):
+            place = axis + codes[0, code]
+            lowest[place] = min(lowest[place], parts[code])
+            axis_parts[place] = max(axis_parts[place], parts[code])
+        differ, drops, highest = False, False, NO_PART
         for place in range(axis, axis_end):
-            axis_parts[place] = -2
-        differ, drops = False, False
-        for code in range(begin, end):
-            place = axis + coordinates[code]
-            if axis_parts[place] == -2:
-                axis_parts[place] = parts[code]
-            elif axis_parts[place] != parts[code]:
-                differ = True
-                drops |= axis_parts[place] < 0 or parts[code] < 0
-                axis_parts[place] = max(axis_parts[place], parts[code])
-        has_parts = False
-        for place in range(axis, axis_end):
-            if axis_parts[place] == -2:
-                axis_parts[place] = -1
-            if differ and axis_parts[place] > 0:
-                axis_parts[place] = 0
-            has_parts |= axis_parts[place] > 0
+            low, high = lowest[place], axis_parts[place]
+            differ |= low < high
+            drops |= (low < 0) & (low < high)
+            highest = max(highest, high)
         ways[hierarchy] = NOTHING
         if differ:
             ways[hierarchy] = BY_ROW_DROPPING if drops else BY_ROW
-        elif has_parts:
+            for place in range(axis, axis_end):
+                axis_parts[place] = min(axis_parts[place], 0)
+        elif highest > 0:
             ways[hierarchy] = BY_CELL
 
 
 @leaf
 def _share_passing(
-    hierarchies: Integers,
-    coordinates: NDArray[np.int32],
+    hierarchies: Unsigned,
+    codes: NDArray[np.uint32],
     parts: Integers,
     axis_parts: Integers,
     ways: Integers,
@@ -243,66 +249,86 @@ def _share_passing(
             passing, touched = 0, 0
             for code in range(begin, begin + hierarchies[hierarchy, CODE_COUNT]):
                 passing += parts[code] >= 0
-                touched += axis_parts[axis + coordinates[code]] >= 0
+                touched += axis_parts[axis + codes[0, code]] >= 0
             share *= passing / max(touched, 1)
     return share
 
 
 @leaf
+def _last_saying(
+    hierarchies: Unsigned, axis_parts: Integers, axis_branches: Integers, alive: np.int64
+) -> int:
+    """Return the last hierarchy whose coordinates do not all say nothing; 0 where none does."""
+    for hierarchy in range(len(hierarchies) - 1, 0, -1):
+        axis, says = hierarchies[hierarchy, AXIS], np.int64(0)
+        for place in range(axis, axis + hierarchies[hierarchy, AXIS_COUNT]):
+            says |= axis_parts[place] | (axis_branches[place] ^ alive)
+        if says != 0:
+            return hierarchy
+    return 0
+
+
+@leaf
 def _list_steps(
-    hierarchies: Integers,
+    hierarchies: Unsigned,
     axis_parts: Integers,
     axis_branches: Integers,
-    alive: int,
+    alive: np.int64,
     steps: Integers,
-    firsts: Integers,
+    firsts: Unsigned,
 ) -> int:
     """List the coordinates that are allowed; return the last hierarchy that says anything.
 
     steps: becomes (first, end, part, branches) of them, those of hierarchy h from firsts[h] to
     firsts[h + 1]; of the last one neighbours that say the same are one step.
     """
-    last = -1
-    for hierarchy in range(len(hierarchies)):
-        axis = hierarchies[hierarchy, AXIS]
-        for place in range(axis, axis + hierarchies[hierarchy, AXIS_COUNT]):
-            if axis_parts[place] != 0 or axis_branches[place] != alive:
-                last = hierarchy
-    count = 0
-    # Where none does, all of the first one is one step.
-    last = max(last, 0)
+    last: int = _last_saying(hierarchies, axis_parts, axis_branches, alive)
+    count = np.uint64(0)
     for hierarchy in range(last + 1):
         firsts[hierarchy] = count
         axis = hierarchies[hierarchy, AXIS]
+        # What differs from the part and the branches of any coordinate begins a step.
+        part, own = NO_PART, np.int64(0)
         for place in range(hierarchies[hierarchy, AXIS_COUNT]):
+            goes_on = hierarchy == last and place > np.uint64(0)
+            goes_on &= part == axis_parts[axis + place] and own == axis_branches[axis + place]
             part, own = axis_parts[axis + place], axis_branches[axis + place]
             if part < 0:
                 continue
-            before = count - 1
-            if (
-                hierarchy == last
-                and before >= firsts[hierarchy]
-                and steps[before, 1] == place
-                and steps[before, 2] == part
-                and steps[before, 3] == own
-            ):
-                steps[before, 1] = place + 1
-            else:
-                steps[count, 0], steps[count, 1] = place, place + 1
-                steps[count, 2], steps[count, 3] = part, own
-                count += 1
+            if not goes_on:
+                steps[count, 0], steps[count, 2], steps[count, 3] = np.int64(place), part, own
+                count += ONE
+            steps[count - ONE, 1] = np.int64(place) + 1
     firsts[last + 1] = count
     return last
 
 
 @leaf
-def _entry_of(cell: int, cells: Integers, low: int) -> int:
-    """Return the first place, from `low` on, of a cell that is not before this one."""
-    high = len(cells)
+def _combinations(firsts: Unsigned) -> np.int64:
+    """Return how many combinations of steps there are, or a number above MOST_STEPS."""
+    total = np.int64(1)
+    for hierarchy in range(len(firsts) - 1):
+        total *= min(np.int64(firsts[hierarchy + 1] - firsts[hierarchy]), MOST_STEPS)
+        total = min(total, MOST_STEPS + np.int64(1))
+    return total
+
+
+@leaf
+def _entry_of(cell: np.int64, cells: Integers, low: np.uint64) -> np.uint64:
+    """Return the first place, from `low` on, of a cell that is not before this one.
+
+    It is found in steps that double, for it is near.
+    """
+    high, step = low, ONE
+    while high < np.uint64(len(cells)) and cells[high] < cell:
+        low = high + ONE
+        high += step
+        step += step
+    high = min(high, np.uint64(len(cells)))
     while low < high:
-        middle = (low + high) // 2
+        middle = (low + high) >> ONE
         if cells[middle] < cell:
-            low = middle + 1
+            low = middle + ONE
         else:
             high = middle
     return low
@@ -310,65 +336,66 @@ def _entry_of(cell: int, cells: Integers, low: int) -> int:
 
 @leaf
 def _walk(
-    hierarchies: Integers,
+    hierarchies: Unsigned,
     steps: Integers,
-    firsts: Integers,
-    places: Integers,
+    firsts: Unsigned,
+    places: Unsigned,
     cells: Integers,
     offsets: Integers,
     table: Integers,
     intervals: Integers,
-) -> tuple[int, int, int]:
+) -> tuple[np.int64, np.int64, np.int64]:
     """Put the runs and the intervals of all combinations of steps into arrays that have the room.
 
     places: the step of each hierarchy, the first one of all. Returns how many runs, intervals and
     rows there are.
     """
     last = len(firsts) - 2
-    runs, interval_count, rows, place = 0, 0, 0, 0
+    runs, interval_count, place, rows = np.uint64(0), np.uint64(0), np.uint64(0), np.int64(0)
+    end_before, group_before, high_before = np.int64(-1), np.int64(-1), np.int64(-1)
+    stride = np.int64(hierarchies[last, STRIDE])
     while True:
-        base, group, branches = 0, 0, -1
+        base, group, branches = np.int64(0), np.int64(0), np.int64(-1)
         for hierarchy in range(last):
             step = places[hierarchy]
-            base += steps[step, 0] * hierarchies[hierarchy, STRIDE]
+            base += steps[step, 0] * np.int64(hierarchies[hierarchy, STRIDE])
             group += steps[step, 2]
             branches &= steps[step, 3]
         for step in range(firsts[last], firsts[last + 1]):
             if branches & steps[step, 3] == 0:
                 continue
-            low = base + steps[step, 0] * hierarchies[last, STRIDE]
-            high = base + steps[step, 1] * hierarchies[last, STRIDE]
-            if interval_count and intervals[interval_count - 1, 1] == low:
-                intervals[interval_count - 1, 1] = high
-            else:
-                intervals[interval_count, 0], intervals[interval_count, 1] = low, high
-                interval_count += 1
+            low, high = base + steps[step, 0] * stride, base + steps[step, 1] * stride
+            if low != high_before:
+                intervals[interval_count, 0] = low
+                interval_count += ONE
+            intervals[interval_count - ONE, 1] = high_before = high
+            first, behind = np.uint64(low), np.uint64(high)
             if len(cells):
-                low = place = _entry_of(low, cells, place)
-                high = place = _entry_of(high, cells, place)
-            start, end, own = offsets[low], offsets[high], group + steps[step, 2]
+                first = _entry_of(low, cells, place)
+                behind = place = _entry_of(high, cells, first)
+            start, end, own = offsets[first], offsets[behind], group + steps[step, 2]
             if end == start:
                 continue
             rows += end - start
-            if runs and table[1, runs - 1] == start and table[2, runs - 1] == own:
-                table[1, runs - 1] = end
-            else:
-                table[0, runs], table[1, runs], table[2, runs] = start, end, own
-                runs += 1
+            if end_before != start or group_before != own:
+                table[0, runs], table[2, runs] = start, own
+                runs += ONE
+            table[1, runs - ONE] = end
+            end_before, group_before = end, own
         hierarchy = last - 1
-        while hierarchy >= 0 and places[hierarchy] + 1 == firsts[hierarchy + 1]:
+        while hierarchy >= 0 and places[hierarchy] + ONE == firsts[hierarchy + 1]:
             places[hierarchy] = firsts[hierarchy]
             hierarchy -= 1
         if hierarchy < 0:
-            return runs, interval_count, rows
-        places[hierarchy] += 1
+            return np.int64(runs), np.int64(interval_count), rows
+        places[hierarchy] += ONE
 
 
 @entry
 def find_star_runs(
-    hierarchies: Integers,
-    keyed: Integers,
-    codes: NDArray[np.int32],
+    hierarchies: Unsigned,
+    keyed: Unsigned,
+    codes: NDArray[np.uint32],
     ranks: NDArray[np.int32],
     compared: Integers,
     passing: Integers,
@@ -379,9 +406,9 @@ def find_star_runs(
 
     keyed: the parts of a group number. codes: of each code its coordinate on Z, and its tuples of
     keys and of values. ranks: of each code of a level that is compared the rank of its value.
-    passing: 1 for each code that other predicates let pass; behind these, where there is OR over
-    several hierarchies, a bit of each code for each branch whose other predicates it passes. It is
-    changed. cells: empty where all are addressable.
+    passing: 1 for each code that other predicates let pass, else 0; behind these, where there is OR
+    over several hierarchies, a bit of each code for each branch whose other predicates it passes.
+    It is changed. cells: empty where all are addressable.
 
     Returns (state, job, ranges, run_count, group_count, row_count, share), of another state than
     DONE nothing else counts. Each array that is returned takes a microsecond: the job has the ways
@@ -390,32 +417,32 @@ def find_star_runs(
     intervals, shape (k, 2).
     """
     allowed, branches = passing[: codes.shape[1]], passing[codes.shape[1] :]
-    alive = _keep_allowed(compared, hierarchies, ranks, allowed, branches)
     count = len(hierarchies)
-    tuple_count, axis_count = 0, 0
+    tuple_count, axis_count = np.int64(0), np.int64(0)
     for part in range(len(keyed)):
-        tuple_count += keyed[part, TUPLE_COUNT]
+        tuple_count += np.int64(keyed[part, TUPLE_COUNT])
     for hierarchy in range(count):
-        axis_count += hierarchies[hierarchy, AXIS_COUNT]
+        axis_count += np.int64(hierarchies[hierarchy, AXIS_COUNT])
     first_code = count + len(keyed)
     first_axis = first_code + len(allowed)
     job = np.zeros(first_axis + axis_count + tuple_count, np.int64)
     ways, counts, parts = job[:count], job[count:first_code], job[first_code:first_axis]
     axis_parts, chosen = job[first_axis:][:axis_count], job[first_axis + axis_count :]
     ranges = np.empty(0, np.int64)
-    state, runs, rows = DONE, 0, 0
+    state, runs, rows = DONE, np.int64(0), np.int64(0)
+    alive = _keep_allowed(compared, hierarchies, ranks, parts, allowed, branches)
     groups = _number_groups(hierarchies, keyed, codes, allowed, parts, chosen, counts)
-    _reduce_to_axes(hierarchies, codes[0], parts, axis_parts, ways)
-    share = _share_passing(hierarchies, codes[0], parts, axis_parts, ways)
-    axis_branches, is_mixed = np.full(axis_count, alive, np.int64), False
+    axis_branches = np.empty(axis_count, np.int64)
+    _reduce_to_axes(hierarchies, codes, parts, axis_branches, axis_parts, ways)
+    share = _share_passing(hierarchies, codes, parts, axis_parts, ways)
+    is_mixed = False
     if len(branches):
-        is_mixed = not _branches_of_axes(hierarchies, codes[0], branches, alive, axis_branches)
-    steps, firsts = np.empty((axis_count, 4), np.int64), np.zeros(count + 1, np.int64)
+        is_mixed = not _branches_of_axes(hierarchies, codes, branches, alive, axis_branches)
+    else:
+        axis_branches[:] = alive
+    steps, firsts = np.empty((axis_count, 4), np.int64), np.zeros(count + 1, np.uint64)
     last = _list_steps(hierarchies, axis_parts, axis_branches, alive, steps, firsts)
-    total = 1
-    for hierarchy in range(last + 1):
-        total *= min(firsts[hierarchy + 1] - firsts[hierarchy], MOST_STEPS)
-        total = min(total, MOST_STEPS + 1)
+    total = _combinations(firsts[: last + 2])
     if groups < 0:
         state = TOO_MANY_GROUPS
     elif is_mixed:

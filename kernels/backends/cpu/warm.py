@@ -187,9 +187,9 @@ def _calls() -> Iterator[tuple[str, list[Any]]]:
 
 def _star_of_no_rows() -> tuple[NDArray[Any], ...]:
     return (
-        np.array([[0, 1, 0, 1, 1]]),
-        np.empty((0, 4), np.int64),
-        np.zeros((2, 1), np.int32),
+        np.array([[0, 1, 0, 1, 1]], np.uint64),
+        np.empty((0, 4), np.uint64),
+        np.zeros((2, 1), np.uint32),
         np.empty(0, np.int32),
         np.empty((0, 6), np.int64),
         np.ones(1, np.int64),

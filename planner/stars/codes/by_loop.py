@@ -178,7 +178,7 @@ class KeyedBvh:
             starts.append([begin + place for place in first])
             begin = starts[-1][-1]
         self._codes, self._axes, self._chosen = starts
-        codes = np.zeros((3, firsts[0][-1]), np.int32)
+        codes = np.zeros((3, firsts[0][-1]), np.uint32)
         codes[0] = np.concatenate([each.scan_codes for each in hierarchies])
         parts = []
         for number, each in enumerate(self.tuples):
@@ -186,8 +186,8 @@ class KeyedBvh:
             codes[row, self.codes_of(each.hierarchy)] = each.codes
             parts.append((each.hierarchy, row, firsts[2][number], each.count))
         self._arrays = (
-            np.array([*columns, index.strides], np.int64).T.copy(),
-            np.array(parts, np.int64).reshape(-1, 4),
+            np.array([*columns, index.strides], np.uint64).T.copy(),
+            np.array(parts, np.uint64).reshape(-1, 4),
             codes,
         )
         none = np.empty(0, np.int64)
