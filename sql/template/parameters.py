@@ -83,8 +83,13 @@ def bind_values(wanted: Set[str], parameters: Parameters) -> Mapping[str, Litera
 
 
 def parameter_key(node: exp.Expr) -> str:
-    """Return the name or number of a parameter's node: 'a' for `$a` and `:a`, '1' for `$1`."""
+    """Return the name or number of a parameter's node: 'a' for `$a` and `:a`, '1' for `$1`.
+
+    Raises ProgrammingError for `%s`, which other drivers take.
+    """
     named = node.this
+    if named is None:
+        raise ProgrammingError("'%s' is no parameter: write ?, $1 or $name")
     return named.name if isinstance(named, exp.Expr) else str(named)
 
 

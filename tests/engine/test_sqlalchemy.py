@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
+from sqlalchemy.dialects.postgresql import insert
 
 import raydb
 
@@ -363,3 +364,19 @@ def test_rows_that_many_sets_wrote_are_counted(engine):
         assert con.execute(table.insert().values([{"id": 3}, {"id": 4}])).rowcount == 2
     frame = pd.DataFrame({"id": [5, 6, 7]})
     assert frame.to_sql("counted", engine, if_exists="append", index=False) == 3
+
+
+def test_rows_that_are_there_are_left_or_changed(engine):
+    rows = [{"id": 1, "city": "Rome", "rent": 9}, {"id": 7, "city": "Bern", "rent": 8}]
+    asked = insert(SHOP).values(rows)
+    with engine.begin() as con:
+        cities = dict(con.execute(sa.select(SHOP.c.id, SHOP.c.city)).all())
+        con.execute(asked.on_conflict_do_nothing(index_elements=["id"]))
+        found = con.execute(sa.select(SHOP.c.id, SHOP.c.city))
+        assert dict(found.all()) == {7: "Bern", **cities}
+        changes = {"city": asked.excluded.city, "rent": SHOP.c.rent + asked.excluded.rent}
+        is_less = SHOP.c.rent < 100
+        update = asked.on_conflict_do_update(index_elements=["id"], set_=changes, where=is_less)
+        con.execute(update)
+        assert con.scalar(sa.select(SHOP.c.rent).where(SHOP.c.id == 7)) == 16
+        assert con.execute(asked.on_conflict_do_nothing()).rowcount == 0

@@ -321,6 +321,8 @@ def test_parameters_by_number_and_name(bind: Bind) -> None:
         (":alpha", {"alhpa": 1}, "parameter 'alpha' has no value; did you mean 'alhpa'?"),
         (":a", {"a": 1, "b": 2}, "the statement has no parameter 'b'; did you mean 'a'?"),
         (":a", [1], "parameter 'a' needs a mapping of names to values"),
+        ("%s", [1], "'%s' is no parameter: write ?, $1 or $name"),
+        ("%s", [], "'%s' is no parameter: write ?, $1 or $name"),
         ("?", {"a": 1}, "parameter 1 needs a sequence of values, not a mapping"),
         ("?", "x", "parameters are a sequence or a mapping, not a str"),
         ("?", [1j], "parameter 1 has the value 1j of type complex, which is no type of SQL"),

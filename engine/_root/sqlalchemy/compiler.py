@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Sequence
+from sqlalchemy.dialects.postgresql.base import PGCompiler
 from sqlalchemy.exc import CompileError
 from sqlalchemy.sql import compiler, sqltypes
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
 class RayCompiler(compiler.SQLCompiler):
     """Writes queries and changes of rows."""
+
+    # INSERT ... ON CONFLICT is that of `sqlalchemy.dialects.postgresql.insert`.
+    _on_conflict_target = PGCompiler._on_conflict_target
+    visit_on_conflict_do_nothing = PGCompiler.visit_on_conflict_do_nothing
+    visit_on_conflict_do_update = PGCompiler.visit_on_conflict_do_update
 
     def limit_clause(self, select: Any, **kw: Any) -> str:
         """Return LIMIT and OFFSET, each of which may stand alone."""
