@@ -9,6 +9,8 @@ from decimal import Decimal
 import pandas as pd
 import pytest
 import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
 from sqlalchemy import orm
 from sqlalchemy.dialects.postgresql import insert
 
@@ -380,3 +382,34 @@ def test_rows_that_are_there_are_left_or_changed(engine):
         con.execute(update)
         assert con.scalar(sa.select(SHOP.c.rent).where(SHOP.c.id == 7)) == 16
         assert con.execute(asked.on_conflict_do_nothing()).rowcount == 0
+
+
+def test_migrations_see_what_changed(engine):
+    def model(action, identity):
+        meta = sa.MetaData()
+        sa.Table("boss", meta, sa.Column("id", sa.Integer, primary_key=True))
+        key = sa.ForeignKey("boss.id", onupdate=action, ondelete=action)
+        counted = sa.Column("n", sa.Integer, *identity)
+        sa.Table("staff", meta, sa.Column("boss_id", key), counted)
+        return meta
+
+    def changes(meta):
+        def is_known(name, kind, _):
+            return kind != "table" or name in meta.tables
+
+        options = {"include_name": is_known, "compare_server_default": True}
+        context = MigrationContext.configure(con, opts=options)
+        return [
+            each[0] if isinstance(each, tuple) else each[0][0]
+            for each in compare_metadata(context, meta)
+        ]
+
+    with engine.connect() as con:
+        model("CASCADE", [sa.Identity()]).create_all(con)
+        assert changes(model("CASCADE", [sa.Identity()])) == []
+        assert changes(model("RESTRICT", [sa.Identity()])) == ["remove_fk", "add_fk"]
+        assert changes(model("CASCADE", [])) == ["modify_default"]
+        con.rollback()
+        model("RESTRICT", []).create_all(con)
+        assert changes(model("RESTRICT", [])) == []
+        assert changes(model(None, [])) == []

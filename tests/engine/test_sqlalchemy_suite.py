@@ -1,4 +1,4 @@
-"""SQLAlchemy's own tests of a dialect; see tests/sqlalchemy_suite."""
+"""SQLAlchemy's own tests of a dialect, and Alembic's; see tests/sqlalchemy_suite."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ CHOICES = {
 
 
 @pytest.mark.long
-def test_sqlalchemys_own_tests(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("tests", "least"), [("dialect_tests.py", 1600), ("migration_tests.py", 100)]
+)
+def test_others_own_tests(tests: str, least: int, tmp_path: Path) -> None:
     pytest.importorskip("sqlalchemy", minversion="2.1")
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-p", "sqlalchemy_dialect", "-p", "no:cacheprovider"),
-            *("-c", "setup.cfg", "-q", "-rfE", "--tb=line", "dialect_tests.py"),
+            *("-c", "setup.cfg", "-q", "-rfE", "--tb=line", tests),
             f"--dburi=raydb:///{tmp_path / 'suite.raydb'}",
         ],
         cwd=FOLDER,
@@ -45,4 +48,4 @@ def test_sqlalchemys_own_tests(tmp_path: Path) -> None:
     assert others == set(), done.stdout
     passed = re.search(r"(\d+) passed", done.stdout)
     assert passed is not None, done.stdout + done.stderr
-    assert int(passed[1]) > 1600
+    assert int(passed[1]) > least

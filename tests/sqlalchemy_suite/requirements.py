@@ -1,13 +1,15 @@
-"""What RayDB can do of what SQLAlchemy's tests of a dialect may ask for."""
+"""What RayDB can do of what the tests of SQLAlchemy and of Alembic may ask for."""
 
 from __future__ import annotations
 
+from alembic.testing.requirements import SuiteRequirements as Migrations
 from sqlalchemy.testing import exclusions
 from sqlalchemy.testing.requirements import SuiteRequirements
 
 _OPEN = (
     "array_type",
     "autocommit",
+    "autocommit_isolation",
     "boolean_col_expressions",
     "check_constraint_reflection",
     "comment_reflection",
@@ -35,9 +37,13 @@ _OPEN = (
     "fk_constraint_option_reflection_onupdate_noaction",
     "float_or_double_precision_behaves_generically",
     "foreign_key_constraint_name_reflection",
+    "fk_ondelete_is_reflected",
+    "fk_onupdate_is_reflected",
     "foreign_key_constraint_option_reflection_ondelete",
+    "foreign_key_constraint_option_reflection_onupdate",
     "has_temp_table",
     "identity_columns",
+    "identity_columns_alter",
     "implicitly_named_constraints",
     "index_ddl_if_exists",
     "indexes_check_column_order",
@@ -57,6 +63,7 @@ _OPEN = (
     "precision_numerics_enotation_small",
     "precision_numerics_many_significant_digits",
     "precision_numerics_retains_significant_digits",
+    "reflects_fk_options",
     "reflects_pk_names",
     "regexp_match",
     "regexp_replace",
@@ -94,8 +101,8 @@ _OPEN = (
 )
 
 
-class Requirements(SuiteRequirements):
-    """The suite's own answers but for those below."""
+class Requirements(Migrations, SuiteRequirements):
+    """The suites' own answers but for those below."""
 
 
 for name in _OPEN:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from alembic.ddl.impl import DefaultImpl
+from alembic.ddl.mysql import MySQLImpl
 from sqlalchemy import DefaultClause, Identity, cast, literal, literal_column, select
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ class RayImpl(DefaultImpl):
 
     __dialect__ = "raydb"
     transactional_ddl = True
+
+    # RESTRICT, which a model may say, is what a foreign key without actions does, as in MySQL.
+    correct_for_autogen_foreignkeys = MySQLImpl.correct_for_autogen_foreignkeys
 
     def compare_server_default(
         self,
@@ -37,7 +41,7 @@ class RayImpl(DefaultImpl):
 
     def _compare_identity_default(self, metadata_identity: Any, inspector_identity: Any) -> Any:
         # A primary key that makes its own values is an identity, whether it says so or not.
-        if metadata_identity is None:
+        if metadata_identity is None and inspector_identity.column.primary_key:
             metadata_identity = Identity()
         return super()._compare_identity_default(  # type: ignore[no-untyped-call]
             metadata_identity, inspector_identity

@@ -224,7 +224,8 @@ class Reflection(default.DefaultDialect):
         return _ask(
             connection,
             "SELECT constraint_name, constraint_column_names, expression, referenced_schema,"
-            " referenced_table, referenced_column_names, delete_rule FROM duckdb_constraints()"
+            " referenced_table, referenced_column_names, delete_rule, update_rule"
+            " FROM duckdb_constraints()"
             " WHERE database_name = ? AND schema_name = ? AND table_name = ?"
             " AND constraint_type = ? ORDER BY constraint_name",
             *self._find(connection, table_name, schema, **kw),
@@ -263,9 +264,13 @@ class Reflection(default.DefaultDialect):
                 "referred_schema": schema if other_schema == place.schema else other_schema,
                 "referred_table": other,
                 "referred_columns": others,
-                "options": {} if rule == "NO ACTION" else {"ondelete": rule},
+                "options": {
+                    event: rule
+                    for event, rule in zip(("ondelete", "onupdate"), rules, strict=True)
+                    if rule != "NO ACTION"
+                },
             }
-            for name, columns, _, other_schema, other, others, rule in rows
+            for name, columns, _, other_schema, other, others, *rules in rows
         ]
 
     @reflection.cache
