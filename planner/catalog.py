@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from raydb.errors import ProgrammingError
 from raydb.names import Unquoted, find_object, fold, is_same
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -54,6 +54,23 @@ class TableInfo:
     is_streamed: bool = False
     # What was found of the table, by who asks it again.
     kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+
+_Guess = TypeVar("_Guess")
+
+# Of a table and of a BVH so many guesses are kept: a plan asks some times, and so does the next.
+_MOST_GUESSES = 256
+
+
+def guessed(info: TableInfo | BvhInfo, asked: Hashable, make: Callable[[], _Guess]) -> _Guess:
+    """Return what is known of columns or expressions of a table or a BVH, made the first time."""
+    known: dict[Hashable, tuple[_Guess]] = info.kept.setdefault("guesses", {})
+    found = known.get(asked)
+    if found is None:
+        if len(known) >= _MOST_GUESSES:
+            known.clear()
+        found = known[asked] = (make(),)
+    return found[0]
 
 
 @dataclass(frozen=True, slots=True)

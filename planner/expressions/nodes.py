@@ -107,9 +107,10 @@ class _Judged:
     hashed: its hash, which is that of all parts.
     """
 
-    __slots__ = ("attributes", "has_subquery", "hashed", "may_raise")
+    __slots__ = ("attributes", "columns", "has_subquery", "hashed", "may_raise")
 
     attributes: frozenset[Attribute]
+    columns: frozenset[Column]
     has_subquery: bool
     hashed: int
     may_raise: bool
@@ -255,10 +256,18 @@ def leaves(expression: Expression) -> Iterator[Column | Attribute | Literal]:
 
 def columns_of(*expressions: Expression) -> frozenset[Column]:
     """Return the columns that any of the expressions reads."""
-    match expressions:
-        case (Column() as only,):  # as most often
-            return frozenset((only,))
-    return frozenset(_leaves_of([*expressions], Column))
+    if len(expressions) != 1:
+        return frozenset(_leaves_of([*expressions], Column))
+    (only,) = expressions
+    if type(only) is Column:  # as most often
+        return frozenset((only,))
+    if type(only) is not Call:
+        return frozenset(_leaves_of([only], Column))
+    known: frozenset[Column] | None = getattr(only, "columns", None)
+    if known is None:
+        known = frozenset(_leaves_of([only], Column))
+        object.__setattr__(only, "columns", known)
+    return known
 
 
 def attributes_of(*expressions: Expression) -> frozenset[Attribute]:
@@ -266,6 +275,8 @@ def attributes_of(*expressions: Expression) -> frozenset[Attribute]:
     if len(expressions) != 1:
         return frozenset[Attribute]().union(*map(attributes_of, expressions))
     (only,) = expressions
+    if type(only) is Attribute:
+        return frozenset((only,))
     if type(only) is not Call:  # nothing is derived from these
         return frozenset(_leaves_of([only], Attribute))
     known: frozenset[Attribute] | None = getattr(only, "attributes", None)

@@ -254,6 +254,8 @@ def map_references(plan: Plan, change: Callable[[CommonTable], Plan]) -> Plan:
     if isinstance(plan, CommonTable):
         return change(plan)
     plan = plan.map_sources(partial(map_references, change=change))
+    # Its own expressions are the same, and what changes references mostly leaves some.
+    object.__setattr__(plan, "where_references", where)
     if where == _BELOW:
         return plan
 

@@ -7,11 +7,13 @@ keeps 1 / (the larger number of distinct values), as in System R.
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
 from raydb.errors import Error
 from raydb.late import pc
+from raydb.planner.catalog import guessed
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import Call, Column, Expression, columns_of, conjuncts
 from raydb.planner.plan.nodes import (
@@ -54,6 +56,10 @@ class Statistics:
             known = self._rows[id(plan)] = (plan, max(plan.estimate(self), 1e-3))
         return known[1]
 
+    def note_row_count(self, plan: Plan, row_count: float) -> None:
+        """Keep the estimate of a plan that was made of it."""
+        self._rows[id(plan)] = plan, max(row_count, 1e-3)
+
     def distinct_count(self, plan: Plan, column: Column) -> float:
         """Return about how many values a column of a plan's has."""
         return min(self.row_count(plan), self.value_count(plan, column))
@@ -70,11 +76,11 @@ class Statistics:
 
     def group_count(self, plan: Plan, keys: Iterable[Expression]) -> float:
         """Return about how many tuples of values some expressions over a plan have."""
-        return prod(self._distinct_in((plan,), key) for key in keys)
+        plans = (plan,)
+        return prod([self._distinct_at(_place(plans, key), plans, key) for key in keys])
 
-    def _distinct_in(self, plans: Sequence[Plan], expression: Expression) -> float:
-        """Return about how many values an expression over one of the plans has."""
-        place = _place(plans, expression)
+    def _distinct_at(self, place: int, plans: Sequence[Plan], expression: Expression) -> float:
+        """Return about how many values an expression has over the plan at a place, if any."""
         if place < 0:
             return 1.0
         plan = plans[place]
@@ -104,12 +110,16 @@ class Statistics:
     def joined_row_count(self, sources: Sequence[Plan], conditions: Iterable[Expression]) -> float:
         """Return about how many rows an inner join of any number of plans gives."""
         rows = prod(map(self.row_count, sources))
-        told_apart: dict[tuple[int, ...], float] = {}
+        told_apart: dict[tuple[int, int], float] = {}
         for condition in (part for whole in conditions for part in conjuncts(whole)):
             match condition:
-                case Call(function="equal" | "not_distinct", arguments=sides):
-                    places = tuple(sorted({_place(sources, side) for side in sides}))
-                    values = max(self._distinct_in(sources, side) for side in sides)
+                case Call(function="equal" | "not_distinct", arguments=(one, other)):
+                    first, second = _place(sources, one), _place(sources, other)
+                    places = (first, second) if first <= second else (second, first)
+                    values = max(
+                        self._distinct_at(first, sources, one),
+                        self._distinct_at(second, sources, other),
+                    )
                     told_apart[places] = told_apart.get(places, 1.0) * max(values, 1.0)
                 case _:
                     rows *= CONDITION_SHARE
@@ -134,14 +144,19 @@ class Statistics:
                 is_equality = isinstance(part, Call) and part.function == "equal"
                 share *= EQUALITY_SHARE if is_equality else CONDITION_SHARE
         for table, parts in by_table.items():
-            share *= _sampled_share(self.catalog.tables[table], parts)
+            info = self.catalog.tables[table]
+            asked = tuple([(part, *names.items()) for part, names in parts])
+            share *= guessed(info, asked, partial(_sampled_share, info, parts))
         return share
 
 
 def _place(plans: Sequence[Plan], expression: Expression) -> int:
     """Return the place of the plan whose columns an expression reads, -1 where there is none."""
     read = columns_of(expression)
-    return next((i for i, plan in enumerate(plans) if read and read <= plan.column_set), -1)
+    for place, plan in enumerate(plans):
+        if read and read <= plan.column_set:
+            return place
+    return -1
 
 
 def _origin(plan: Plan, column: Column) -> tuple[str, str] | None:

@@ -81,6 +81,7 @@ def _order(join: InnerJoin, statistics: Statistics) -> Plan:
             one.columns | other.columns,
             {**one.members, **other.members},
         )
+        statistics.note_row_count(joined.plan, best.cost[1])
         checked.update(best.conditions)
         parts = [part for part in parts if part not in pair]
         # Only the pairs of the new part are new, so that 64 tables take no longer than they must.
@@ -97,7 +98,7 @@ def _part(
 ) -> _Part:
     """Return a source as a part, whose columns of one class are equal."""
     columns = source.column_set
-    numbers = sorted({class_of[column] for column in columns if column in class_of})
+    numbers = sorted({number for column, number in class_of.items() if column in columns})
     own = {number: [each for each in classes[number] if each in columns] for number in numbers}
     within = [_equal(a, b) for each in own.values() for a, b in pairwise(each)]
     members = {number: each[0] for number, each in own.items()}

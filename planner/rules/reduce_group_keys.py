@@ -76,9 +76,9 @@ def _dependencies(plan: Plan, catalog: CatalogInfo) -> Iterator[Dependency]:
         case Scan(table=table, columns=columns):
             primary_key = catalog.tables[table].definition.primary_key
             names = () if primary_key is None else primary_key.columns
-            key = frozenset(column for column in columns if column.name in names)
+            key = [column for column in columns if column.name in names]
             if names and len(key) == len(names):
-                yield key, frozenset(columns)
+                yield frozenset(key), plan.column_set
         case InnerJoin(conditions=conditions):
             yield from _equalities(conditions)
         case Filter(predicate=predicate):

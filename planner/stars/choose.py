@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from raydb.kernels.backends.choice import choose_backends, choose_by_cost
 from raydb.kernels.stored.deferred import Deferred
+from raydb.planner.catalog import guessed
 from raydb.planner.expressions.show import show
 from raydb.planner.stars import delta as star_parts
 from raydb.planner.stars import table_scan
@@ -393,7 +394,8 @@ def _too_dear(
     if scan is None:
         return Other(name, score, inf, tuple(fetched), bvh.index.row_count)
     _, limit = scan.get()
-    rows = shares.rows_passing(missing.predicates, bvh)
+    asked = missing.predicates
+    rows = guessed(bvh, asked, lambda: shares.rows_passing(asked, bvh))
     cost = least_cost(star, missing, catalog, rows)
     if cost < _TOO_DEAR * limit:
         return None

@@ -9,7 +9,7 @@ row id.
 from __future__ import annotations
 
 from math import ceil, prod
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from raydb.kernels.backends.aggregates import AGGREGATES
 from raydb.kernels.backends.choice import ELSE
 from raydb.kernels.codecs.arrow_numbers import is_whole, to_numbers
 from raydb.late import pc
+from raydb.planner.catalog import guessed
 from raydb.planner.expressions.evaluator import evaluate
 from raydb.planner.expressions.nodes import AggregateCall, Attribute, Expression, attributes_of
 from raydb.planner.expressions.registry import may_raise
@@ -38,7 +39,7 @@ from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -46,11 +47,6 @@ if TYPE_CHECKING:
     from raydb.planner.plan.nodes import Star
     from raydb.planner.plan.nodes.node import Calls, Items
     from raydb.storage.tables.table import ForeignKey, TableDefinition
-
-    # A column, an expression, what else is asked of one, or predicates.
-    _Asked: TypeAlias = str | Expression | tuple[str, Expression] | tuple[Expression, ...]
-
-T = TypeVar("T")
 
 # Below this many rows the general path takes a few milliseconds, and less to get ready.
 MIN_ROWS = 100_000
@@ -210,7 +206,8 @@ def _call_obstacles(call: AggregateCall, star: Star, catalog: CatalogInfo) -> It
 def _fits_int64(argument: Expression, star: Star, catalog: CatalogInfo) -> bool:
     """Whether a wide number's values fit 64 bits as far as samples know; a scan looks at all."""
     fact = catalog.tables[star.fact]
-    largest = _guess(("largest", argument), fact, lambda: _largest_sampled(argument, star, catalog))
+    asked = "largest", argument
+    largest = guessed(fact, asked, lambda: _largest_sampled(argument, star, catalog))
     return largest is not None and largest < LARGEST_SAMPLED
 
 
@@ -328,22 +325,36 @@ def value_count(
 
 def _count_left(attribute: Attribute, star: Star, table: TableInfo) -> int:
     """Guess how many values a dimension has in the rows that the predicates over it alone leave."""
-    sample = table.sample[attribute.name]
-    kept = sample.filter(pa.array(_passing(attribute, star, table)))
-    share = len(kept) / max(len(sample), 1)
-    return ceil(estimated_count(kept, share * table.row_count, 1)) if len(kept) else table.row_count
+
+    def count() -> int:
+        sample = table.sample[attribute.name]
+        kept = sample.filter(pa.array(_passing(asking, attribute, table)))
+        if not len(kept):
+            return table.row_count
+        return ceil(estimated_count(kept, len(kept) / len(sample) * table.row_count, 1))
+
+    asking = _asking(attribute, star)
+    return guessed(table, ("left", attribute.name, asking), count)
 
 
-def _passing(attribute: Attribute, star: Star, table: TableInfo) -> NDArray[np.bool_]:
-    """Return for which rows of its table's sample the predicates hold that ask that table alone."""
-    asking = [
-        predicate
-        for predicate in star.predicates
-        if {each.path for each in attributes_of(predicate)} == {attribute.path}
-        and not may_raise(predicate)
-    ]
+def _asking(attribute: Attribute, star: Star) -> tuple[Expression, ...]:
+    """Return the predicates that ask the table of an attribute alone."""
+    return tuple(
+        [
+            predicate
+            for predicate in star.predicates
+            if {each.path for each in attributes_of(predicate)} == {attribute.path}
+            and not may_raise(predicate)
+        ]
+    )
+
+
+def _passing(
+    asking: tuple[Expression, ...], attribute: Attribute, table: TableInfo
+) -> NDArray[np.bool_]:
+    """Return for which rows of a table's sample the predicates hold that ask that table alone."""
     row_count = len(table.sample[attribute.name])
-    return _guess(tuple(asking), table, lambda: _passing_all(asking, table, row_count))
+    return guessed(table, asking, lambda: _passing_all(asking, table, row_count))
 
 
 def _passing_all(
@@ -364,20 +375,16 @@ def share_left(star: Star, catalog: CatalogInfo) -> float:
     places = {each.path: each for part in star.predicates for each in attributes_of(part)}
     share = 1.0
     for attribute in places.values():
-        passing = _passing(attribute, star, _table_of(attribute, star, catalog))
+        table = _table_of(attribute, star, catalog)
+        passing = _passing(_asking(attribute, star), attribute, table)
         # None of a sample is few of a table.
         share *= max(float(passing.mean()), 1 / len(passing)) if len(passing) else 1.0
     return share
 
 
-# Of a table's columns and expressions so many guesses are kept: a plan asks some times, and so does
-# the next one.
-_MOST_GUESSES = 256
-
-
 def _distinct_count(column: str, table: TableInfo) -> int | None:
     """Return what `is_small` says of a column of a table."""
-    return _guess(column, table, lambda: is_small(table.sample[column]))
+    return guessed(table, column, lambda: is_small(table.sample[column]))
 
 
 def _sampled_count(expression: Expression, fact: TableInfo) -> int | None:
@@ -385,18 +392,7 @@ def _sampled_count(expression: Expression, fact: TableInfo) -> int | None:
 
     None where that may be nearly one a row.
     """
-    return _guess(expression, fact, lambda: _count_in_sample(expression, fact))
-
-
-def _guess(asked: _Asked, table: TableInfo, make: Callable[[], T]) -> T:
-    """Return what is known of columns or expressions of a table, made the first time."""
-    known: dict[_Asked, tuple[Any]] = table.kept.setdefault("guesses", {})
-    found: tuple[T] | None = known.get(asked)
-    if found is None:
-        if len(known) >= _MOST_GUESSES:
-            known.clear()
-        found = known[asked] = (make(),)
-    return found[0]
+    return guessed(fact, expression, lambda: _count_in_sample(expression, fact))
 
 
 def _count_in_sample(expression: Expression, fact: TableInfo) -> int | None:

@@ -110,7 +110,9 @@ class Aggregate(GroupedRows):
             return replace(self, aggregates=kept, star=replace(self.star, aggregates=asked))
         calls = (call for _, call in kept)
         read = read_by((*(e for _, e in self.keys), *(e for c in calls for e in expressions_of(c))))
-        return replace(self, source=self.source.prune(read), aggregates=kept)
+        source = self.source.prune(read)
+        is_same = source is self.source and len(kept) == len(self.aggregates)
+        return self if is_same else replace(self, source=source, aggregates=kept)
 
     def estimate(self, statistics: Statistics) -> float:
         if not self.keys:

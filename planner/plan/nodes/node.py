@@ -20,7 +20,6 @@ from raydb.planner.expressions.nodes import (
     map_call,
     rewrite_calls,
 )
-from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -61,6 +60,10 @@ class Node:
     expression_fields: ClassVar[tuple[str, ...]] = ()
     definition_fields: ClassVar[tuple[str, ...]] = ()
     column_fields: ClassVar[tuple[str, ...]] = ()
+
+    if TYPE_CHECKING:  # what `replace` calls, which takes as long again
+
+        def __replace__(self, **changes: Any) -> Self: ...
 
     @property
     def sources(self) -> tuple[Plan, ...]:
@@ -134,21 +137,16 @@ class Node:
         """
         if not self.source_fields:
             return self
-        changes = {}
+        changes: dict[str, Any] = {}
         for name in self.source_fields:
             held = getattr(self, name)
             if type(held) is tuple:
-                changed: Any = tuple(
-                    [
-                        change(source) if leaves or source.source_fields else source
-                        for source in held
-                    ]
-                )
-                if not all(map(is_, changed, held)):
-                    changes[name] = changed
+                each = [change(one) if leaves or one.source_fields else one for one in held]
+                if not all(map(is_, each, held)):
+                    changes[name] = tuple(each)
             elif (leaves or held.source_fields) and (changed := change(held)) is not held:
                 changes[name] = changed
-        return replace(self, **changes) if changes else self  # type: ignore[type-var]
+        return self.__replace__(**changes) if changes else self
 
     def map_expressions(self, change: Callable[[Expression], Expression]) -> Self:
         """Return the node with `change` applied to its expressions; itself where none changes."""
@@ -163,7 +161,7 @@ class Node:
             changed = _map_held(held, change)
             if changed is not held:
                 changes[name] = changed
-        return replace(self, **changes) if changes else self  # type: ignore[type-var]
+        return self.__replace__(**changes) if changes else self
 
     def rewrite_calls(self, change: Callable[[Expression], Expression]) -> Plan:
         """Return the plan with `change` applied to every call and subquery in its expressions."""

@@ -66,7 +66,9 @@ class Scan(Node):
         return known
 
     def prune(self, needed: frozenset[Column]) -> Plan:
-        return replace(self, columns=tuple(c for c in self.columns if c in needed))
+        if self.column_set <= needed:
+            return self
+        return replace(self, columns=tuple([c for c in self.columns if c in needed]))
 
     def estimate(self, statistics: Statistics) -> float:
         return float(statistics.catalog.tables[self.table].row_count)
