@@ -24,7 +24,7 @@ from raydb.planner.plan.function_arguments import NAME, Argument
 from raydb.planner.plan.table_function import OpenedFunction
 from raydb.room import check_room
 from raydb.storage.formats.delimited.csv_file import CSV
-from raydb.storage.formats.files.column_chunks import bring_footer
+from raydb.storage.formats.files.column_chunks import bring_footer, check_footer
 from raydb.storage.formats.files.input_file import open_files
 from raydb.storage.formats.parquet import PARQUET
 from raydb.storage.formats.paths import describe_failure, expand
@@ -133,7 +133,10 @@ def _opened(file: InputFile) -> Any:
     from pyarrow import parquet  # noqa: PLC0415  (few statements need it)
 
     bring_footer(file)
-    return parquet.ParquetFile(file.open())
+    source = file.open()
+    opened = parquet.ParquetFile(source)
+    check_footer(file.path, source, opened.metadata)
+    return opened
 
 
 def _columns(source: InputFile) -> Iterator[Row]:

@@ -15,7 +15,7 @@ from raydb.interrupts import check_interrupt
 from raydb.late import pc
 from raydb.storage.formats.arrow.exported import exported
 from raydb.storage.formats.cast_columns import cast_rows, castable_names
-from raydb.storage.formats.files.column_chunks import ColumnChunks, bring_footer
+from raydb.storage.formats.files.column_chunks import ColumnChunks, bring_footer, check_footer
 from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.options import whole_number
 from raydb.storage.formats.room import Room
@@ -44,6 +44,8 @@ _GROUP_ROWS = 2**20
 _BATCH_ROWS = 131_072
 # Of rows that are large in the file, so many bytes, fewer where memory_limit is small.
 _BATCH_BYTES = 16 << 20
+# INT96 is nanoseconds of a Julian day: whole, they would wrap around before 1678 and after 2262.
+_INT96_UNIT = "us"
 # So much of a column chunk is read at a time.
 _BUFFER_BYTES = 1 << 20
 _OPERATORS = {
@@ -101,15 +103,19 @@ def open_parquet(file: InputFile) -> ParquetPart:
     path, source = file.path, file.open()
     bring_footer(file)
     # As ParquetFile has it, which reads the rows: UUIDs and JSON have types of their own.
-    extended = dataset.ParquetFragmentScanOptions(arrow_extensions_enabled=True)
-    fragment = dataset.ParquetFileFormat(default_fragment_scan_options=extended).make_fragment(
-        source
+    layout = dataset.ParquetFileFormat(
+        dataset.ParquetReadOptions(coerce_int96_timestamp_unit=_INT96_UNIT),
+        default_fragment_scan_options=dataset.ParquetFragmentScanOptions(
+            arrow_extensions_enabled=True
+        ),
     )
+    fragment = layout.make_fragment(source)
     try:
         metadata = fragment.metadata
         schema = fragment.physical_schema
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"file '{path}' is not a Parquet file: {_in_one_line(error)}") from None
+    check_footer(path, source, metadata)
     groups = tuple(range(metadata.num_row_groups))
     for group in map(metadata.row_group, groups):
         if group.num_columns != metadata.num_columns:
@@ -236,12 +242,9 @@ class ParquetPart(Part):
 
     def batches(self, names: Sequence[str], most: int | None = None) -> Iterator[pa.Table]:
         """Yield some columns, some rows at a time. Raises DataError for a damaged file."""
-        groups = [self.metadata.row_group(number) for number in self.row_groups]
-        stored = sum(group.total_byte_size for group in groups)
-        width = stored // max(self.row_count, 1)
         row_count = 0
         most_bytes = self.room.batch(_BATCH_BYTES)
-        step = max(min(most or _BATCH_ROWS, most_bytes // max(width, 1)), 1)
+        step = max(min(most or _BATCH_ROWS, most_bytes // max(self._row_bytes(), 1)), 1)
         for batch in self._batches(names, step):
             yield pa.Table.from_batches([batch])
             row_count += batch.num_rows
@@ -250,14 +253,28 @@ class ParquetPart(Part):
                 self.path, ValueError(f"{row_count} rows, where {self.row_count} are expected")
             )
 
+    def _row_bytes(self) -> int:
+        """Return how many bytes all columns of a row take in the file, decompressed."""
+        groups = map(self.metadata.row_group, self.row_groups)
+        stored: int = sum(group.total_byte_size for group in groups)
+        return stored // max(self.row_count, 1)
+
     def _batches(self, names: Sequence[str], most: int) -> Iterator[pa.RecordBatch]:
         """Yield some columns in batches of `most` rows. Raises DataError for a damaged file."""
         from pyarrow import parquet  # noqa: PLC0415
 
+        if self._row_bytes() > self.room.batch(_BATCH_BYTES):
+            # A page of few bytes may hold a text of 2 GB, which is decoded before it is counted.
+            sizes = (self.decoded_bytes(name, self.schema.field(name).type, 0) for name in names)
+            self.room.check(int(sum(sizes)) // max(self.row_count, 1))
         try:
             # Or else all column chunks are in memory before the first row is there.
             file = parquet.ParquetFile(
-                self.source, metadata=self.metadata, buffer_size=_BUFFER_BYTES, pre_buffer=False
+                self.source,
+                metadata=self.metadata,
+                buffer_size=_BUFFER_BYTES,
+                pre_buffer=False,
+                coerce_int96_timestamp_unit=_INT96_UNIT,
             )
             groups = list(self.row_groups)
             steps = [groups] if self.chunks is None else self.chunks.steps(groups, names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import re
 from decimal import Decimal
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from pyarrow.parquet import encryption
 
 import raydb
 from raydb.engine.operators.relation import MORSEL_ROWS
@@ -217,3 +219,64 @@ def test_a_row_group_without_a_column_is_damaged(tmp_path):
     forged.write_bytes(body + footer + len(footer).to_bytes(4, "little") + b"PAR1")
     with pytest.raises(DataError, match="a row group of 1 columns, not 2"):
         raydb.connect().execute(f"FROM '{forged}'")
+
+
+class _Keys(encryption.KmsClient):
+    def wrap_key(self, key_bytes, master_key_identifier):
+        return base64.b64encode(key_bytes)
+
+    def unwrap_key(self, wrapped_key, master_key_identifier):
+        return base64.b64decode(wrapped_key)
+
+
+@pytest.mark.parametrize("plaintext_footer", [True, False])
+def test_encrypted_columns_are_refused(tmp_path, plaintext_footer):
+    factory = encryption.CryptoFactory(lambda _: _Keys())
+    configuration = encryption.EncryptionConfiguration(
+        footer_key="footer", column_keys={"column": ["b"]}, plaintext_footer=plaintext_footer
+    )
+    connection = encryption.KmsConnectionConfig()
+    secret = factory.file_encryption_properties(connection, configuration)
+    path = tmp_path / "t.parquet"
+    rows = pa.table({"a": [1, 2], "b": [3, 4]})
+    with parquet.ParquetWriter(path, rows.schema, encryption_properties=secret) as writer:
+        writer.write_table(rows)
+    # Arrow ends the process when it is asked about a column whose metadata is encrypted.
+    for source in (f"'{path}'", f"parquet_metadata('{path}')", f"parquet_schema('{path}')"):
+        with raydb.connect() as con, pytest.raises(raydb.DatabaseError, match="encrypt"):
+            con.execute(f"SELECT * FROM {source}")
+
+
+def test_bytes_behind_the_metadata_are_damage(tmp_path):
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"a": [1]}), path)
+    data = path.read_bytes()
+    length = int.from_bytes(data[-8:-4], "little")
+    path.write_bytes(data[:-8] + b"more" + (length + 4).to_bytes(4, "little") + b"PAR1")
+    found = f"its footer has {length + 4} bytes, but the metadata in it {length}"
+    with raydb.connect() as con, pytest.raises(DataError, match=found):
+        con.execute(f"SELECT * FROM '{path}'")
+
+
+def test_int96_beyond_nanoseconds(tmp_path):
+    path = tmp_path / "t.parquet"
+    days = [dt.datetime(9999, 12, 31, 3), dt.datetime(1, 1, 1), dt.datetime(2024, 1, 1, 20), None]
+    written = pa.table({"a": pa.array(days, pa.timestamp("us"))})
+    parquet.write_table(written, path, use_deprecated_int96_timestamps=True)
+    with raydb.connect() as con:
+        found = con.execute(f"SELECT a, typeof(a) FROM '{path}'").fetchall()
+        assert found == [(day, "TIMESTAMP") for day in days]
+        assert con.execute(f"SELECT count(*) FROM '{path}' WHERE a > '3000-01-01'").fetchall() == [
+            (1,)
+        ]
+
+
+def test_a_row_larger_than_memory_limit_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"a": ["x" * 100_000_000], "b": [1]}), path, compression="zstd")
+    with raydb.connect() as con:
+        con.execute("SET memory_limit = '80MB'")
+        assert con.execute(f"SELECT b FROM '{path}'").fetchall() == [(1,)]
+        monkeypatch.setattr(parquet.ParquetFile, "iter_batches", None)
+        with pytest.raises(OperationalError, match="needs about 100"):
+            con.execute(f"SELECT a FROM '{path}'")
