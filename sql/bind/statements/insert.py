@@ -12,7 +12,7 @@ from raydb.sql.bind.binding import Binding, context_of, table_columns
 from raydb.sql.bind.query.query import bind_query, statement_binding
 from raydb.sql.bind.query.set_operation import adapting_cells
 from raydb.sql.bind.query.with_clause import with_queries
-from raydb.sql.bind.scope import Scope, table_scope
+from raydb.sql.bind.scope import Scope
 from raydb.sql.bind.statements.assignment import (
     assign,
     check_chosen,
@@ -22,7 +22,7 @@ from raydb.sql.bind.statements.assignment import (
 )
 from raydb.sql.bind.statements.constraint import bind_default
 from raydb.sql.bind.statements.generated import with_generated
-from raydb.sql.bind.statements.returning import bind_returning, own_name, written_name
+from raydb.sql.bind.statements.returning import bind_returning, written_target
 from raydb.sql.bind.statements.value import bind_value
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import name_in
@@ -75,11 +75,10 @@ def bind_insert(insert: Insert, catalog: CatalogInfo, parameters: Parameters = (
         binding = with_queries(tree, outer)
         plan = _bind_rows(tree, definition, binding)
         plan, columns = with_generated(plan, plan.columns, definition, binding)
-        name, own = (each(tree.this, insert.table) for each in (written_name, own_name))
-        scope = table_scope(name, columns, written=own)
+        if tree.args.get("returning") is None:
+            return plan
+        scope = written_target(tree.this, insert.table, catalog).scope(columns)
         returning = bind_returning(tree, scope, binding)
-    if not returning:
-        return plan
     return Project(plan, (*((column, column) for column in columns), *returning))
 
 

@@ -33,7 +33,7 @@ from raydb.sql.bind.query.from_clause import bind_from
 from raydb.sql.bind.query.query import statement_binding
 from raydb.sql.bind.query.using import bind_using, named_pairs
 from raydb.sql.bind.query.with_clause import with_queries
-from raydb.sql.bind.scope import Scope, Visible, join_scopes, merge_columns, table_scope
+from raydb.sql.bind.scope import Scope, Visible, join_scopes, merge_columns
 from raydb.sql.bind.statements.assignment import (
     assign,
     check_chosen,
@@ -42,7 +42,7 @@ from raydb.sql.bind.statements.assignment import (
 )
 from raydb.sql.bind.statements.generated import with_generated
 from raydb.sql.bind.statements.insert import bind_merged_row
-from raydb.sql.bind.statements.returning import bind_returning, own_name, written_name
+from raydb.sql.bind.statements.returning import bind_returning, written_target
 from raydb.sql.bind.statements.update_delete import bind_assignments
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import name_in
@@ -201,8 +201,7 @@ def _bind_sides(merge: Merge, definition: TableDefinition, binding: Binding) -> 
     columns = table_columns(binding.numbers, definition.schema)
     number = new_column(binding, ROW_NUMBER, pa.int32())
     target = Scan(merge.table, (*columns, number))
-    name, own_key = written_name(tree.this, merge.table), own_name(tree.this, merge.table)
-    own = table_scope(name, columns, written=own_key, row_number=number)
+    own = written_target(tree.this, merge.table, binding.catalog).scope(columns, row_number=number)
     found = bind_from(exp.From(this=tree.args["using"].copy()), [], binding)
     present = new_column(binding, "present", BOOLEAN)
     items = ((column, column) for column in found.plan.columns)

@@ -9,12 +9,14 @@ from sqlglot import exp
 from raydb.sql.bind.binding import Binding, context_of, new_column
 from raydb.sql.bind.query.output import typed
 from raydb.sql.bind.query.select_list import Item, bind_items
+from raydb.sql.bind.scope import table_scope
 from raydb.sql.parse.nodes import require_only
-from raydb.values import replace
+from raydb.values import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from raydb.planner.catalog import CatalogInfo, Place
     from raydb.planner.expressions.nodes import Column, Expression
     from raydb.sql.bind.scope import Scope, Visible
 
@@ -37,19 +39,34 @@ def bind_returning(
     return tuple((new_column(binding, name, value.type), value) for name, value in values)
 
 
-def written_name(target: exp.Expr, table: str) -> str:
-    """Return the name that a statement has for the table that it writes to, given by its key."""
-    if isinstance(target, exp.Schema):
-        target = target.this
-    alias = target.args.get("alias")
-    if alias is None:
-        return own_name(target, table)
-    require_only(alias, "this")
-    return str(alias.this.name)
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The table that a statement writes to, as the statement names it: `own` without a schema.
+
+    alias: '' where it has none; place: its database and its schema.
+    """
+
+    own: str
+    alias: str
+    place: Place
+
+    def scope(
+        self,
+        columns: Sequence[Column],
+        names: Sequence[str] = (),
+        row_number: Column | None = None,
+    ) -> Scope:
+        """Return the scope of the table; see `table_scope`."""
+        place = ("", "") if self.alias else self.place
+        return table_scope(self.alias or self.own, columns, names, self.own, place, row_number)
 
 
-def own_name(target: exp.Expr, table: str) -> str:
-    """Return the name of the table that a statement writes to: its key without a schema."""
-    if isinstance(target, exp.Schema):
-        target = target.this
-    return table[-len(target.name) :]
+def written_target(node: exp.Expr, table: str, catalog: CatalogInfo) -> Target:
+    """Return the table that a statement writes to, given by its key and how it is written."""
+    if isinstance(node, exp.Schema):
+        node = node.this
+    name = ""
+    if (alias := node.args.get("alias")) is not None:
+        require_only(alias, "this")
+        name = str(alias.this.name)
+    return Target(table[-len(node.name) :], name, catalog.relations.place_of(table))

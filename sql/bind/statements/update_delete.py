@@ -15,7 +15,7 @@ from raydb.sql.bind.expression.row_values import row_nodes
 from raydb.sql.bind.query.from_clause import bind_from
 from raydb.sql.bind.query.query import statement_binding
 from raydb.sql.bind.query.with_clause import with_queries
-from raydb.sql.bind.scope import Scope, join_scopes, table_scope
+from raydb.sql.bind.scope import Scope, join_scopes
 from raydb.sql.bind.statements.assignment import (
     assign,
     check_chosen,
@@ -25,7 +25,7 @@ from raydb.sql.bind.statements.assignment import (
 )
 from raydb.sql.bind.statements.constraint import bind_default
 from raydb.sql.bind.statements.generated import with_generated
-from raydb.sql.bind.statements.returning import bind_returning, written_name
+from raydb.sql.bind.statements.returning import Target, bind_returning, written_target
 from raydb.sql.bind.statements.value import bind_value
 from raydb.sql.parse.nodes import require_only, unsupported
 from raydb.sql.parse.reader import name_in
@@ -52,7 +52,7 @@ class Matching:
     """
 
     definition: TableDefinition
-    name: str
+    target: Target
     plan: Plan
     number: Column
     columns: tuple[Column, ...]
@@ -60,9 +60,7 @@ class Matching:
 
     def scope(self, columns: Sequence[Column]) -> Scope:
         """Return the scope in which the table's columns are those given."""
-        name = self.definition.name
-        own = table_scope(self.name, columns, written=name, row_number=self.number)
-        return join_scopes(own, self.others)
+        return join_scopes(self.target.scope(columns, row_number=self.number), self.others)
 
 
 def bind_update(update: Update, catalog: CatalogInfo, parameters: Parameters = ()) -> Plan:
@@ -116,8 +114,8 @@ def bind_matching(
         first = source.this.copy()
         joined = bind_from(exp.From(this=first), first.args.pop("joins", None) or [], binding)
         plan, others = InnerJoin((plan, joined.plan), ()), joined.scope
-    name = written_name(statement.tree.this, statement.table)
-    matching = Matching(definition, name, plan, number, columns, others)
+    target = written_target(statement.tree.this, statement.table, binding.catalog)
+    matching = Matching(definition, target, plan, number, columns, others)
     where = statement.tree.args.get("where")
     if where is None:
         return matching
@@ -145,14 +143,15 @@ def bind_assignments(
 
 
 def _assigned_pairs(node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
-    """Yield the columns and values of `a = 1` or of `(a, b) = (1, 2)`."""
+    """Yield the columns and values of `a = 1`, `(a) = 1` or `(a, b) = (1, 2)`."""
     if not isinstance(node, exp.EQ):
         raise ProgrammingError(f"SET needs column = value, not {text_of(node)}")
-    targets = row_nodes(node.this)
+    targets, values = row_nodes(node.this), row_nodes(node.expression)
+    if isinstance(node.this, exp.Paren):
+        targets, values = [node.this.this], values or [node.expression]
     if targets is None:
         yield _assigned(node.this), node.expression
         return
-    values = row_nodes(node.expression)
     if values is None:
         raise NotSupportedError(f"SET (a, b) = {text_of(node.expression)} is not supported")
     if len(values) != len(targets):

@@ -14,7 +14,7 @@ from raydb.sql.bind.expression.expression import bind_condition
 from raydb.sql.bind.query.query import statement_binding
 from raydb.sql.bind.scope import Scope, table_scope
 from raydb.sql.bind.statements.assignment import field_of, target_definition
-from raydb.sql.bind.statements.returning import own_name, written_name
+from raydb.sql.bind.statements.returning import written_target
 from raydb.sql.bind.statements.update_delete import Matching, bind_assignments, changed_rows
 from raydb.sql.parse.nodes import require_only
 from raydb.sql.parse.reader import name_in
@@ -121,10 +121,10 @@ def bind_upsert(
         scanned = (number, *(replace(column, name=name) for column, name in pairs))
         width = len(definition.schema)
         columns = table_columns(binding.numbers, definition.schema)
-        name = written_name(tree.this, insert.table)
+        written = written_target(tree.this, insert.table, catalog)
         old, new = scanned[1 : 1 + width], scanned[1 + width :]
         names = definition.schema.names
-        own = table_scope(name, old, names, written=own_name(tree.this, insert.table))
+        own = written.scope(old, names)
         excluded = table_scope(EXCLUDED, new, names)
         # Without a qualifier a name means the row that is there.
         scope = Scope(own.tables + excluded.tables, own.visible)
@@ -136,5 +136,5 @@ def bind_upsert(
                 plan = Filter(plan, bind_condition(where.this, context_of(binding, scope, "WHERE")))
             values = bind_assignments(clause.expressions, definition, scope, binding)
         values = {**dict(zip(names, old, strict=True)), **values}
-        matching = Matching(definition, name, plan, number, columns, Scope())
+        matching = Matching(definition, written, plan, number, columns, Scope())
         return changed_rows(matching, values, tree, binding)
