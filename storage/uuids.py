@@ -8,8 +8,7 @@ import uuid
 import pyarrow as pa
 
 UUID = pa.binary(16)
-_DIGITS = r"([0-9a-fA-F]{%s})"
-_WRITTEN = re.compile(r"\{?" + "-?".join(_DIGITS % count for count in (8, 4, 4, 4, 12)) + r"\}?")
+_WRITTEN = re.compile(r"\{?" + "-?".join(["([0-9a-fA-F]{4})"] * 8) + r"\}?")
 
 
 def uuid_texts(array: pa.Array) -> pa.Array:
@@ -20,7 +19,9 @@ def uuid_texts(array: pa.Array) -> pa.Array:
 
 
 def uuids_of(texts: pa.Array) -> pa.Array:
-    """Return the UUIDs of texts in hexadecimal, with hyphens and braces or without.
+    """Return the UUIDs of texts in hexadecimal, with braces and hyphens or without.
+
+    A hyphen may be behind any four digits, as in PostgreSQL and DuckDB.
 
     Raises pa.ArrowInvalid for a text that is none.
     """

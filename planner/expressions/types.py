@@ -234,7 +234,13 @@ def closed(data_type: pa.DataType) -> pa.DataType:
 def _common_struct_type(
     left: pa.DataType, right: pa.DataType, most_digits: int
 ) -> pa.DataType | None:
-    """Return the struct of the fields of both, each of the type that is common."""
+    """Return the struct of the fields of both, each of the type that is common.
+
+    A row has its fields by their places, so it takes the names of the other.
+    """
+    if len(left) == len(right) and is_row(left) != is_row(right):
+        left, right = (right, left) if is_row(left) else (left, right)
+        right = pa.struct([each.with_name(own.name) for own, each in zip(left, right, strict=True)])
     fields = {field.name: field.type for field in left}
     for field in right:
         both = common_type(fields.get(field.name, field.type), field.type, most_digits)
@@ -299,6 +305,8 @@ def can_cast(source: pa.DataType, target: pa.DataType) -> bool:
     if BIT in (source, target):
         other = target if source == BIT else source
         return other == BLOB or is_integer(other)
+    if {source, target} == {UUID, BLOB}:
+        return True
     if target == TIMETZ and source in (TIME, TIMESTAMPTZ):
         return True
     if source == TIMETZ:

@@ -50,3 +50,14 @@ SELECT a.n FROM t a JOIN t b USING (id) WHERE b.n = 2;
 SELECT id IN ('f0000000-0000-0000-0000-000000000000'), n FROM t WHERE n BETWEEN 2 AND 3 ORDER BY n;
 -- true | 2
 -- false | 3
+
+-- A hyphen may be behind any four digits; the 16 bytes are a UUID too.
+SELECT '1234-5678-9abc-def0-1234-5678-9abc-def0'::UUID::VARCHAR AS a, x'123456789abcdef0123456789abcdef0'::UUID::VARCHAR AS b,
+    '12345678-9abc-def0-1234-56789abcdef0'::UUID::BLOB AS c, TRY_CAST(x'12' AS UUID) AS d;
+-- '12345678-9abc-def0-1234-56789abcdef0' | '12345678-9abc-def0-1234-56789abcdef0' | b'\x124Vx\x9a\xbc\xde\xf0\x124Vx\x9a\xbc\xde\xf0' | NULL
+
+SELECT x'1234'::UUID;
+-- error: DataError: \x1234 is out of range for UUID
+
+SELECT '123-45678-9abc-def0-1234-56789abcdef0'::UUID;
+-- error: DataError: '123-45678-9abc-def0-1234-56789abcdef0' is not a valid UUID (line 1, column 8)

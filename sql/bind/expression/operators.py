@@ -108,21 +108,24 @@ def _comparison(node: exp.Expr, context: Context) -> Expression:
     match right:
         case exp.Any() | exp.All():
             require_only(right, "this")
-            every = isinstance(right, exp.All)
-            query = query_in(right.this)
-            if query is not None:
-                return (bind_all if every else bind_any)(function, left, query, context)
-            compare_each = quantified.compare_all if every else quantified.compare_any
-            return compare_each(function, left, bind_expression(right.this, context))
+            return _quantified(function, left, right.this, isinstance(right, exp.All), context)
         case exp.Anonymous(expressions=[values]) if right.name.upper() in ("ALL", "SOME"):
-            compare_each = (
-                quantified.compare_all if right.name.upper() == "ALL" else quantified.compare_any
-            )
-            return compare_each(function, left, bind_expression(values, context))
+            return _quantified(function, left, values, right.name.upper() == "ALL", context)
         case exp.Subquery() if len(left) > 1:
             return bind_row_subquery(function, left, right, context)
         case _:
             return row_values.compare_rows(function, left, _row(right, context))
+
+
+def _quantified(
+    function: str, left: list[Expression], values: exp.Expr, every: bool, context: Context
+) -> Expression:
+    """Return the comparison with some row of a query or some element of a list, or with every."""
+    query = query_in(values)
+    if query is not None:
+        return (bind_all if every else bind_any)(function, left, query, context)
+    compare_each = quantified.compare_all if every else quantified.compare_any
+    return compare_each(function, left, bind_expression(values, context))
 
 
 def _row(node: exp.Expr, context: Context) -> list[Expression]:

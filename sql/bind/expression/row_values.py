@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from raydb.errors import ProgrammingError
+from raydb.planner.expressions.functions.nested.structs import row_of
+from raydb.planner.expressions.types import is_struct
 from raydb.planner.expressions.typing_rules import compare, is_distinct, logical
 from raydb.sql.parse.nodes import require_only
 
@@ -39,8 +41,10 @@ def compare_rows(
 
     (a, b) = (c, d)   ->  a = c AND b = d
     (a, b) < (c, d)   ->  a < c OR (a = c AND b < d)
+
+    Beside one struct a row is a struct too.
     """
-    _require_same_width(left, right)
+    left, right = _paired(left, right)
     if len(left) == 1:
         return compare(function, left[0], right[0])
     pairs = list(zip(left, right, strict=True))
@@ -55,13 +59,24 @@ def compare_rows(
 
 def rows_are_distinct(left: Sequence[Expression], right: Sequence[Expression]) -> Expression:
     """Return whether two rows are distinct in some column, where NULL equals NULL."""
-    _require_same_width(left, right)
+    left, right = _paired(left, right)
     parts = [is_distinct(*pair) for pair in zip(left, right, strict=True)]
     return parts[0] if len(parts) == 1 else logical("or", parts)
 
 
-def _require_same_width(left: Sequence[Expression], right: Sequence[Expression]) -> None:
+def beside(values: Sequence[Expression], others: Sequence[Expression]) -> Sequence[Expression]:
+    """Return the values of a row, as one struct where they stand beside one."""
+    if len(others) != 1 or not is_struct(others[0].type):
+        return values
+    return [row_of(values)] if len(values) == len(others[0].type) > 1 else values
+
+
+def _paired(
+    left: Sequence[Expression], right: Sequence[Expression]
+) -> tuple[Sequence[Expression], Sequence[Expression]]:
+    left, right = beside(left, right), beside(right, left)
     if len(left) != len(right):
         raise ProgrammingError(
             f"a row of {len(left)} values cannot be compared with one of {len(right)}"
         )
+    return left, right

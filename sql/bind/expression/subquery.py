@@ -54,9 +54,16 @@ OPPOSITES = {
 def query_in(node: exp.Expr) -> exp.Expr | None:
     """Return the query that a node is or has in parentheses, or None if it is no query."""
     inner = node
-    while isinstance(inner, exp.Paren):
+    while isinstance(inner, exp.Paren) or _holds_values(inner):
         inner = inner.this
     return inner if isinstance(inner, exp.Query | exp.Values) else None
+
+
+def _holds_values(node: exp.Expr) -> bool:
+    """Say whether a node is `(VALUES ...)` and nothing more."""
+    if not isinstance(node, exp.Subquery) or not isinstance(node.this, exp.Values):
+        return False
+    return not any(value for name, value in node.args.items() if name != "this")
 
 
 def bind_scalar_subquery(node: exp.Expr, context: Context) -> Expression:
@@ -96,6 +103,7 @@ def bind_any(
     """Return whether a comparison holds for some row of a query: `x = ANY (...)`, `x IN (...)`."""
     plan, arguments = _bind(node, context)
     columns = plan.columns
+    operands = row_values.beside(operands, columns)
     if len(columns) != len(operands):
         raise ProgrammingError(
             f"the subquery has {len(columns)} columns, but is compared with {len(operands)}"
