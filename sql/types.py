@@ -134,6 +134,8 @@ def data_type_of(node: exp.DataType) -> pa.DataType:
     of range.
     """
     kind = node.this
+    if isinstance(kind, exp.Interval):  # INTERVAL DAY TO SECOND: a value may have other fields too
+        kind = _DType.INTERVAL
     if node.args.get("collate") is not None:
         raise NotSupportedError("COLLATE in a type is not supported: it goes behind the value")
     if (system := _SYSTEM_TYPES.get(system_type(node))) is not None:

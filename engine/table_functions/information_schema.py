@@ -239,10 +239,11 @@ def _table_constraints(call: FunctionCall) -> Iterator[Row]:
             case Check():
                 kind = "CHECK"
         schema, table = _split(call, CATALOG, definition.name)
-        yield CATALOG, schema, name, CATALOG, schema, table, kind, "NO", "NO"
+        distinct = "YES" if kind == "UNIQUE" else None
+        yield CATALOG, schema, name, CATALOG, schema, table, kind, "NO", "NO", "YES", distinct
     for whole, _, name in _not_null(call):
         schema, table = _split(call, CATALOG, whole)
-        yield CATALOG, schema, name, CATALOG, schema, table, "CHECK", "NO", "NO"
+        yield CATALOG, schema, name, CATALOG, schema, table, "CHECK", "NO", "NO", "YES", None
 
 
 def _not_null(call: FunctionCall) -> Iterator[tuple[str, str, str]]:
@@ -362,7 +363,8 @@ INFORMATION_SCHEMA = (
     ),
     InformationTable(
         "table_constraints",
-        f"{_CONSTRAINT} {_TABLE} constraint_type is_deferrable initially_deferred",
+        f"{_CONSTRAINT} {_TABLE} constraint_type is_deferrable initially_deferred"
+        " enforced nulls_distinct",
         _table_constraints,
     ),
     InformationTable(

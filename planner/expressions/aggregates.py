@@ -28,6 +28,7 @@ from raydb.planner.expressions.types import (
     HUGEINT,
     INTEGER,
     TEXT,
+    TIME,
     TIMESTAMP,
     TIMESTAMP_NS,
     TIMESTAMPTZ,
@@ -183,9 +184,9 @@ def _median(name: str, argument: Expression) -> AggregateCall:
 
 def _quantile_cont(name: str, argument: Expression, fraction: Expression) -> AggregateCall:
     argument, kind = typed(argument, DOUBLE), DOUBLE
-    if is_moment(argument.type):
-        kind = argument.type if argument.type in (TIMESTAMPTZ, TIMESTAMP_NS) else TIMESTAMP
-        argument = cast(argument, kind)
+    if is_moment(argument.type) or argument.type == TIME:
+        keeps = argument.type in (TIMESTAMPTZ, TIMESTAMP_NS, TIME)
+        argument = cast(argument, kind := argument.type if keeps else TIMESTAMP)
     else:
         require_number(name, argument)
     return AggregateCall("quantile_cont", (argument, _fraction(name, fraction)), kind)

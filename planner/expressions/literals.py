@@ -309,10 +309,10 @@ def list_literal(elements: Sequence[Literal], data_type: pa.DataType) -> Literal
 
 
 def _convert_number(value: int | float | decimal.Decimal, data_type: pa.DataType) -> Literal | None:
-    if data_type == pa.float64():
-        return Literal(float(value), data_type)
-    if data_type == pa.float32():
-        return _convert_to_real(float(value))
+    if is_float(data_type):
+        # Python's decimals have a negative zero; those of SQL do not.
+        number = value if isinstance(value, float) else float(value) + 0.0
+        return Literal(number, data_type) if data_type == pa.float64() else _convert_to_real(number)
     if is_integer(data_type):
         whole = int(value) if math.isfinite(value) else None
         same = whole is not None and whole == value and fits_integer(whole, data_type)

@@ -34,6 +34,10 @@ _OWN_TABLES = _TABLES.format(
     "table_catalog = current_database() AND table_schema IN (current_schema(), 'main')"
     " OR table_catalog = 'temp'"
 )
+_TABLES_FROM = (
+    f"({_TABLES}) UNION ALL SELECT error({{}})"  # noqa: S608  (of a constant)
+    " FROM information_schema.schemata WHERE {} HAVING count(*) = 0"
+)
 _DATABASES = (
     "SELECT database_name FROM duckdb_databases() WHERE NOT internal ORDER BY database_name"
 )
@@ -125,6 +129,9 @@ def _text(inner: Sequence[Token]) -> str | None:
     if key[:2] not in (("TABLES", "FROM"), ("TABLES", "IN")):
         return _QUERIES.get(key)
     names = ", ".join(exp.Literal.string(each.text.lower()).sql() for each in inner[2::2])
-    found = "lower(table_catalog), lower(table_schema)"
-    inside = f"({names}) = ({found})" if len(inner) > 3 else f"{names} IN ({found})"
-    return _TABLES.format(inside)
+    operator = "=" if len(inner) > 3 else "IN"
+    there = f"({names}) {operator} (lower(table_catalog), lower(table_schema))"
+    known = f"({names}) {operator} (lower(catalog_name), lower(schema_name))"
+    written = ".".join(each.text for each in inner[2::2])
+    unknown = exp.Literal.string(f"schema '{written}' does not exist").sql()
+    return _TABLES_FROM.format(there, unknown, known)

@@ -76,6 +76,7 @@ def _writers() -> dict[type[exp.Expr], Callable[..., str]]:
         exp.Match: lambda generator, node: generator.binary(node, "<+>"),
         exp.NestedJSONSelect: lambda generator, node: generator.binary(node, "<~>"),
         exp.Placeholder: lambda _, node: f":{node.name}",
+        exp.DataType: _type_text,
         exp.Interval: _interval_text,
         # What PostgreSQL does not have.
         exp.IntDiv: lambda generator, node: generator.binary(node, "//"),
@@ -90,6 +91,12 @@ def _writers() -> dict[type[exp.Expr], Callable[..., str]]:
         exp.Struct: _struct_text,
         exp.Map: _map_text,
     }
+
+
+def _type_text(generator: PostgresGenerator, node: exp.DataType) -> str:
+    """Return a type; PostgreSQL's smallest integer is SMALLINT."""
+    is_smallest = node.this is exp.DType.TINYINT
+    return "TINYINT" if is_smallest else generator.datatype_sql(node)
 
 
 def _interval_text(generator: PostgresGenerator, node: exp.Expr) -> str:

@@ -128,3 +128,12 @@ UPDATE reals SET f = 1e39;
 -- error: DataError: 1e+39 is out of range for REAL
 SELECT * FROM reals WHERE f > 1e300;
 -- inf | (9.999999680285692e+37, nan)
+
+-- A decimal has no negative zero, a DOUBLE has one.
+SELECT CAST(-0.0 AS DOUBLE) AS a, CAST('-0.0' AS DOUBLE) AS b, CAST('-0.0'::DECIMAL(2, 1) AS DOUBLE) AS c, -0e0 AS d;
+-- 0.0 | -0.0 | 0.0 | -0.0
+
+-- A column is called as its type is written.
+DESCRIBE SELECT 4::TINYINT, 4::SMALLINT;
+-- 'CAST(4 AS SMALLINT)' | 'SMALLINT' | 'YES' | NULL | NULL | NULL
+-- 'CAST(4 AS TINYINT)' | 'TINYINT' | 'YES' | NULL | NULL | NULL

@@ -93,3 +93,11 @@ CREATE INDEX ON t (c);
 -- error: ProgrammingError: syntax error at line 1, column 14: unexpected 'ON', expected the name of an index
 SELECT * FROM indexes(1);
 -- error: ProgrammingError: indexes() takes no arguments, not 1 (line 1, column 15)
+
+-- Where NULLs stand in the order of an index matters to no query.
+CREATE TABLE sorted (a INTEGER, b INTEGER);
+
+CREATE INDEX sorted_a ON sorted (a NULLS FIRST, b DESC NULLS LAST);
+
+CREATE INDEX sorted_b ON sorted (a NULLS);
+-- error: ProgrammingError: syntax error at line 1, column 41: the statement ends too early, expected FIRST or LAST

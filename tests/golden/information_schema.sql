@@ -160,3 +160,12 @@ SELECT table_name, column_name, constraint_name FROM information_schema.constrai
 -- 'shop' | 'nation' | 'shop_key'
 -- 'nation' | 'name' | 'shop_name_fkey'
 -- 'nation' | 'id' | 'shop_nation_fkey'
+
+CREATE TABLE constrained (a INTEGER PRIMARY KEY, b INTEGER UNIQUE, CHECK (b > 0));
+
+SELECT constraint_type, enforced, nulls_distinct FROM information_schema.table_constraints
+  WHERE table_name = 'constrained' ORDER BY constraint_type, constraint_name;
+-- 'CHECK' | 'YES' | NULL
+-- 'CHECK' | 'YES' | NULL
+-- 'PRIMARY KEY' | 'YES' | NULL
+-- 'UNIQUE' | 'YES' | 'YES'

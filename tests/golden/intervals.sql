@@ -154,3 +154,7 @@ SELECT id FROM stored.t WHERE i = INTERVAL '1 day' ORDER BY id;
 
 SELECT id FROM stored.t WHERE i < INTERVAL '1 hour';
 -- 3
+
+-- The fields of a type say nothing: a value may have others, as in DuckDB.
+SELECT CAST('2' AS INTERVAL SECOND) AS a, '1 day 02:00'::INTERVAL DAY TO SECOND AS b, typeof(NULL::INTERVAL YEAR TO MONTH) AS c;
+-- datetime.timedelta(seconds=2) | datetime.timedelta(days=1, seconds=7200) | 'INTERVAL'

@@ -318,3 +318,7 @@ SELECT list_resize([1], -1);
 
 SELECT list_aggregate([1, NULL, 3], 'count'), list_aggregate([1, NULL], 'last'), list_aggr([5, 6], 'first');
 -- 2 | NULL | 5
+
+-- What is looked for in a NULL tells what it would hold.
+SELECT list_contains(NULL, 'a') AS a, list_position(NULL, 'a') AS b, list_contains(NULL, NULL) AS c;
+-- NULL | NULL | NULL

@@ -98,3 +98,13 @@ SELECT mode(x ORDER BY x DESC) FROM range(2) t (x);
 
 SELECT count(), count() FILTER (WHERE x > 1) FROM range(3) t (x);
 -- 3 | 1
+
+-- Between two times lies a time.
+SELECT median(x), quantile_cont(x, 0.25), quantile_cont(x, [0, 1]), percentile_cont(0.75) WITHIN GROUP (ORDER BY x DESC)
+  FROM (VALUES (TIME '10:00'), (TIME '11:00'), (NULL)) AS t (x);
+-- datetime.time(10, 30) | datetime.time(10, 15) | [datetime.time(10, 0), datetime.time(11, 0)] | datetime.time(10, 15)
+
+SELECT x, median(x) OVER (ORDER BY x) FROM (VALUES (TIME '10:00'), (TIME '10:00:00.000001'), (TIME '23:59:59.999999')) AS t (x) ORDER BY x;
+-- datetime.time(10, 0) | datetime.time(10, 0)
+-- datetime.time(10, 0, 0, 1) | datetime.time(10, 0)
+-- datetime.time(23, 59, 59, 999999) | datetime.time(10, 0, 0, 1)

@@ -81,3 +81,9 @@ FROM (SUMMARIZE 'nothing.csv');
 -- error: OperationalError: file 'nothing.csv' does not exist
 SELECT 1, ('show' 'a');
 -- 1 | 'showa'
+
+SELECT * FROM (SHOW TABLES FROM nowhere);
+-- error: DataError: schema 'nowhere' does not exist
+
+SELECT * FROM (SHOW TABLES FROM nowhere.main);
+-- error: DataError: schema 'nowhere.main' does not exist

@@ -34,7 +34,10 @@ SELECT id, x FROM t LEFT JOIN unnest(l) AS u (x) ON true;
 -- 4 | 7
 -- 4 | NULL
 SELECT id, x FROM t LEFT JOIN unnest(l) AS u (x) ON x > 1;
--- error: NotSupportedError: LEFT JOIN unnest() needs ON true; WHERE filters its rows
+-- 1 | 2
+-- 2 | NULL
+-- 3 | NULL
+-- 4 | 7
 SELECT id, x FROM t RIGHT JOIN unnest(l) AS u (x) ON true;
 -- error: ProgrammingError: 'l' is not visible in the right side of a RIGHT JOIN; only an inner or a LEFT JOIN has a row for it (line 1, column 39)
 
@@ -184,3 +187,13 @@ SELECT unnest([[[1, 2]]], max_depth := -1);
 
 SELECT unnest([1], max_depth := 0);
 -- error: ProgrammingError: unnest() takes a list here, and recursive := true or max_depth := a number (line 1, column 8)
+
+-- A LEFT JOIN keeps the rows whose lists have no element that its condition holds for.
+SELECT k, x FROM (VALUES (1, [1, 5]), (2, [2]), (3, NULL)) AS t (k, a) LEFT JOIN unnest(a) AS u (x) ON x > k + 1 ORDER BY k;
+-- 1 | 5
+-- 2 | NULL
+-- 3 | NULL
+
+SELECT k, x, n FROM (VALUES (1, [1, 5]), (2, [2])) AS t (k, a) LEFT JOIN unnest(a) WITH ORDINALITY AS u (x, n) ON x > 3 ORDER BY k;
+-- 1 | 5 | 2
+-- 2 | NULL | NULL

@@ -76,3 +76,9 @@ UNPIVOT nothing ON jan;
 UNPIVOT (SELECT 1 AS "Jan", 2 AS feb) ON jan, FEB;
 -- 'Jan' | 1
 -- 'feb' | 2
+
+SELECT * FROM (SELECT 1 AS a, 2 AS b, 3 AS c) UNPIVOT ((x, y) FOR (m, n) IN ((a, b), (b, c)));
+-- error: NotSupportedError: UNPIVOT with several names in FOR is not supported (line 1, column 23)
+
+SELECT * FROM (SELECT 1 AS a, 2 AS b, 3 AS c) UNPIVOT ((x, y) FOR m IN ((a, b) AS ('one', 'two'), (b, c)));
+-- error: NotSupportedError: UNPIVOT with several names behind AS is not supported (line 1, column 23)

@@ -97,7 +97,7 @@ def between(
     """Return values that lie by a share between others, NULL where a group has nothing."""
     if call.function == "quantile_disc":
         return canonical_floats(pc.if_else(pa.array(nothing), pa.scalar(None, lows.type), lows))
-    if pt.is_timestamp(lows.type):
+    if pt.is_timestamp(lows.type) or pt.is_time64(lows.type):
         low, high = (each.view(pa.int64()).fill_null(0).to_numpy() for each in (lows, highs))
         rises = high >= low
         # Moments may be up to 2**64 - 1 apart.

@@ -302,7 +302,7 @@ def _unknown_function(name: str) -> Error:
     if schema:
         known = [each.rpartition(".")[2] for each in TABLE_FUNCTIONS if "." in each]
         return ProgrammingError(f"table '{name}' does not exist{did_you_mean(table, known)}")
-    near = did_you_mean(name, TABLE_FUNCTIONS)
+    near = did_you_mean(name, (each for each in TABLE_FUNCTIONS if each != name))
     return NotSupportedError(f"the table function {name}() is not supported{near}")
 
 
@@ -366,7 +366,8 @@ def _bind_join(
     if kind in ("SEMI", "ANTI"):
         semi: Literal["semi", "anti"] = "semi" if kind == "SEMI" else "anti"
         return Source(SemiJoin(semi, left.plan, right.plan, tuple(conditions)), left.scope)
-    if arguments and isinstance(right.plan, Unnest):
+    is_filtered = bool(conditions) and side == "LEFT"
+    if arguments and isinstance(right.plan, Unnest) and not is_filtered:
         return Source(_unnest_beside(left, right.plan, arguments, side, conditions), scope)
     if arguments and isinstance(right.plan, Search) and right.plan.function.every_row:
         return Source(_search_beside(left, right.plan, arguments, side, conditions), scope)
@@ -390,8 +391,6 @@ def _unnest_beside(
     given = dict(arguments)
     items = tuple((column, substitute(each, given)) for column, each in unnest.items)
     plan: Plan = replace(unnest, source=left.plan, items=items, keep=side == "LEFT")
-    if conditions and side == "LEFT":
-        raise NotSupportedError("LEFT JOIN unnest() needs ON true; WHERE filters its rows")
     for condition in conditions:
         plan = Filter(plan, condition)
     return plan

@@ -128,6 +128,8 @@ def _unpivoted(source: exp.Expr, pivot: exp.Expr, scope: Scope) -> exp.Select:
     if fields:
         if len(fields) > 1:
             raise NotSupportedError("UNPIVOT with several FOR is not supported")
+        if isinstance(fields[0].this, exp.Tuple):
+            raise NotSupportedError("UNPIVOT with several names in FOR is not supported")
         name, entries = fields[0].this.name, fields[0].expressions
         (held,) = pivot.expressions
         values = [each.name for each in (held.expressions or [held])]
@@ -175,6 +177,8 @@ def _columns(entry: exp.Expr, scope: Scope) -> Iterable[tuple[str, list[exp.Expr
     alias = entry.args.get("alias")
     known = {fold(each.name): each.name for each in scope.visible}
     names = (known.get(fold(each.name), each.name) or text_of(each) for each in held)
+    if isinstance(alias, exp.Tuple):
+        raise NotSupportedError("UNPIVOT with several names behind AS is not supported")
     yield (alias.name if alias else "_".join(names)), held
 
 

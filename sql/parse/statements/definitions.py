@@ -208,7 +208,11 @@ def _create_index(reader: TokenReader, *, unique: bool) -> ast.CreateIndex:
             metric = _CLASSES[operators]
         if inside.at_any("("):
             raise NotSupportedError("an index of an expression is not supported")
-        return column, inside.accept_any("ASC", "DESC") == "DESC"
+        descending = inside.accept_any("ASC", "DESC") == "DESC"
+        # Where NULLs stand in the order matters to nobody who looks a value up.
+        if inside.accept("NULLS") and inside.accept_any("FIRST", "LAST") is None:
+            raise inside.error("FIRST or LAST")
+        return column, descending
 
     columns, descending = zip(*inside.separated(read_column), strict=True)
     inside.finish()

@@ -308,7 +308,7 @@ def _hits(array: pa.Array, wanted: pa.Array) -> tuple[Lists, NDArray[np.bool_], 
 def _bind_search(
     function: str, kind: pa.DataType, name: str, operand: Expression, wanted: Expression
 ) -> Expression:
-    operand = require_list(f"{name}()", operand)
+    operand = require_list(f"{name}()", typed(operand, pa.list_(wanted.type)))
     # A constant adapts to the elements: NULL stands for them.
     element, wanted = comparable(element_of(operand), wanted)
     return Call(function, (cast(operand, pa.list_(element.type)), wanted), kind)
