@@ -17,6 +17,7 @@ import pyarrow as pa
 from raydb.engine.api.transaction import whole
 from raydb.engine.serve.catalog import quoted
 from raydb.errors import ProgrammingError
+from raydb.planner.catalog import MAIN, TEMP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +44,8 @@ def ingest(
 
     Raises ProgrammingError for a table that is there, or not, against what the message says.
     """
-    table = _path(message)
+    is_temporary = bool(message.number(5))
+    table = _path(connection, message, is_temporary=is_temporary)
     definition = message.message(1)
     blocks = _blocks(reader)
     first = next(blocks, reader.schema.empty_table())
@@ -56,7 +58,7 @@ def ingest(
             raise ProgrammingError(f"table '{message.text(2)}' does not exist")
         if not is_there or how == _REPLACE:
             create = "CREATE OR REPLACE" if is_there else "CREATE"
-            temporary = " TEMPORARY" if message.number(5) else ""
+            temporary = " TEMPORARY" if is_temporary else ""
             text = f"{create}{temporary} TABLE {table} AS FROM {quoted(_ROWS)} LIMIT 0"
             connection._run_on(text, _ROWS, first)  # noqa: SLF001
         columns = ", ".join(map(quoted, first.column_names))
@@ -68,12 +70,21 @@ def ingest(
     return row_count
 
 
-def _path(message: Message) -> str:
-    """Return the name of the table, with its schema and catalog where they were given."""
+def _path(connection: Connection, message: Message, *, is_temporary: bool) -> str:
+    """Return the name of the table with its catalog and schema: those in use if none are given.
+
+    A temporary table may have the name of another one, which a bare name would not find.
+    """
     catalog, schema, table = message.text(4), message.text(3), message.text(2)
-    if catalog and not schema:
-        schema = "main"
-    return ".".join(quoted(name) for name in (catalog, schema, table) if name)
+    if is_temporary:
+        catalog, schema = TEMP, MAIN
+    elif catalog:
+        schema = schema or MAIN
+    else:
+        used = connection._run("SELECT current_database(), current_schema()", ())  # noqa: SLF001
+        ((catalog, used_schema),) = used.python_rows()
+        schema = schema or used_schema
+    return ".".join(map(quoted, (catalog, schema, table)))
 
 
 def _is_there(connection: Connection, table: str) -> bool:

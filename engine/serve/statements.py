@@ -6,14 +6,20 @@ joins or aggregates them. Any other text runs at once.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from raydb import sql
-from raydb.errors import Error, ProgrammingError
+from raydb.errors import DataError, Error, ProgrammingError
+from raydb.planner.expressions.casts.cast import literal_value
+from raydb.planner.expressions.nodes import Literal
 from raydb.sql import ast
+from raydb.storage.formats.arrow.sql_types import sql_type
+from raydb.storage.formats.cast_columns import cast_column
+from raydb.storage.nested import leaf_types
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -79,7 +85,7 @@ class Prepared:
             raise ProgrammingError(
                 f"the statement has {_counted(len(self.names))}, but {rows.num_columns} were given"
             )
-        columns = [column.to_pylist() for column in rows.columns]
+        columns = [_values(*each) for each in zip(rows.column_names, rows.columns, strict=True)]
         if is_named:
             folded = [name.lower() for name in rows.column_names]
             if sorted(folded) != sorted(map(str.lower, self.names)):
@@ -90,6 +96,21 @@ class Prepared:
             found = zip(*columns, strict=True)
             return [dict(zip(rows.column_names, row, strict=True)) for row in found]
         return list(zip(*columns, strict=True)) if columns else [()] * max(rows.num_rows, 1)
+
+
+def _values(name: str, column: pa.ChunkedArray) -> list[object]:
+    """Return the values of a parameter. Raises DataError for one that is none of RayDB."""
+    if all(getattr(leaf, "unit", "") != "ns" for leaf in leaf_types(column.type)):
+        # Python has fewer years, and not all zones.
+        with suppress(LookupError, OverflowError, ValueError):
+            values: list[object] = column.to_pylist()
+            return values
+    kind = sql_type(column.type)
+    column = cast_column("the parameters", pa.field(name, kind), column)
+    try:
+        return [Literal(literal_value(each), kind) if each.is_valid else None for each in column]
+    except UnicodeDecodeError:
+        raise DataError(f"parameter {name} has a text that is no UTF-8") from None
 
 
 def prepare(connection: Connection, text: str, transaction: bytes) -> Prepared:

@@ -132,3 +132,40 @@ def test_an_error_of_any_length_arrives(cursor):
 def test_uuids_are_uuids(cursor):
     table = cursor.execute("SELECT uuid() AS u").fetch_arrow_table()
     assert isinstance(table["u"][0].as_py(), uuid.UUID)
+
+
+def test_parameters_that_python_does_not_have(connect):
+    moment = 253_402_300_799_999_999  # the last microsecond of the year 9999
+    given = pa.record_batch(
+        [
+            pa.array([1_684_158_330_123_456_789], pa.timestamp("ns")),
+            pa.array([moment], pa.timestamp("us", "Asia/Tokyo")),
+            pa.array([moment + 1], pa.timestamp("us")),
+            pa.array([[moment + 1, None]], pa.list_(pa.timestamp("us", "UTC"))),
+            pa.array([None], pa.timestamp("ns")),
+        ],
+        names=list("12345"),
+    )
+    with connect().cursor() as cursor:
+        cursor.execute("SET timezone = 'UTC'")
+        cursor.execute("SELECT " + ", ".join(f"${n}::VARCHAR" for n in range(1, 6)), given)
+        assert cursor.fetchone() == (
+            "2023-05-15 13:45:30.123456789",
+            "9999-12-31 23:59:59.999999+00",
+            "10000-01-01 00:00:00",
+            "['10000-01-01 00:00:00+00', NULL]",
+            None,
+        )
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (pa.array([1], pa.time64("ns")), "'00:00:00.000000001' has nanoseconds"),
+        (pa.array([1], pa.timestamp("ns", "UTC")), "has nanoseconds"),
+        (pa.array([b"\xff"]).view(pa.string()), "parameter 1 has a text that is no UTF-8"),
+    ],
+)
+def test_parameters_that_are_no_values(connect, given, message):
+    with connect().cursor() as cursor, pytest.raises(manager.Error, match=message):
+        cursor.execute("SELECT ?", pa.record_batch([given], names=["1"])).fetchall()

@@ -202,6 +202,15 @@ def test_ingest(base, connect):
         assert cursor.adbc_ingest("empty", table.to_batches()[0].slice(0, 0), mode="create") == 0
         cursor.adbc_ingest("t", table, mode="create", temporary=True)
         assert cursor.execute("SELECT count(*) FROM t").fetchone() == (3,)
+        assert cursor.adbc_ingest("t", table.slice(1), mode="create") == 2
+        assert cursor.adbc_ingest("t", table, mode="append", temporary=True) == 3
+        assert cursor.execute("SELECT count(*) FROM temp.t").fetchone() == (6,)
+        cursor.execute("CREATE SCHEMA side")
+        cursor.execute("SET schema = 'side'")
+        cursor.adbc_ingest("t", table, mode="create")
+        cursor.adbc_ingest("t", table, mode="append", db_schema_name="main")
+    assert base.execute("SELECT count(*) FROM main.t").fetchone() == (5,)
+    assert base.execute("SELECT count(*) FROM side.t").fetchone() == (3,)
     assert base.execute("FROM new").fetchall() == [(1, "x"), (2, None), (None, "é")] * 2
     assert base.execute("FROM other").fetchall() == [(1, "x")]
     assert base.execute("SELECT * FROM empty").fetchall() == []
