@@ -131,7 +131,7 @@ def run_plan(plan: PhysicalPlan, sources: Sources) -> pa.Table:
     try:
         return sources.rows_of(plan, plan.columns).table()
     except (MemoryError, pa.ArrowException) as error:
-        raise _failure(error) from error
+        raise failure(error) from error
 
 
 def stream_plan(plan: PhysicalPlan, sources: Sources) -> Iterator[Relation]:
@@ -143,11 +143,11 @@ def stream_plan(plan: PhysicalPlan, sources: Sources) -> Iterator[Relation]:
         for rows in blocks_of(plan, frozenset(plan.columns), sources):
             yield rows.select(plan.columns)
     except (MemoryError, pa.ArrowException) as error:
-        raise _failure(error) from error
+        raise failure(error) from error
 
 
-def _failure(error: Exception) -> Error:
-    """Return what Arrow or Python raises while a plan runs as an error of PEP 249."""
+def failure(error: Exception) -> Error:
+    """Return what Arrow or Python raises while a plan is made or runs as an error of PEP 249."""
     if isinstance(error, MemoryError):
         return OperationalError("there is not enough memory to run the statement")
     if isinstance(error, pa.ArrowCapacityError):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+import pyarrow as pa
+
 from raydb import sql
+from raydb.engine.operators.run import failure
 from raydb.errors import DataError, NotSupportedError, OperationalError, ProgrammingError
 from raydb.sql import ast
 from raydb.storage.formats import text_part
@@ -13,8 +16,6 @@ from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import pyarrow as pa
 
     from raydb.engine.context.statement_context import StatementContext
 
@@ -45,7 +46,7 @@ def settled(statement: Statement, context: StatementContext) -> Statement:
 
 
 class NamingErrors:
-    """Lets errors about a text tell the place, and what the system refuses be OperationalError.
+    """Lets errors about a text tell the place, and others than ours be those of PEP 249.
 
     Modules that are imported late need descriptors. What is nested too deeply is refused beside:
     what binds may still be too deep for the planner, such as a chain of many views.
@@ -70,6 +71,8 @@ class NamingErrors:
             raise OperationalError(
                 f"the system refused what the statement needs: {error}"
             ) from error
+        elif isinstance(error, MemoryError | pa.ArrowException):
+            raise failure(error) from error
 
 
 def again_where_due(run: Callable[[StatementContext], T], context: StatementContext) -> T:

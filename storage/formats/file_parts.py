@@ -196,13 +196,14 @@ class CastPart(Part):
         field = self._field(name)
         if name not in self.found.names:
             return self._absent(field, len(row_numbers))
-        taken = self.part.take(self._own_name(name), row_numbers)
-        if field.type == self.found.field(name).type:
-            return taken
         try:
+            taken = self.part.take(self._own_name(name), row_numbers)
+            if field.type == self.found.field(name).type:
+                return taken
             return self._cast_column(field, taken)
-        except DataError:
-            # Of the whole column a value that does not fit is named by its row.
+        except (DataError, pa.ArrowNotImplementedError):
+            # Of the whole column a value that does not fit is named by its row, and Arrow takes no
+            # rows of views and of runs.
             return self.columns([name])[0].take(pa.array(row_numbers))
 
     def matching_rows(self, comparisons: Sequence[Comparison]) -> NDArray[np.int64] | None:

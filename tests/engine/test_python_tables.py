@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
@@ -79,6 +80,23 @@ def test_registered(con, tmp_path, kind):
     con.register("Things", OBJECTS[kind](tmp_path))
     for _ in range(2):
         assert con.execute("SELECT n, s, x, d FROM things ORDER BY n").fetchall() == ROWS
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pa.array(["a", None, "more than twelve bytes", "a"], pa.string_view()),
+        pc.run_end_encode(pa.array(["a", None, "more than twelve bytes", "a"])),
+    ],
+)
+def test_layouts_of_which_arrow_takes_no_rows(con, names):
+    con.register("people", pa.table({"name": names, "n": [1, 2, 3, 4]}))
+    found = con.execute("SELECT name, count(*), max(n) FROM people GROUP BY name ORDER BY max(n)")
+    assert found.fetchall() == [(None, 1, 2), ("more than twelve bytes", 1, 3), ("a", 2, 4)]
+    pairs = con.execute(
+        "SELECT a.n, b.n FROM people a JOIN people b USING (name) ORDER BY a.n, b.n"
+    )
+    assert pairs.fetchall() == [(1, 1), (1, 4), (3, 3), (4, 1), (4, 4)]
 
 
 def test_a_cursor_is_a_table(con):
