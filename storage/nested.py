@@ -6,7 +6,7 @@ structs of a key and a value.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -184,3 +184,21 @@ def rebuild(
         return pa.MapArray.from_arrays(offsets, *parts, type=kind, mask=missing(array))
     offsets, elements = elements_of(array)  # without those of NULL
     return make_lists(offsets, convert(elements, kind.value_type), kind, missing(array))
+
+
+def scalar_of(value: Any, kind: pa.DataType) -> pa.Scalar:
+    """Return a value as a scalar of a type, which Arrow cannot where it nests extension types."""
+    stored = map_leaves(kind, _stored) if _TYPES.is_nested(kind) else kind
+    if stored == kind:
+        return pa.scalar(value, kind)
+    return _as_extension(pa.array([value], stored), kind)[0]
+
+
+def _stored(kind: pa.DataType) -> pa.DataType:
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def _as_extension(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    if isinstance(kind, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(kind, array)
+    return rebuild(array, kind, _as_extension) if _TYPES.is_nested(kind) else array

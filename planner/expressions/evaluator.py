@@ -33,6 +33,7 @@ from raydb.planner.expressions.nodes import (
 )
 from raydb.planner.expressions.registry import FUNCTIONS, ScalarFunction
 from raydb.planner.expressions.vector_value import Vector
+from raydb.storage.nested import scalar_of
 from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass
 
@@ -55,7 +56,7 @@ class Rows:
             case Literal(value=value, type=data_type):
                 if isinstance(value, Vector):
                     return value.scalar(data_type)
-                return pa.scalar(value, data_type)
+                return scalar_of(value, data_type)
             case Column() | Attribute():
                 return self.inputs[expression]
             case Call(function=name, arguments=arguments):

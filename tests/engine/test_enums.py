@@ -188,3 +188,14 @@ def test_thousands_of_labels(con: raydb.Connection) -> None:
     assert con.execute("SELECT max(w), count(DISTINCT w) FROM t").fetchall() == [("w69993", 10000)]
     with pytest.raises(raydb.DataError, match="'x' is no value of type 'word'"):
         con.execute("SELECT 'x'::word")
+
+
+def test_nested_constants_in_lambdas():
+    con = raydb.connect()
+    con.execute("CREATE TYPE mood AS ENUM ('sad', 'ok')")
+    made = "list_transform([1, 2], lambda x: {'n': x, 'm': ['ok'::mood, NULL]})"
+    found = con.execute(f"SELECT {made}, typeof({made})").fetchone()
+    assert found == (
+        [{"n": 1, "m": ["ok", None]}, {"n": 2, "m": ["ok", None]}],
+        "STRUCT(n INTEGER, m ENUM('sad', 'ok')[])[]",
+    )
