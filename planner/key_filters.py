@@ -193,12 +193,12 @@ class _Placing:
         return self._in_source(plan, source, column)
 
     def _in_aggregate(self, plan: Aggregate, column: Column) -> Plan | None:
-        if isinstance(plan.star, Star):
-            found = self.sending.unfused(plan, self.share) if self.share <= _FEW_GROUPS else None
-            return None if found is None else self.place(found, column)
         key = dict(plan.keys).get(column)
         below = self.place(plan.source, key) if isinstance(key, Column) else None
-        return None if below is None else replace(plan, source=below)
+        if below is None or not isinstance(plan.star, Star):
+            return None if below is None else replace(plan, source=below)
+        found = self.sending.unfused(plan, self.share) if self.share <= _FEW_GROUPS else None
+        return None if found is None else self.place(found, column)
 
     def _in_one_of(self, plan: _Join, sources: tuple[Plan, ...], column: Column) -> Plan | None:
         source = next((each for each in sources if column in each.columns), None)

@@ -78,8 +78,6 @@ class Lowering:
     statistics: Statistics = field(init=False)
     # For filters by the keys of joins.
     filters: Iterator[int] = field(default_factory=itertools.count)
-    # What was found of stars of which few groups are asked for, several keys of which may be sent.
-    fused: dict[int, tuple[Star, PhysicalPlan | str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "statistics", Statistics(self.catalog))
@@ -187,9 +185,6 @@ def _fuse(plan: Aggregate, star: Star, lowering: Lowering) -> PhysicalPlan | str
     if not star.keys and not star.aggregates:
         # A total of which nothing is asked is one row, and a job's rows are counted by columns.
         return Values((), ((),))
-    known = lowering.fused.get(id(star))
-    if known is not None:
-        return known[1]
     general = general_path_cost(plan, lowering.catalog)
     return choose_job(star, lowering.catalog, lowering.options, general, lowering.fresh)
 
@@ -249,7 +244,6 @@ def _groups_of_few_keys(plan: Aggregate, share: float, lowering: Lowering) -> Pl
         return None
     if lowering.options.fused_path:
         fused = _fuse(plan, plan.star, lowering)
-        lowering.fused[id(plan.star)] = plan.star, fused  # with it, so that its id stays its own
         row_count = lowering.catalog.tables[plan.star.fact].row_count
         if isinstance(fused, FusedScanAggregate) and fused.estimated_reads < share * row_count:
             return None
