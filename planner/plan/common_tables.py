@@ -20,6 +20,7 @@ from raydb.planner.expressions.nodes import (
     Lambda,
     Literal,
     Subquery,
+    columns_of,
     has_subquery,
     rewrite_subqueries,
 )
@@ -211,52 +212,29 @@ def _folds(function: str, arguments: tuple[Expression, ...]) -> bool:
     return True
 
 
-# Where in a plan references are: nowhere, in it or below it, and in a subquery of the node itself.
-_NOWHERE, _BELOW, _IN_SUBQUERY = range(3)
-
-
-def _where_references(plan: Plan) -> int:
-    """Return where in a plan references are."""
-    known: int | None = getattr(plan, "where_references", None)
-    if known is None:
-        known = _NOWHERE
-        if any(map(_where_references, subqueries_in(plan))):
-            known = _IN_SUBQUERY
-        elif isinstance(plan, CommonTable) or any(map(_where_references, plan.sources)):
-            known = _BELOW
-        object.__setattr__(plan, "where_references", known)
-    return known
-
-
-def references_in(plan: Plan) -> list[CommonTable]:
+def references_in(plan: Plan) -> tuple[CommonTable, ...]:
     """Return the references in a plan, those in subqueries too, but not in their queries."""
-    found = []
-    waiting = [plan]
-    while waiting:
-        node = waiting.pop()
-        where = _where_references(node)
-        if where == _NOWHERE:
-            continue
-        if isinstance(node, CommonTable):
-            found.append(node)
-        if where == _IN_SUBQUERY:
-            waiting += reversed((*node.sources, *subqueries_in(node)))
-        else:
-            waiting += reversed(node.sources)
-    return found
+    if isinstance(plan, CommonTable):
+        return (plan,)  # which is not kept with itself: it would be a cycle
+    known: tuple[CommonTable, ...] | None = getattr(plan, "references", None)
+    if known is None:
+        found: list[CommonTable] = []
+        for part in (*plan.sources, *subqueries_in(plan)):
+            found += references_in(part)
+        known = tuple(found)
+        object.__setattr__(plan, "references", known)
+    return known
 
 
 def map_references(plan: Plan, change: Callable[[CommonTable], Plan]) -> Plan:
     """Return the plan with `change` applied to each of the references in it."""
-    where = _where_references(plan)
-    if where == _NOWHERE:
-        return plan
     if isinstance(plan, CommonTable):
         return change(plan)
+    if not references_in(plan):
+        return plan
+    is_in_subquery = any(map(references_in, subqueries_in(plan)))
     plan = plan.map_sources(partial(map_references, change=change))
-    # Its own expressions are the same, and what changes references mostly leaves some.
-    object.__setattr__(plan, "where_references", where)
-    if where == _BELOW:
+    if not is_in_subquery:
         return plan
 
     def change_subquery(subquery: Subquery) -> Expression:
@@ -337,6 +315,8 @@ def _mentioned(plan: Node | Subquery) -> Mentioned:
             every.add(part)
         elif kind is tuple:
             parts += part
+        elif kind is Call and not has_subquery(part):
+            every |= columns_of(part)  # columns of a lambda are its parameters alone
         elif isinstance(part, Node) and part is not plan:
             every_below, given_below = _mentioned(part)
             every |= every_below

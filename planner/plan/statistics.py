@@ -165,12 +165,11 @@ def _origin(plan: Plan, column: Column) -> tuple[str, str] | None:
             if column in columns and column.name != ROW_NUMBER:
                 return table, column.name
             return None
-        case Project(source=source, items=items):
-            expression = dict(items).get(column)
-            return _origin(source, expression) if isinstance(expression, Column) else None
-        case Aggregate(source=source, keys=keys):
-            expression = dict(keys).get(column)
-            return _origin(source, expression) if isinstance(expression, Column) else None
+        case Project(source=source, items=items) | Aggregate(source=source, keys=items):
+            # Without a dictionary, which would hash all of them.
+            found = [e for defined, e in items if defined.number == column.number]
+            is_one = found and isinstance(found[0], Column)
+            return _origin(source, found[0]) if is_one else None
         case CommonTable(query=query, columns=columns):
             if column not in columns:
                 return None
@@ -178,8 +177,11 @@ def _origin(plan: Plan, column: Column) -> tuple[str, str] | None:
         case Union() | Recursive():
             return None
         case _:
-            found = (_origin(source, column) for source in plan.sources)
-            return next((origin for origin in found if origin is not None), None)
+            for source in plan.sources:
+                origin = _origin(source, column)
+                if origin is not None:
+                    return origin
+            return None
 
 
 def _sampled_share(info: TableInfo, parts: Sequence[tuple[Expression, dict[Column, str]]]) -> float:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from raydb.planner.catalog import CatalogInfo
-    from raydb.planner.plan.nodes import Plan
+    from raydb.planner.plan.nodes import CommonTable, Plan
     from raydb.planner.plan.statistics import Statistics
 
 # Columns with what they are computed of.
@@ -47,12 +47,12 @@ class Node:
 
     # What was found of the node, as every rule asks: `column_set`, `Scan.is_numbered`, and what
     # `common_tables` tells.
-    __slots__ = ("_column_set", "_is_numbered", "holds_enums", "mentioned", "where_references")
+    __slots__ = ("_column_set", "_is_numbered", "holds_enums", "mentioned", "references")
     _column_set: frozenset[Column]
     _is_numbered: bool
     holds_enums: bool
-    where_references: int
     mentioned: Mentioned
+    references: tuple[CommonTable, ...]
 
     # What EXPLAIN calls the node.
     explain_name: ClassVar[str]
@@ -111,9 +111,13 @@ class Node:
         """The expressions of the node itself."""
         if not self.definition_fields and not self.expression_fields:
             return ()
-        held = [value for name in self.definition_fields for _, value in getattr(self, name)]
-        held += [getattr(self, name) for name in self.expression_fields]
-        return tuple(_expressions_in(held)) if held else ()
+        found: list[Expression] = []
+        for name in self.definition_fields:
+            for _, value in getattr(self, name):
+                _add_expressions(value, found)
+        for name in self.expression_fields:
+            _add_expressions(getattr(self, name), found)
+        return tuple(found)
 
     @property
     def required_columns(self) -> frozenset[Column]:
@@ -189,18 +193,16 @@ def read_by(expressions: Iterable[Expression]) -> frozenset[Column]:
     return columns_of(*expressions)
 
 
-def _expressions_in(held: Iterable[Any]) -> list[Expression]:
-    """Return the expressions of what fields hold; without a generator, for every rule asks."""
-    found: list[Expression] = []
-    for each in held:
-        kind = type(each)
-        if kind is tuple:
-            found += _expressions_in(each)
-        elif kind is AggregateCall or kind is WindowCall:
-            found += expressions_of(each)
-        else:
-            found.append(each)
-    return found
+def _add_expressions(held: Any, found: list[Expression]) -> None:
+    """Add the expressions of what a field holds; without a generator, for every rule asks."""
+    kind = type(held)
+    if kind is tuple:
+        for each in held:
+            _add_expressions(each, found)
+    elif kind is AggregateCall or kind is WindowCall:
+        found += expressions_of(held)
+    else:
+        found.append(held)
 
 
 def _map_held(held: Any, change: Callable[[Expression], Expression]) -> Any:
