@@ -258,9 +258,12 @@ def _change_query(
     if number not in changed:
         below = map_references(reference.query, partial(_change_query, change, changed))
         changed[number] = change(below)
-    if changed[number] is reference.query:
-        return reference
-    return replace(reference, query=changed[number])
+    return with_query(reference, changed[number])
+
+
+def with_query(reference: CommonTable, query: Plan) -> CommonTable:
+    """Return a reference to another query; itself where it is the same one."""
+    return reference if query is reference.query else replace(reference, query=query)
 
 
 def reads_working_table(plan: Plan, number: int) -> bool:

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.nodes import columns_of, conjuncts, substitute
 from raydb.planner.expressions.registry import is_volatile, may_raise
-from raydb.planner.plan.common_tables import map_references, queries_in, subqueries_in
+from raydb.planner.plan.common_tables import (
+    map_references,
+    queries_in,
+    subqueries_in,
+    with_query,
+)
 from raydb.planner.plan.nodes import (
     Aggregate,
     CommonTable,
@@ -57,7 +62,7 @@ def filter_common_tables(plan: Plan, _: CatalogInfo) -> Plan:
         _note(queries[number], (), asked)
 
     def renew(reference: CommonTable) -> Plan:
-        return replace(reference, query=queries[reference.number])
+        return with_query(reference, queries[reference.number])
 
     for number, query in queries.items():
         queries[number] = map_references(query, renew)

@@ -21,6 +21,7 @@ from raydb.planner.plan.common_tables import (
     references_in,
     renumbered,
     subqueries_in,
+    with_query,
 )
 from raydb.planner.plan.nodes import (
     CommonTable,
@@ -32,7 +33,6 @@ from raydb.planner.plan.nodes import (
     Series,
     Values,
 )
-from raydb.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -128,4 +128,4 @@ def _hold(kept: dict[int, Plan], done: dict[int, Plan], reference: CommonTable) 
     number = reference.number
     if number not in done:
         done[number] = map_references(kept[number], partial(_hold, kept, done))
-    return replace(reference, query=done[number])
+    return with_query(reference, done[number])

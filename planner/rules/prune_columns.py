@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from raydb.planner.plan.common_tables import map_references, queries_in, references_in
+from raydb.planner.plan.common_tables import (
+    map_references,
+    queries_in,
+    references_in,
+    with_query,
+)
 from raydb.planner.plan.nodes.union import prune_to_places
 from raydb.values import replace
 
@@ -35,7 +40,10 @@ def prune_common_tables(plan: Plan) -> Plan:
             places[reference.number].update(used)
 
     def narrow(reference: CommonTable) -> Plan:
-        columns = tuple(reference.columns[i] for i in sorted(places[reference.number]))
+        kept = places[reference.number]
+        if len(kept) == len(reference.columns):
+            return with_query(reference, queries[reference.number])
+        columns = tuple([reference.columns[i] for i in sorted(kept)])
         return replace(reference, query=queries[reference.number], columns=columns)
 
     note(plan)

@@ -13,7 +13,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from raydb.planner.expressions.registry import is_volatile
-from raydb.planner.plan.common_tables import map_references, queries_in, references_in
+from raydb.planner.plan.common_tables import (
+    map_references,
+    queries_in,
+    references_in,
+    with_query,
+)
 from raydb.planner.plan.nodes import (
     Aggregate,
     CommonTable,
@@ -62,7 +67,7 @@ def reduce_pairs_of_common_tables(plan: Plan) -> Plan:
         reducible.update(_reducible(queries[number], is_once=is_once))
 
     def renew(reference: CommonTable) -> Plan:
-        return replace(reference, query=queries[reference.number])
+        return with_query(reference, queries[reference.number])
 
     for number, query in queries.items():
         queries[number] = map_references(query, renew)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from operator import is_
 from typing import TYPE_CHECKING
 
 from raydb.planner.plan.nodes.node import Node
@@ -39,8 +40,10 @@ class Union(Node):
 
     def prune(self, needed: frozenset[Column]) -> Plan:
         places = [i for i, column in enumerate(self.columns) if column in needed]
-        sources = tuple(prune_to_places(source, places) for source in self.sources)
-        return Union(sources, tuple(self.columns[i] for i in places))
+        sources = tuple([prune_to_places(source, places) for source in self.sources])
+        if len(places) == len(self.columns) and all(map(is_, sources, self.sources)):
+            return self
+        return Union(sources, tuple([self.columns[i] for i in places]))
 
     def estimate(self, statistics: Statistics) -> float:
         return sum(statistics.row_count(source) for source in self.sources)
