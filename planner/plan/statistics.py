@@ -167,9 +167,10 @@ def _origin(plan: Plan, column: Column) -> tuple[str, str] | None:
             return None
         case Project(source=source, items=items) | Aggregate(source=source, keys=items):
             # Without a dictionary, which would hash all of them.
-            found = [e for defined, e in items if defined.number == column.number]
-            is_one = found and isinstance(found[0], Column)
-            return _origin(source, found[0]) if is_one else None
+            for defined, expression in items:
+                if defined.number == column.number:
+                    return _origin(source, expression) if isinstance(expression, Column) else None
+            return None
         case CommonTable(query=query, columns=columns):
             if column not in columns:
                 return None
