@@ -24,8 +24,9 @@ from raydb.planner.plan.function_arguments import NAME, Argument
 from raydb.planner.plan.table_function import OpenedFunction
 from raydb.room import check_room
 from raydb.storage.formats.delimited.csv_file import CSV
-from raydb.storage.formats.files.column_chunks import bring_footer, check_footer
+from raydb.storage.formats.files.column_chunks import bring_footer
 from raydb.storage.formats.files.input_file import open_files
+from raydb.storage.formats.files.parquet_footers import check_chunks, check_codecs, damaged
 from raydb.storage.formats.parquet import PARQUET
 from raydb.storage.formats.paths import describe_failure, expand
 from raydb.storage.type_names import sql_type_name
@@ -133,9 +134,13 @@ def _opened(file: InputFile) -> Any:
     from pyarrow import parquet  # noqa: PLC0415  (few statements need it)
 
     bring_footer(file)
-    source = file.open()
-    opened = parquet.ParquetFile(source)
-    check_footer(file.path, source, opened.metadata)
+    try:
+        opened = parquet.ParquetFile(file.open())
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise damaged(file.path, error) from None
+    check_chunks(file.path, opened.metadata)
     return opened
 
 
@@ -143,6 +148,7 @@ def _columns(source: InputFile) -> Iterator[Row]:
     path = source.path
     with _opened(source) as file:
         metadata = file.metadata
+        check_codecs(path, metadata)
         for number in range(metadata.num_row_groups):
             group = metadata.row_group(number)
             for place in range(group.num_columns):
@@ -164,7 +170,7 @@ def _statistics(found: Any) -> tuple[str | None, str | None, int | None, int | N
         return None, None, None, None
     try:
         ends = (found.min, found.max) if found.has_min_max else (None, None)
-    except pa.ArrowNotImplementedError:  # Arrow has no values of the column's type.
+    except (pa.ArrowNotImplementedError, ArithmeticError):  # Arrow or Python has no such values.
         ends = (None, None)
     low, high = (None if each is None else _shown(each) for each in ends)
     nulls = found.null_count if found.has_null_count else None

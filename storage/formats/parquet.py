@@ -15,7 +15,8 @@ from raydb.interrupts import check_interrupt
 from raydb.late import pc
 from raydb.storage.formats.arrow.exported import exported
 from raydb.storage.formats.cast_columns import cast_rows, castable_names
-from raydb.storage.formats.files.column_chunks import ColumnChunks, bring_footer, check_footer
+from raydb.storage.formats.files.column_chunks import ColumnChunks, bring_footer
+from raydb.storage.formats.files.parquet_footers import check_chunks, damaged, in_one_line
 from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.options import whole_number
 from raydb.storage.formats.room import Room
@@ -114,23 +115,11 @@ def open_parquet(file: InputFile) -> ParquetPart:
         metadata = fragment.metadata
         schema = fragment.physical_schema
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"file '{path}' is not a Parquet file: {_in_one_line(error)}") from None
-    check_footer(path, source, metadata)
+        raise DataError(f"file '{path}' is not a Parquet file: {in_one_line(error)}") from None
+    check_chunks(path, metadata)
     groups = tuple(range(metadata.num_row_groups))
-    for group in map(metadata.row_group, groups):
-        if group.num_columns != metadata.num_columns:
-            counts = f"a row group of {group.num_columns} columns, not {metadata.num_columns}"
-            raise _damaged(path, ValueError(counts))
     chunks = ColumnChunks(file, metadata) if file.is_remote else None
     return ParquetPart(path, source, fragment, metadata, schema, groups, Room(path), chunks)
-
-
-def _damaged(path: str, error: Exception) -> DataError:
-    return DataError(f"file '{path}' is a damaged Parquet file: {_in_one_line(error)}")
-
-
-def _in_one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
 
 
 def _write_parquet(sink: BinaryIO, rows: pa.Table, options: Options) -> None:
@@ -249,7 +238,7 @@ class ParquetPart(Part):
             yield pa.Table.from_batches([batch])
             row_count += batch.num_rows
         if names and row_count != self.row_count:
-            raise _damaged(
+            raise damaged(
                 self.path, ValueError(f"{row_count} rows, where {self.row_count} are expected")
             )
 
@@ -286,7 +275,7 @@ class ParquetPart(Part):
                     yield batch.select(list(names))
                     room = self.room.now()
         except (pa.ArrowException, OSError) as error:
-            raise _damaged(self.path, error) from None
+            raise damaged(self.path, error) from None
 
     def dictionary(self, name: str) -> pa.ChunkedArray | None:
         """Return a column of texts by the dictionaries of its pages, None for another column."""
@@ -302,7 +291,7 @@ class ParquetPart(Part):
         try:
             found = chosen.to_table(columns=[name]).column(0)
         except (pa.ArrowException, OSError) as error:
-            raise _damaged(self.path, error) from None
+            raise damaged(self.path, error) from None
         # Beside a nested column whose field has the path that is the name, Arrow gives the values.
         return found if pa.types.is_dictionary(found.type) else None
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from raydb.storage.formats.options import Options
 
 _MAGIC, _FIRST_FEATHER = b"ARROW1", b"FEA1"
+# What is raised for a damaged file; EOFError for a message that is empty.
+_FAULTS = (pa.ArrowException, OSError, ValueError, EOFError, struct.error)
 _STREAM_EXTENSION = ".arrows"
 _COMPRESSIONS = ("none", "lz4", "zstd")
 _BATCH_ROWS = 2**16
@@ -108,7 +110,7 @@ class _IpcFile:
         try:
             self.schema: pa.Schema = self._reader(None).schema
             check_names(path, self.schema)
-        except (pa.ArrowException, OSError, ValueError) as error:
+        except _FAULTS as error:
             raise self._damaged(error) from None
 
     def _reader(self, options: pa.ipc.IpcReadOptions | None) -> Any:
@@ -161,7 +163,7 @@ class _IpcFile:
                     rows += _number(batch)
                 need += _decompressed_bytes(batch, message.body)
                 check_room(need + 8 * rows, f"file '{self._path}'")
-        except (pa.ArrowException, OSError, ValueError, struct.error) as error:
+        except _FAULTS as error:
             raise self._damaged(error) from None
         return rows
 
@@ -178,7 +180,7 @@ class _IpcFile:
                     check_lengths(column, max(MOST_ELEMENTS, 8 * batch.nbytes))
                 rows = pa.Table.from_batches([batch]).select(list(names))
                 yield lambda rows=rows: rows  # type: ignore[misc]
-        except (pa.ArrowException, OSError, ValueError) as error:
+        except _FAULTS as error:
             raise self._damaged(error) from None
 
     def _batches(self, reader: Any) -> Iterator[pa.RecordBatch]:

@@ -10,12 +10,9 @@ import struct
 import threading
 from typing import TYPE_CHECKING
 
-from raydb.errors import DataError
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    import pyarrow as pa
     from pyarrow import parquet
 
     from raydb.storage.formats.files.input_file import InputFile
@@ -23,8 +20,6 @@ if TYPE_CHECKING:
 
 # The length of the footer and what a file ends with.
 _TAIL = struct.Struct("<I4s")
-# Of a footer that others may read: a nonce and a tag.
-_SIGNATURE_BYTES = 28
 # What row groups are brought ahead at a time, at first and at most.
 _FIRST_AHEAD, _MOST_AHEAD = 4 << 20, 64 << 20
 
@@ -39,22 +34,6 @@ def bring_footer(file: InputFile) -> None:
     if end:
         length, _ = _TAIL.unpack(file.open().read_at(_TAIL.size, end))
         file.bring([(max(end - length, 0), size)])
-
-
-def check_footer(path: str, source: pa.NativeFile, metadata: parquet.FileMetaData) -> None:
-    """Raise DataError for a file whose footer has more than its metadata.
-
-    Behind the metadata there is a signature where columns are encrypted: Arrow ends the process
-    when it is asked about one of these.
-    """
-    length, _ = _TAIL.unpack(source.read_at(_TAIL.size, source.size() - _TAIL.size))
-    if length == metadata.serialized_size + _SIGNATURE_BYTES:
-        raise DataError(f"file '{path}' is encrypted, which cannot be read")
-    if length != metadata.serialized_size:
-        raise DataError(
-            f"file '{path}' is a damaged Parquet file: its footer has {length} bytes,"
-            f" but the metadata in it {metadata.serialized_size}"
-        )
 
 
 class ColumnChunks:

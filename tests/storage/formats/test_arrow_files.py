@@ -105,3 +105,14 @@ def test_damage_is_answered_or_refused(con: raydb.Connection, tmp_path: Path, ki
         except raydb.Error:
             refused += 1
     assert refused > 50
+
+
+def test_an_empty_message_is_damage(con: raydb.Connection, tmp_path: Path) -> None:
+    path = tmp_path / "t.arrow"
+    with pa.ipc.new_file(path, pa.schema([("a", pa.int64())])) as writer:
+        writer.write_table(pa.table({"a": [1]}))
+    data = path.read_bytes()
+    batch = data.index(b"\xff" * 4, 16)
+    path.write_bytes(data[: batch + 4] + bytes(4) + data[batch + 8 :])
+    with pytest.raises(raydb.DataError, match="is no Arrow file or a damaged one"):
+        con.execute(f"SELECT * FROM '{path}'")
