@@ -176,3 +176,16 @@ SELECT * FROM a, LATERAL (SELECT a.nn) l;
 -- A comma binds weaker than JOIN: what reads a table before it is no side of a join that keeps its rows.
 SELECT * FROM (VALUES (1), (2)) AS a (x), LATERAL (SELECT a.x AS l) AS s RIGHT JOIN (VALUES (1), (5)) AS g (w) ON s.l = g.w;
 -- error: NotSupportedError: RIGHT JOIN behind what reads a table before a comma is not supported; put it into a subquery
+
+-- A comma binds weaker than JOIN, beside LATERAL too: USING takes columns from behind it, and `*` has those before it first.
+SELECT * FROM (SELECT 1 AS x) AS a, LATERAL (SELECT a.x + 1 AS y) AS b JOIN (SELECT 2 AS y, 3 AS z) AS c USING (y);
+-- 1 | 2 | 3
+
+SELECT * FROM (SELECT 1 AS x) AS a, (SELECT 1 AS y) AS b JOIN LATERAL (SELECT a.x AS y, b.y + 1 AS z) AS c USING (y), LATERAL (SELECT z + x AS s) AS d;
+-- 1 | 1 | 2 | 3
+
+SELECT * FROM (SELECT 1 AS x) AS a, LATERAL (SELECT a.x AS y) AS b JOIN (SELECT 1 AS x) AS c USING (x);
+-- error: ProgrammingError: column 'x' does not exist in 'b' (line 1, column 28)
+
+SELECT * FROM (SELECT 1 AS x) AS a, LATERAL (SELECT a.x AS y) AS b JOIN (SELECT 1 AS z) AS c ON a.x = c.z;
+-- 1 | 1 | 1

@@ -40,13 +40,7 @@ from raydb.sql.bind.query import pivot as pivot_clause
 from raydb.sql.bind.query import using as using_clause
 from raydb.sql.bind.query.relations import Source, alias_of, bind_named, bind_names, scan_table
 from raydb.sql.bind.query.sample import with_sample
-from raydb.sql.bind.scope import (
-    Outer,
-    Scope,
-    join_scopes,
-    merge_columns,
-    table_scope,
-)
+from raydb.sql.bind.scope import Outer, Scope, join_scopes, merge_columns, table_scope
 from raydb.sql.bind.table_functions import arguments as function_arguments
 from raydb.sql.bind.table_functions import called_rows, file_functions
 from raydb.sql.parse.nodes import locate, require_only, unsupported
@@ -68,7 +62,8 @@ _KINDS = (None, "INNER", "OUTER", "CROSS", "SEMI", "ANTI")
 def bind_from(from_: exp.Expr | None, joins: list[exp.Expr], binding: Binding) -> Source:
     """Return the rows that FROM gives; without FROM one row of no columns.
 
-    A comma binds weaker than JOIN: in `a, b JOIN c ON ...` the condition does not see `a`.
+    A comma binds weaker than JOIN: in `a, b JOIN c ON ...` the condition does not see `a`, unless b
+    is LATERAL and reads it, as in DuckDB; USING never does.
     """
     if from_ is None:
         return Source(Values((), ((),)), Scope())
@@ -80,6 +75,8 @@ def bind_from(from_: exp.Expr | None, joins: list[exp.Expr], binding: Binding) -
         )
     done: list[Source] = []
     current = _bind_source(from_.this, binding)
+    # The names from before a comma whose rows `current` has.
+    front = Scope()
     # Whether `current` has tables from before a comma.
     is_across = False
     for join in joins:
@@ -87,12 +84,14 @@ def bind_from(from_: exp.Expr | None, joins: list[exp.Expr], binding: Binding) -
         if _is_name(join.this):
             right = _bind_source(join.this, binding)
         else:
-            before = _cross(done, current)
-            right, arguments = _bind_beside(join.this, before.scope, binding)
+            others = join_scopes(front, *[each.scope for each in done])
+            before = join_scopes(others, current.scope)
+            right, arguments = _bind_beside(join.this, before, binding)
             if arguments:
                 # It may read any table before it: those behind commas are joined first.
                 is_across = is_across or bool(done) or _is_comma(join)
-                done, current = [], before
+                front, own = (before, Scope()) if _is_comma(join) else (others, current.scope)
+                done, current = [], Source(_cross(done, current).plan, own)
         if _is_comma(join) and not arguments:
             done.append(current)
             current, is_across = right, False
@@ -102,8 +101,10 @@ def bind_from(from_: exp.Expr | None, joins: list[exp.Expr], binding: Binding) -
                     f"{side} JOIN behind what reads a table before a comma is not supported;"
                     " put it into a subquery"
                 )
-            current = _bind_join(join, current, right, arguments, binding, done)
-    return _cross(done, current)
+            hidden = [each.scope for each in done]
+            current = _bind_join(join, current, right, arguments, binding, hidden, front)
+    every = _cross(done, current)
+    return Source(every.plan, join_scopes(front, every.scope)) if front.tables else every
 
 
 def _is_comma(join: exp.Expr) -> bool:
@@ -332,9 +333,13 @@ def _bind_join(
     right: Source,
     arguments: Arguments,
     binding: Binding,
-    before_comma: Sequence[Source] = (),
+    hidden: Sequence[Scope] = (),
+    front: Scope = Scope(),  # noqa: B008
 ) -> Source:
-    """Return a join; `arguments` are what the right side reads of the left one."""
+    """Return a join; `arguments` are what the right side reads of the left one.
+
+    hidden, front: the names from before a comma, without rows and with rows in the left side.
+    """
     method, kind = join.args.get("method"), join.args.get("kind")
     side = join.args.get("side")
     if method == "POSITIONAL":
@@ -355,7 +360,7 @@ def _bind_join(
             f"'{read}' is not visible in the right side of a {side or kind} JOIN;"
             " only an inner or a LEFT JOIN has a row for it"
         )
-    conditions, scope = _bind_condition(join, left, right, binding, before_comma)
+    conditions, scope = _bind_condition(join, left, right, binding, hidden, front)
     if method == "ASOF":
         if arguments:
             raise NotSupportedError("LATERAL in an ASOF JOIN is not supported")
@@ -420,7 +425,8 @@ def _bind_condition(
     left: Source,
     right: Source,
     binding: Binding,
-    before_comma: Sequence[Source],
+    hidden: Sequence[Scope],
+    front: Scope,
 ) -> tuple[list[Expression], Scope]:
     """Return the conditions of a join, and the names that are visible behind it."""
     on, using = join.args.get("on"), join.args.get("using")
@@ -440,8 +446,7 @@ def _bind_condition(
     elif on is None:
         raise ProgrammingError("JOIN needs ON or USING")
     else:
-        context = context_of(binding, scope, "JOIN ... ON")
-        hidden = [each.scope for each in before_comma]
+        context = context_of(binding, join_scopes(front, scope), "JOIN ... ON")
         find = partial(_resolve_in_join, context.resolve, hidden)
         condition = bind_condition(on, replace(context, resolve=find))
         return [part for part in conjuncts(condition) if not _is_true(part)], scope
