@@ -14,7 +14,12 @@ SELECT max(x, 0) FROM t;
 SELECT max(x, x) FROM t;
 -- error: ProgrammingError: max() needs a number of values from 1 on (line 1, column 8)
 SELECT max(x, 2) OVER () FROM t;
--- error: NotSupportedError: ORDER BY in list() with OVER is not supported; it goes behind OVER (line 1, column 8)
+-- [8, 5]
+-- [8, 5]
+-- [8, 5]
+-- [8, 5]
+-- [8, 5]
+-- [8, 5]
 
 SELECT g, mean(x), round(geomean(x), 6), wavg(x, w), weighted_avg(x, 1), round(sem(x), 6), kurtosis_pop(x) FROM t GROUP BY g ORDER BY g;
 -- 1 | 3.0 | 2.236068 | 3.6666666666666665 | 3.0 | 1.414214 | -2.0

@@ -49,7 +49,11 @@ SELECT fsum(x) OVER () FROM t;
 -- error: NotSupportedError: fsum() with OVER is not supported (line 1, column 8)
 
 SELECT max(i, 2) OVER () FROM t;
--- error: NotSupportedError: ORDER BY in list() with OVER is not supported; it goes behind OVER (line 1, column 8)
+-- [4, 3]
+-- [4, 3]
+-- [4, 3]
+-- [4, 3]
+-- [4, 3]
 
 SELECT i, rank_dense() OVER (ORDER BY g) FROM t ORDER BY i;
 -- 1 | 1

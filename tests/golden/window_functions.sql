@@ -125,4 +125,34 @@ SELECT sum(x) IGNORE NULLS OVER (ORDER BY id) FROM t;
 SELECT sum(x) IGNORE NULLS FROM t;
 -- error: ProgrammingError: sum() takes neither IGNORE NULLS nor RESPECT NULLS (line 1, column 8)
 SELECT string_agg(s, ',' ORDER BY id) OVER () FROM t;
--- error: NotSupportedError: ORDER BY in string_agg() with OVER is not supported; it goes behind OVER (line 1, column 8)
+-- 'a,c,d,e,g'
+-- 'a,c,d,e,g'
+-- 'a,c,d,e,g'
+-- 'a,c,d,e,g'
+-- 'a,c,d,e,g'
+-- 'a,c,d,e,g'
+-- 'a,c,d,e,g'
+
+-- An ORDER BY of its own orders the rows of a frame that is the whole partition, and says nothing where order does not matter.
+SELECT x, list(x ORDER BY x DESC) OVER (PARTITION BY g) AS a, string_agg(x::VARCHAR, ',' ORDER BY x DESC) OVER () AS b,
+    first(x ORDER BY x DESC) OVER () AS c, nth_value(x, 2 ORDER BY x DESC) OVER () AS d, sum(x ORDER BY x) OVER (ORDER BY x) AS e,
+    list(DISTINCT x ORDER BY x DESC) FILTER (WHERE x > 1) OVER (ORDER BY x ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS f
+  FROM (VALUES (1, 1), (2, 1), (3, 2), (3, 2)) AS t (x, g) ORDER BY x;
+-- 1 | [2, 1] | '3,3,2,1' | 3 | 3 | 1 | [3, 2]
+-- 2 | [2, 1] | '3,3,2,1' | 3 | 3 | 3 | [3, 2]
+-- 3 | [3, 3] | '3,3,2,1' | 3 | 3 | 9 | [3, 2]
+-- 3 | [3, 3] | '3,3,2,1' | 3 | 3 | 9 | [3, 2]
+
+-- Of a frame that is less it is that of the window, or an error.
+SELECT x, list(x ORDER BY x) OVER (ORDER BY x) AS a FROM (VALUES (2), (1)) AS t (x) ORDER BY x;
+-- 1 | [1]
+-- 2 | [1, 2]
+
+SELECT list(x ORDER BY x DESC) OVER (ORDER BY x) FROM (VALUES (2), (1)) AS t (x);
+-- error: NotSupportedError: ORDER BY in list() with OVER is not supported here; it goes behind OVER (line 1, column 8)
+
+SELECT lead(x ORDER BY x) OVER () FROM (VALUES (2), (1)) AS t (x);
+-- error: NotSupportedError: ORDER BY in lead() with OVER is not supported here; it goes behind OVER (line 1, column 8)
+
+SELECT mode(x ORDER BY x DESC) OVER () FROM (VALUES (2), (1)) AS t (x);
+-- error: NotSupportedError: ORDER BY in mode() with OVER is not supported here; it goes behind OVER (line 1, column 8)

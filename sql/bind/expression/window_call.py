@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from raydb.errors import NotSupportedError, ProgrammingError, did_you_mean
 from raydb.names import fold
-from raydb.planner.expressions.aggregates import WINDOW_FUNCTIONS, is_aggregate
+from raydb.planner.expressions.aggregates import ORDERED_AGGREGATES, WINDOW_FUNCTIONS, is_aggregate
 from raydb.planner.expressions.collations import collated_key
 from raydb.planner.expressions.describe import describe
 from raydb.planner.expressions.evaluator import evaluate
@@ -57,8 +57,12 @@ _START, _HERE, _END = (
     Bound("unbounded_following"),
 )
 _DEFAULT_FRAME = Frame("range", _START, _HERE)
+_WHOLE = Frame("rows", _START, _END)
 _PLACES = ("unbounded_preceding", "preceding", "current_row", "following", "unbounded_following")
 
+# What sees the rows of a frame in their order, and what has another meaning for an ORDER BY.
+_IN_ORDER = ORDERED_AGGREGATES | {"first_value", "last_value", "nth_value"}
+_BY_ORDER = frozenset({"mode", "quantile_cont", "quantile_disc"})
 # Other names; DuckDB's aggregates first and last are these where there is OVER.
 _OTHER_NAMES = {"first": "first_value", "last": "last_value", "rank_dense": "dense_rank"}
 
@@ -91,10 +95,9 @@ def bind_window(node: exp.Expr, context: Context) -> Expression:
     windows = context.windows
 
     def column_of(each: WrittenCall) -> Column:
-        call = _bind_function(each, inner)
-        return windows.column_of(
-            replace(call, partition_by=parts.partition_by, order_by=order_by, frame=frame)
-        )
+        call = _bind_function(replace(each, order=()), inner)
+        call = replace(call, partition_by=parts.partition_by, order_by=order_by, frame=frame)
+        return windows.column_of(_in_own_order(call, each, inner) if each.order else call)
 
     return bind_composed(written, inner, column_of)
 
@@ -111,8 +114,6 @@ def _bind_function(written: WrittenCall, context: Context) -> WindowCall:
         raise ProgrammingError(f"{name}() takes no FILTER, as it is no aggregate")
     if written.distinct:
         raise ProgrammingError(f"{name}() takes no DISTINCT, as it is no aggregate")
-    if written.order:
-        raise NotSupportedError(f"ORDER BY in {name}() is not supported; it goes behind OVER")
     signature = WINDOW_FUNCTIONS[name].signature
     if written.ignore_nulls is not None and isinstance(signature.result, pa.DataType):
         raise ProgrammingError(f"{name}() has no NULLs to ignore or respect")
@@ -134,10 +135,6 @@ def _bind_aggregate(written: WrittenCall, context: Context) -> WindowCall:
             f"'{written.name}' is no window function and no aggregate"
             f"{did_you_mean(written.name, names)}"
         )
-    if written.order:
-        raise NotSupportedError(
-            f"ORDER BY in {written.name}() with OVER is not supported; it goes behind OVER"
-        )
     call = bind_aggregate_call(written, context)
     return WindowCall(
         call.function,
@@ -149,6 +146,28 @@ def _bind_aggregate(written: WrittenCall, context: Context) -> WindowCall:
         distinct=call.distinct,
         filter=call.filter,
     )
+
+
+def _in_own_order(call: WindowCall, written: WrittenCall, context: Context) -> WindowCall:
+    """Return a call that sees the rows of its frame in an order of its own.
+
+        list(x ORDER BY y) OVER (PARTITION BY a)   list(x) OVER (PARTITION BY a ORDER BY y ROWS
+                                                   BETWEEN UNBOUNDED PRECEDING AND ... FOLLOWING)
+
+    Raises NotSupportedError where the frame is not the whole partition, unless the window has the
+    same order.
+    """
+    order_by, frame = bind_order_items(written.order, context), call.frame
+    asks_for_order = call.function in _IN_ORDER | _BY_ORDER or not is_aggregate(written.name)
+    if order_by == call.order_by or not asks_for_order:
+        return call
+    is_default = frame == _DEFAULT_FRAME and not call.order_by
+    is_whole = is_default or replace(frame, unit="rows") == _WHOLE
+    if not is_whole or call.function not in _IN_ORDER:
+        raise NotSupportedError(
+            f"ORDER BY in {written.name}() with OVER is not supported here; it goes behind OVER"
+        )
+    return replace(call, order_by=order_by, frame=_WHOLE)
 
 
 # -- windows
