@@ -117,6 +117,8 @@ _MORE_NAMES = (
 # Those of a TIMESTAMP choose its unit; the others have microseconds.
 _WITH_DIGITS = (_DType.TIMESTAMP, _DType.TIMESTAMPTZ, _DType.DATETIME, _DType.TIME, _DType.TIMETZ)
 _MOST_DIGITS = 9
+# FLOAT(n) has at least n bits.
+_REAL_BITS, _DOUBLE_BITS = 24, 53
 _WITH_LENGTH = (
     *(_DType.VARCHAR, _DType.CHAR, _DType.TEXT, _DType.NVARCHAR, _DType.BPCHAR),
     *_WITH_DIGITS,
@@ -129,9 +131,8 @@ def data_type_of(node: exp.DataType) -> pa.DataType:
 
     A name of another kind stands for a type of CREATE TYPE, see `named_types`. The length of
     VARCHAR(n) and CHAR(n) is not kept, nor are the digits of TIME(n) and of a TIMESTAMP(n) with
-    a time zone. Raises
-    NotSupportedError for types of other databases, ProgrammingError for a precision or scale out
-    of range.
+    a time zone. FLOAT(n) is REAL up to 24 bits. Raises NotSupportedError for types of other
+    databases, ProgrammingError for a precision or scale out of range.
     """
     kind = node.this
     if isinstance(kind, exp.Interval):  # INTERVAL DAY TO SECOND: a value may have other fields too
@@ -153,6 +154,8 @@ def data_type_of(node: exp.DataType) -> pa.DataType:
     parameters = [_parameter(part, node) for part in node.expressions]
     if kind is _DType.DECIMAL and len(parameters) <= 2:
         return _decimal(parameters)
+    if kind is _DType.FLOAT and len(parameters) == 1 and 1 <= parameters[0] <= _DOUBLE_BITS:
+        return pa.float32() if parameters[0] <= _REAL_BITS else pa.float64()
     lengths = 1 if kind in _WITH_LENGTH else 0
     is_beyond = kind in _WITH_DIGITS and any(digits > _MOST_DIGITS for digits in parameters)
     if kind not in _TYPES or len(parameters) > lengths or is_beyond or node.args.get("nested"):

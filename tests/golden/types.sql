@@ -104,3 +104,10 @@ DESCRIBE others;
 CREATE TYPE signed AS ENUM ('yes', 'no');
 SELECT 'yes'::signed, 5::unsigned;
 -- error: ProgrammingError: type 'unsigned' does not exist; did you mean 'signed'? (line 1, column 23)
+
+-- FLOAT(n) has at least n bits.
+SELECT typeof(1::FLOAT(1)) AS a, typeof(1::FLOAT(24)) AS b, typeof(1::FLOAT(25)) AS c, typeof(1::FLOAT(53)) AS d;
+-- 'REAL' | 'REAL' | 'DOUBLE' | 'DOUBLE'
+
+SELECT 1::FLOAT(54);
+-- error: NotSupportedError: the type FLOAT(54) is not supported (line 1, column 8)
