@@ -32,6 +32,7 @@ from raydb.sql.parse.rewritten_tokens import (
     OPENING,
     arrow_lambdas,
     called_names,
+    joined_words,
     key_lists,
     name_field_types,
     number_parameters,
@@ -57,6 +58,8 @@ _NAME_TOKENS = identifier_tokens()
 # The first of two is found in a fifth of the time, for it begins with a digit.
 _BEFORE_WORD = re.compile(r"[0-9]\.*[^\W0-9]")
 _GLUED = re.compile(r"(?<!\w)\.?[0-9][0-9_.]*[^\W0-9]")
+# A comment amid ORDER BY.
+_COMMENTED = re.compile(r"\b(?:order|group|partition)\s*(?:--|/\*)", re.IGNORECASE)
 _SHOWN = re.compile(r"\(\s*(?:SHOW|DESC|SUMMARIZE)", re.IGNORECASE)
 _EMPTY = re.compile(r",(?:(?<=[\s,(/],)|(?<=[sS\u017f][eE][lL][eE][cC][tT],))")
 _BEFORE_NO_COMMA = (TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT)
@@ -74,6 +77,8 @@ def tokenize(text: str) -> tuple[tuple[Token, ...], ...]:
     except TokenError:
         # It holds a part of the text, which may be a secret.
         raise _unreadable(text) from None
+    if _COMMENTED.search(text):
+        tokens = joined_words(tokens)
     statements: list[list[Token]] = [[]]
     if ";" not in text:
         statements[0] = tokens

@@ -13,6 +13,11 @@ OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 _TYPE_NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
 _TYPES = frozenset(PostgresParser.TYPE_TOKENS)
+_BEFORE_BY = {
+    "ORDER": TokenType.ORDER_BY,
+    "GROUP": TokenType.GROUP_BY,
+    "PARTITION": TokenType.PARTITION_BY,
+}
 _SUM = re.compile(r"([\d.]+[eE]\d+)([+-])[\d.]")
 
 
@@ -31,6 +36,27 @@ def row_types(tokens: list[Token]) -> list[Token]:
             and (kind.token_type in _TYPES or kind.token_type in _TYPE_NAMES)
         ):
             prepared[place] = at_token(token, TokenType.STRUCT, "STRUCT")
+    return prepared
+
+
+def joined_words(tokens: list[Token]) -> list[Token]:
+    """Return tokens in which ORDER BY, GROUP BY and PARTITION BY are one, for all comments inside.
+
+    sqlglot takes them together only where nothing but blanks is between them.
+    """
+    prepared: list[Token] = []
+    for token in tokens:
+        before = prepared[-1] if prepared else None
+        if (
+            before is not None
+            and token.token_type is TokenType.VAR
+            and token.text.upper() == "BY"
+            and before.token_type not in (TokenType.IDENTIFIER, TokenType.STRING)
+            and (joined := _BEFORE_BY.get(before.text.upper())) is not None
+        ):
+            prepared[-1] = at_token(before, joined, f"{before.text} {token.text}")
+        else:
+            prepared.append(token)
     return prepared
 
 

@@ -136,3 +136,13 @@ SELECT a FROM missing ORDER BY a DESC;
 -- NULL
 -- 2
 -- 1
+
+-- Comments may stand amid the words.
+SELECT x, row_number() OVER (PARTITION /* a */ BY x ORDER /* b */ BY x) AS n, list(x ORDER/**/BY x) AS l
+  FROM (VALUES (2), (1), (2)) AS t (x) GROUP -- c
+  BY x ORDER /* d */ BY x DESC;
+-- 1 | 1 | [1]
+-- 2 | 1 | [2, 2]
+
+SELECT 'order /* no */ by' AS "order" ORDER /* by */ BY "order";
+-- 'order /* no */ by'
