@@ -59,6 +59,7 @@ from raydb.storage.flat.metadata.compose import (
 )
 from raydb.storage.flat.zone_map import unpack_range
 from raydb.storage.in_order import in_order
+from raydb.storage.textual import check_texts
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -109,8 +110,8 @@ def write_table(
     path each, or a struct of a file, an offset and a length. Readers get the bytes.
 
     Raises ProgrammingError for settings that do not fit; NotSupportedError for types that are not
-    stored; DataError for a chunk of 2 GiB or more; OperationalError where the disk fails, and for
-    files that cannot be read.
+    stored; DataError for a chunk of 2 GiB or more, and for texts that are no UTF-8;
+    OperationalError where the disk fails, and for files that cannot be read.
 
     >>> write_table(pa.table({"id": [1, 2], "caption": ["a dog", None]}), "pets.flat")
     """
@@ -144,6 +145,7 @@ def write_stream(
     The other settings and errors are those of `write_table`; OSError of the sink is let through,
     and syncing is the caller's.
     """
+    check_texts(table)
     referred = _refer(table, *references)
     plans, shared = beside(
         lambda: plan_columns(table, chunk_rows, encodings, offset_index, referred), table.num_rows

@@ -23,6 +23,7 @@ from raydb.storage.formats.room import Room
 from raydb.storage.nested import leaf_types
 from raydb.storage.tables.decoded import value_bytes
 from raydb.storage.tables.parts import Part
+from raydb.storage.textual import check_texts
 from raydb.storage.type_names import sql_type_name
 from raydb.values import dataclass, replace
 
@@ -272,7 +273,9 @@ class ParquetPart(Part):
                 for batch in file.iter_batches(most, some, list(names)):
                     room.check()
                     # Of nested columns it reads those too whose fields' paths are the names.
-                    yield batch.select(list(names))
+                    batch = batch.select(list(names))  # noqa: PLW2901
+                    check_texts(batch, f"file '{self.path}', ")
+                    yield batch
                     room = self.room.now()
         except (pa.ArrowException, OSError) as error:
             raise damaged(self.path, error) from None
@@ -289,9 +292,11 @@ class ParquetPart(Part):
             self.chunks.bring(self.row_groups, [name])
         chosen = by_codes.make_fragment(self.source).subset(row_group_ids=list(self.row_groups))
         try:
-            found = chosen.to_table(columns=[name]).column(0)
+            rows = chosen.to_table(columns=[name])
         except (pa.ArrowException, OSError) as error:
             raise damaged(self.path, error) from None
+        check_texts(rows, f"file '{self.path}', ")
+        found = rows.column(0)
         # Beside a nested column whose field has the path that is the name, Arrow gives the values.
         return found if pa.types.is_dictionary(found.type) else None
 

@@ -20,6 +20,7 @@ from raydb.storage.tables import zones as row_zones
 from raydb.storage.tables.decoded import decoded_columns
 from raydb.storage.tables.parts import ArrowPart, PackedPart, RestPart
 from raydb.storage.take_rows import in_any_order, take_rows
+from raydb.storage.textual import check_texts
 from raydb.values import dataclass
 
 if TYPE_CHECKING:
@@ -362,8 +363,9 @@ class Rows:
         """Return these rows and then others of the same schema.
 
         Rows in memory at the end are joined with the new ones, copying only small chunks, and
-        packed where they are many; keys: see `part_of`.
+        packed where they are many; keys: see `part_of`. Raises DataError for texts that are none.
         """
+        check_texts(rows)
         before = list(self.parts)
         last = before.pop() if before else None
         if isinstance(last, ArrowPart):

@@ -99,6 +99,32 @@ def test_layouts_of_which_arrow_takes_no_rows(con, names):
     assert pairs.fetchall() == [(1, 1), (1, 4), (3, 3), (4, 1), (4, 4)]
 
 
+@pytest.mark.parametrize("path", [":memory:", "texts.raydb"])
+def test_texts_that_are_none_are_not_stored(tmp_path, path):
+    con = raydb.connect(path if path == ":memory:" else tmp_path / path)
+    con.register("odd", pa.table({"t": pa.array([b"fine", b"\xff\xfe"]).view(pa.string())}))
+    con.register("listed", pa.table({"t": pa.array([[b"\xff"]]).view(pa.list_(pa.string()))}))
+    con.execute("CREATE TABLE kept AS SELECT 'fine' AS t")
+    for statement in ("CREATE TABLE new AS FROM odd", "INSERT INTO kept FROM odd"):
+        with pytest.raises(raydb.DataError, match="column 't' has a text that is no UTF-8"):
+            con.execute(statement)
+    with pytest.raises(raydb.DataError, match="column 't' has a text that is no UTF-8"):
+        con.execute("CREATE TABLE new AS FROM listed")
+    assert con.execute("FROM kept").fetchall() == [("fine",)]
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_a_parquet_file_with_texts_that_are_none(con, tmp_path, dictionary):
+    path = tmp_path / "odd.parquet"
+    rows = pa.table({"n": [1, 2], "t": pa.array([b"fine", b"\xff\xfe"]).view(pa.string())})
+    pq.write_table(rows, path, use_dictionary=dictionary)
+    assert con.execute(f"SELECT sum(n) FROM '{path}'").fetchone() == (3,)
+    for query in ("SELECT t FROM", "SELECT t, count(*) FROM", "SELECT max(length(t)) FROM"):
+        grouped = " GROUP BY t" if "count" in query else ""
+        with pytest.raises(raydb.DataError, match=r"odd.parquet', column 't' has a text that is"):
+            con.execute(f"{query} '{path}'{grouped}").fetchall()
+
+
 def test_a_cursor_is_a_table(con):
     halves = con.execute("SELECT n, n / 2.0 AS half FROM generate_series(1, 3) AS s(n)")
     assert con.execute("SELECT sum(half) FROM halves").fetchone() == (Decimal(3),)
