@@ -136,8 +136,8 @@ def _opened(file: InputFile) -> Any:
     bring_footer(file)
     try:
         opened = parquet.ParquetFile(file.open())
-    except OSError as error:
-        if error.errno is not None:
+    except (OSError, UnicodeDecodeError) as error:
+        if getattr(error, "errno", None) is not None:
             raise
         raise damaged(file.path, error) from None
     check_chunks(file.path, opened.metadata)

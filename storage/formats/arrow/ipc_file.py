@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
-from raydb.errors import DataError, ProgrammingError, did_you_mean
+from raydb.errors import DataError, NotSupportedError, ProgrammingError, did_you_mean
 from raydb.interrupts import check_interrupt
 from raydb.room import check_room
 from raydb.storage.flat.encodings.arrow import MOST_ELEMENTS, check_lengths
@@ -21,6 +21,7 @@ from raydb.storage.formats.arrow.sql_types import check_names
 from raydb.storage.formats.format import Format, Setting, Use
 from raydb.storage.formats.room import Room
 from raydb.storage.formats.text_part import TextPart
+from raydb.storage.nested import leaf_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from raydb.storage.formats.options import Options
 
 _MAGIC, _FIRST_FEATHER = b"ARROW1", b"FEA1"
+# Of these intervals, older than those of months, days and nanoseconds, Python has no values.
+_WITHOUT_VALUES = (pa.lib.Type_INTERVAL_MONTHS, pa.lib.Type_INTERVAL_DAY_TIME)
 # What is raised for a damaged file; EOFError for a message that is empty.
 _FAULTS = (pa.ArrowException, OSError, ValueError, EOFError, struct.error)
 _STREAM_EXTENSION = ".arrows"
@@ -110,6 +113,10 @@ class _IpcFile:
         try:
             self.schema: pa.Schema = self._reader(None).schema
             check_names(path, self.schema)
+            for field in self.schema:
+                if any(leaf.id in _WITHOUT_VALUES for leaf in leaf_types(field.type)):
+                    where = f"file '{path}', column '{field.name}'"
+                    raise NotSupportedError(f"{where}: the type {field.type} is not supported")
         except _FAULTS as error:
             raise self._damaged(error) from None
 

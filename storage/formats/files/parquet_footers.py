@@ -91,5 +91,5 @@ def _begin(path: str, metadata: parquet.FileMetaData, groups: list[int], *, ahea
         next(file.iter_batches(1, groups, use_threads=False), None)
     except _UnreadError:
         return
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:  # a name may be no UTF-8
         raise damaged(path, error) from None

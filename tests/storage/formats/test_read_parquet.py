@@ -296,3 +296,12 @@ def test_a_row_larger_than_memory_limit_is_refused_before_it_is_read(tmp_path, m
         monkeypatch.setattr(parquet.ParquetFile, "iter_batches", no_rows_of_a)
         with pytest.raises(OperationalError, match="needs about 100"):
             con.execute(f"SELECT a FROM '{path}'")
+
+
+def test_a_name_that_is_no_text(tmp_path):
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"needle": [1, 2]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"needle", b"\xe8eedle"))
+    for source in (f"'{path}'", f"parquet_metadata('{path}')"):
+        with raydb.connect() as con, pytest.raises(DataError, match="utf-8"):
+            con.execute(f"SELECT * FROM {source}")
