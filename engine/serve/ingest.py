@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from raydb.engine.api.transaction import whole
 from raydb.engine.serve.catalog import quoted
+from raydb.engine.serve.statements import sound
 from raydb.errors import ProgrammingError
 from raydb.planner.catalog import MAIN, TEMP
 
@@ -99,7 +100,7 @@ def _blocks(reader: flight.MetadataRecordBatchReader) -> Iterator[pa.Table]:
     """Yield the rows in tables of some size."""
     held: list[pa.RecordBatch] = []
     for chunk in reader:
-        held.append(chunk.data)
+        held.append(sound(chunk.data))
         if sum(batch.nbytes for batch in held) >= _BLOCK_BYTES:
             yield pa.Table.from_batches(held)
             held = []

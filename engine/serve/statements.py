@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     # The parameters of one run: by place, or by name.
     Values: TypeAlias = Sequence[object] | Mapping[str, object]
+
+T = TypeVar("T", pa.Table, pa.RecordBatch)
 
 # What a parameter may be, as long as nobody has given one: that the type follows from the value is
 # said by a union, as Arrow's own example of a server does.
@@ -85,7 +87,8 @@ class Prepared:
             raise ProgrammingError(
                 f"the statement has {_counted(len(self.names))}, but {rows.num_columns} were given"
             )
-        columns = [_values(*each) for each in zip(rows.column_names, rows.columns, strict=True)]
+        given = zip(rows.column_names, sound(rows).columns, strict=True)
+        columns = [_values(*each) for each in given]
         if is_named:
             folded = [name.lower() for name in rows.column_names]
             if sorted(folded) != sorted(map(str.lower, self.names)):
@@ -98,6 +101,15 @@ class Prepared:
         return list(zip(*columns, strict=True)) if columns else [()] * max(rows.num_rows, 1)
 
 
+def sound(rows: T) -> T:
+    """Return rows of a client, which Arrow has not looked at. Raises DataError for damaged ones."""
+    try:
+        rows.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise DataError(f"the rows of the client are damaged: {error}") from None
+    return rows
+
+
 def _values(name: str, column: pa.ChunkedArray) -> list[object]:
     """Return the values of a parameter. Raises DataError for one that is none of RayDB."""
     if all(getattr(leaf, "unit", "") != "ns" for leaf in leaf_types(column.type)):
@@ -107,10 +119,7 @@ def _values(name: str, column: pa.ChunkedArray) -> list[object]:
             return values
     kind = sql_type(column.type)
     column = cast_column("the parameters", pa.field(name, kind), column)
-    try:
-        return [Literal(literal_value(each), kind) if each.is_valid else None for each in column]
-    except UnicodeDecodeError:
-        raise DataError(f"parameter {name} has a text that is no UTF-8") from None
+    return [Literal(literal_value(each), kind) if each.is_valid else None for each in column]
 
 
 def prepare(connection: Connection, text: str, transaction: bytes) -> Prepared:

@@ -163,9 +163,21 @@ def test_parameters_that_python_does_not_have(connect):
     [
         (pa.array([1], pa.time64("ns")), "'00:00:00.000000001' has nanoseconds"),
         (pa.array([1], pa.timestamp("ns", "UTC")), "has nanoseconds"),
-        (pa.array([b"\xff"]).view(pa.string()), "parameter 1 has a text that is no UTF-8"),
+        (pa.array([b"\xff"]).view(pa.string()), "the rows of the client are damaged: .* UTF8"),
     ],
 )
 def test_parameters_that_are_no_values(connect, given, message):
     with connect().cursor() as cursor, pytest.raises(manager.Error, match=message):
         cursor.execute("SELECT ?", pa.record_batch([given], names=["1"])).fetchall()
+
+
+def test_damaged_rows_of_a_client(base, connect):
+    codes = pa.DictionaryArray.from_arrays(pa.array([10**9]), pa.array(["a"]), safe=False)
+    for damaged in (codes, pa.array([b"\xff"]).view(pa.string())):
+        rows = pa.record_batch([damaged], names=["t"])
+        with connect().cursor() as cursor:
+            with pytest.raises(manager.Error, match="the rows of the client are damaged"):
+                cursor.execute("SELECT ?", rows)
+            with pytest.raises(manager.Error, match="the rows of the client are damaged"):
+                cursor.adbc_ingest("new", rows, mode="create")
+    assert base.execute("SHOW TABLES").fetchall() == []
