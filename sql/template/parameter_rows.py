@@ -232,7 +232,8 @@ def _decimals(values: Sequence[Any], kind: pa.DataType) -> pa.Array | None:
     if not is_number(kind) or not pa.types.is_decimal128(exact):
         return None
     if is_float(kind):
-        return pa.array([None if value is None else float(value) for value in values], DOUBLE)
+        # Of decimals -0 is 0.
+        return pa.array([None if value is None else float(value) + 0.0 for value in values], DOUBLE)
     if exact.scale > 0:
         return None
     return pa.array([None if value is None else int(value) for value in values], BIGINT)
